@@ -1,0 +1,34 @@
+"""Linear classifiers learned from a stream in one pass, made for imbalanced data.
+
+Importing this costs nothing: scikit-learn and Numba come with the first name that needs them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "PATERClassifier": "linear",
+    "PassiveAggressiveClassifier": "linear",
+    "Perceptron": "linear",
+    "TERClassifier": "ter",
+}
+
+__all__ = [*_HOMES, "__version__"]
+
+if TYPE_CHECKING:
+    from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+    from .ter import TERClassifier
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pater' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,35 @@
+"""How the hot loops are compiled: one decorator, so that every kernel gets the same options and a safe cache.
+
+Knows Numba; knows nothing of what is compiled.
+
+Numba keys a cached function by its own source file alone, so a kernel in `passes.py` would go on running yesterday's
+`rules.py`. Here the stamp of every file of the package is part of the key: after any change all kernels are made anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+# Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
+# recognise bad rows by them.
+FAST = {"reassoc", "contract", "nsz"}
+
+_PACKAGE_STAMP = tuple(
+    (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(__file__).parent.glob("*.py"))
+)
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `function` without the interpreter lock, cached on disk where a folder can be written."""
+    options: dict[str, Any] = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+    try:
+        compiled = njit(cache=True, **options)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache folder can be written
+        return njit(**options)(function)  # type: ignore[no-any-return]
+    cache_file = compiled._cache._cache_file
+    cache_file._source_stamp = (cache_file._source_stamp, _PACKAGE_STAMP)
+    return compiled  # type: ignore[no-any-return]

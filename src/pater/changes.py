@@ -1,0 +1,68 @@
+"""Changes to a whole state that are not learning: turn a model round, add one, merge two states.
+
+Knows `state` only. Each returns a new state and leaves its arguments as they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .state import S_NEG, S_POS, SCALARS, State, U
+
+_PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.endswith("_pos")]
+
+
+def mirrored(state: State) -> State:
+    """The same models with the classes exchanged: they say −f(x) where they said f(x)."""
+    result = state.copy()
+    vectors, m = result.kinds(), result.scalars
+    for kind in (U, -1):
+        np.negative(vectors[:, kind], out=vectors[:, kind])
+    for name in ("bias", "bias_steps"):
+        np.negative(m[name], out=m[name])
+    if state.has_means:
+        vectors[:, [S_POS, S_NEG]] = vectors[:, [S_NEG, S_POS]]
+        m["pp"], m["nn"] = state.scalars["nn"], state.scalars["pp"]
+    for positive, negative in _PAIRS:
+        m[positive], m[negative] = state.scalars[negative], state.scalars[positive]
+    return result
+
+
+def joined(states: list[State]) -> State:
+    """The models of all states, one after the other."""
+    for state in states[1:]:
+        state.arrange(interleaved=states[0].interleaved)
+    return State(
+        np.concatenate([state.vectors for state in states]),
+        np.concatenate([state.scalars for state in states]),
+        states[0].interleaved,
+    )
+
+
+def merged(a: State, b: State, *, average: bool) -> State:
+    """One state of what both have seen: class sums, counts and losses add; weights average by the samples seen."""
+    result = State.new(a.n_models, a.n_features, means=a.has_means)
+    vectors, m = result.vectors, result.scalars
+    for name in ("n_pos", "n_neg", "seen_pos", "seen_neg", "t", "updates"):
+        m[name] = a.scalars[name] + b.scalars[name]
+    m["largest"] = np.maximum(a.scalars["largest"], b.scalars["largest"])
+    m["exponent"] = np.maximum(a.scalars["exponent"], b.scalars["exponent"])
+    t = np.maximum(m["t"], 1)
+    mean_w, mean_bias = np.zeros_like(vectors[:, U]), np.zeros_like(m["bias"])
+    for state in (a, b):
+        shift, share = state.scalars["exponent"] - m["exponent"], state.scalars["t"] / t
+        w, bias = state.own_weights()
+        vectors[:, U] += share[:, None] * np.ldexp(w, shift[:, None])
+        m["bias"] += share * np.ldexp(bias, shift)
+        if average:
+            w, bias = state.own_weights(average=True)
+            mean_w += share[:, None] * np.ldexp(w, shift[:, None])
+            mean_bias += share * np.ldexp(bias, shift)
+        if state.has_means:
+            vectors[:, [S_POS, S_NEG]] += state.kinds()[:, [S_POS, S_NEG]]
+            for name in ("loss_pos", "loss_neg"):
+                m[name] += np.ldexp(state.scalars[name], shift)
+    if average:  # the steps that make the averaged weights come out as the average of both
+        vectors[:, -1] = vectors[:, U] - t[:, None] * (mean_w - vectors[:, U])
+        m["bias_steps"] = m["bias"] - t * (mean_bias - m["bias"])
+    return result

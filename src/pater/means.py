@@ -1,0 +1,68 @@
+"""Arithmetic on the class means that both passes of the mean rules share.
+
+Knows `state` only.
+"""
+
+from __future__ import annotations
+
+from ._compile import kernel
+from .state import LONGEST_STEP, RESCALE_BITS, S_NEG, S_POS, U, V, ZERO_GAP
+
+RESCALE = 2.0**-RESCALE_BITS
+TOO_LARGE = 2.0**RESCALE_BITS
+
+
+@kernel
+def balanced_alpha(seen_pos, seen_neg):
+    """α^c = n/(2·n^c) of the samples seen so far; 1 for a class not seen yet."""
+    half = 0.5 * (seen_pos + seen_neg)
+    return (half / seen_pos if seen_pos > 0.0 else 1.0), (half / seen_neg if seen_neg > 0.0 else 1.0)
+
+
+@kernel
+def bounded(tau, zz):
+    """τ, or 0 for a step longer than any that a sane scale of the data gives."""
+    return tau if tau < LONGEST_STEP and tau * zz * tau < LONGEST_STEP else 0.0
+
+
+@kernel
+def gap(S_pos, S_neg, a_pos, a_neg, z_bias):
+    """‖z‖² from the vectors themselves; 0 where z is nothing but the rounding of the class means."""
+    zz = z_bias * z_bias
+    scale = zz
+    for j in range(S_pos.size):
+        p = a_pos * S_pos[j]
+        q = a_neg * S_neg[j]
+        zz += (p - q) * (p - q)
+        scale += p * p + q * q
+    return zz if zz > ZERO_GAP * scale else 0.0
+
+
+@kernel
+def products(S_pos, S_neg):
+    """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻."""
+    pp = 0.0
+    nn = 0.0
+    pn = 0.0
+    for j in range(S_pos.size):
+        pp += S_pos[j] * S_pos[j]
+        nn += S_neg[j] * S_neg[j]
+        pn += S_pos[j] * S_neg[j]
+    return pp, nn, pn
+
+
+@kernel
+def shrink(w, V, m):
+    """Divide all that is in units of a weight or a margin by 2^400."""
+    for j in range(w.size):
+        w[j] *= RESCALE
+        V[j] *= RESCALE
+    m.bias *= RESCALE
+    m.bias_steps *= RESCALE
+    m.A_pos *= RESCALE
+    m.A_neg *= RESCALE
+    m.B_pos *= RESCALE
+    m.B_neg *= RESCALE
+    m.loss_pos *= RESCALE
+    m.loss_neg *= RESCALE
+    m.exponent += RESCALE_BITS

@@ -1,0 +1,107 @@
+"""What a pass does with one row and one vector, for dense and for compressed sparse rows.
+
+Knows Numba only. Rows are a tuple of arrays: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned
+indices (signed ones would be tested for negative values). The passes are written once, for both.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import overload
+
+from ._compile import FAST
+
+_OPTIONS: dict[str, Any] = {"jit_options": {"fastmath": FAST, "error_model": "numpy"}}
+
+
+def count(rows):
+    """How many rows there are."""
+
+
+def size(rows, i):
+    """How many numbers row i holds."""
+
+
+def dot(rows, i, v):
+    """v·x and ‖x‖²."""
+
+
+def square(rows, i):
+    """‖x‖²."""
+
+
+def add(rows, i, a, v):
+    """v ← v + a·x."""
+
+
+@overload(count, **_OPTIONS)
+def _count(rows):
+    if len(rows) == 1:
+        return lambda rows: rows[0].shape[0]
+    return lambda rows: rows[0].size - 1
+
+
+@overload(size, **_OPTIONS)
+def _size(rows, i):
+    if len(rows) == 1:
+        return lambda rows, i: rows[0].shape[1]
+    return lambda rows, i: rows[0][i + 1] - rows[0][i]
+
+
+@overload(dot, **_OPTIONS)
+def _dot(rows, i, v):
+    def dense(rows, i, v):
+        x = rows[0][i]
+        vx = 0.0
+        xx = 0.0
+        for j in range(x.size):
+            vx += v[j] * x[j]
+            xx += float(x[j]) * x[j]
+        return vx, xx
+
+    def csr(rows, i, v):
+        indptr, indices, data = rows
+        vx = 0.0
+        xx = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            x = float(data[k])
+            vx += v[indices[k]] * x
+            xx += x * x
+        return vx, xx
+
+    return dense if len(rows) == 1 else csr
+
+
+@overload(square, **_OPTIONS)
+def _square(rows, i):
+    def dense(rows, i):
+        x = rows[0][i]
+        xx = 0.0
+        for j in range(x.size):
+            xx += float(x[j]) * x[j]
+        return xx
+
+    def csr(rows, i):
+        indptr, _, data = rows
+        xx = 0.0
+        for k in range(indptr[i], indptr[i + 1]):
+            xx += float(data[k]) * data[k]
+        return xx
+
+    return dense if len(rows) == 1 else csr
+
+
+@overload(add, **_OPTIONS)
+def _add(rows, i, a, v):
+    def dense(rows, i, a, v):
+        x = rows[0][i]
+        for j in range(x.size):
+            v[j] += a * x[j]
+
+    def csr(rows, i, a, v):
+        indptr, indices, data = rows
+        for k in range(indptr[i], indptr[i + 1]):
+            v[indices[k]] += a * data[k]
+
+    return dense if len(rows) == 1 else csr

@@ -1,0 +1,143 @@
+"""What a learner remembers: a few vectors and a record of scalars for each model.
+
+Knows only NumPy and Numba; knows no data format and no estimator.
+
+The weight vector of a mean rule is kept in the lazy form w = U + A⁺S⁺ − A⁻S⁻, where S⁺ and S⁻ are the sums of the
+samples of each class. A step along the class means then changes two scalars, not d numbers. A point rule needs U alone,
+and its A is always 0.
+
+The running sum of the weights, for averaging, follows from one more vector in the same form: with δₜ the step taken at
+time t, Σ wₜ = (T + 1)·w_T − Σ t·δₜ, and Σ t·δₜ = V + B⁺S⁺ − B⁻S⁻.
+
+On data that no plane separates the weights of PATER-II grow without end (past 1e150 in half a million rows of noise),
+and only their direction matters. Before they overflow, everything that has the unit of a weight or a margin is divided
+by 2^400, and `exponent` says how often: no bit is lost, and the margin to reach becomes 2^−400.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+U, S_POS, S_NEG, V = range(4)  # the vectors of a mean rule
+POINT_U, POINT_V = range(2)  # and of a point rule
+
+SCALARS = np.dtype(
+    [
+        ("bias", "f8"),  # the intercept's weight, never lazy
+        ("bias_steps", "f8"),  # the intercept's part of Σ t·δₜ
+        ("A_pos", "f8"),
+        ("A_neg", "f8"),
+        ("B_pos", "f8"),
+        ("B_neg", "f8"),
+        ("n_pos", "f8"),  # importance of the samples in the class sums: the intercept's part of the sums, too
+        ("n_neg", "f8"),
+        ("loss_pos", "f8"),  # their importance times their hinge loss: n·k in the paper's letters
+        ("loss_neg", "f8"),
+        ("seen_pos", "f8"),  # importance of all samples, passive ones included
+        ("seen_neg", "f8"),
+        ("pp", "f8"),  # ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, kept up by the lazy pass
+        ("nn", "f8"),
+        ("pn", "f8"),
+        ("largest", "f8"),  # largest ‖x‖² that entered a class sum
+        ("products_known", "i8"),  # are pp, nn and pn up to date?
+        ("work_since_fold", "i8"),  # numbers added to the class sums since the last fold
+        ("exponent", "i8"),  # weights and margins are in units of 2^exponent
+        ("t", "i8"),  # samples seen
+        ("updates", "i8"),  # steps taken
+    ]
+)
+
+SETTINGS = np.dtype(
+    [
+        ("rule", "i8"),
+        ("positive", "i8"),  # the code of the class that is +1 to this model
+        ("alpha_pos", "f8"),
+        ("alpha_neg", "f8"),
+        ("C", "f8"),
+        ("balanced", "i8"),
+        ("intercept", "i8"),
+        ("average", "i8"),
+    ]
+)
+
+RESCALE_BITS = 400
+
+# A longer step than this means that scales some 1e200 apart were mixed. It is not taken, so that no state overflows.
+LONGEST_STEP = 1e300
+
+# z is zero to working precision when it is shorter than eight rounding errors of the means it is the difference of.
+ZERO_GAP = (8.0 * 2.0**-52) ** 2
+
+
+@dataclass
+class State:
+    """Some models over the same features.
+
+    `vectors` has the shape (models, kinds, features) or, `interleaved`, (models, features, kinds): a pass asks for the
+    order that it runs best in.
+    """
+
+    vectors: NDArray[np.float64]
+    scalars: NDArray[np.void]
+    interleaved: bool = False
+
+    @classmethod
+    def new(cls, n_models: int, n_features: int, *, means: bool, interleaved: bool = False) -> State:
+        """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
+        kinds = 4 if means else 2
+        shape = (n_models, n_features, kinds) if interleaved else (n_models, kinds, n_features)
+        return cls(np.zeros(shape), np.zeros(n_models, SCALARS), interleaved)
+
+    @property
+    def has_means(self) -> bool:
+        """Are these models of a mean rule?"""
+        return self.vectors.shape[2 if self.interleaved else 1] == 4
+
+    @property
+    def n_models(self) -> int:
+        return int(self.vectors.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        return int(self.vectors.shape[1 if self.interleaved else 2])
+
+    def copy(self) -> State:
+        return State(self.vectors.copy(), self.scalars.copy(), self.interleaved)
+
+    def assign(self, other: State) -> None:
+        """Become `other`."""
+        self.vectors, self.scalars, self.interleaved = other.vectors, other.scalars, other.interleaved
+
+    def arrange(self, *, interleaved: bool) -> None:
+        """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
+        if interleaved != self.interleaved:
+            self.vectors = np.ascontiguousarray(self.vectors.swapaxes(1, 2))
+            self.interleaved = interleaved
+
+    def kinds(self) -> NDArray[np.float64]:
+        """The vectors as (models, kinds, features), whatever their order in memory."""
+        return self.vectors.swapaxes(1, 2) if self.interleaved else self.vectors
+
+    def own_weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weights (models, features) and intercepts (models,), those of each model in its own unit."""
+        vectors, m = self.kinds(), self.scalars
+        w, bias = vectors[:, U], m["bias"]
+        if self.has_means:
+            w = w + m["A_pos"][:, None] * vectors[:, S_POS] - m["A_neg"][:, None] * vectors[:, S_NEG]
+        if average:
+            steps = vectors[:, -1]
+            if self.has_means:
+                steps = steps + m["B_pos"][:, None] * vectors[:, S_POS] - m["B_neg"][:, None] * vectors[:, S_NEG]
+            t = np.maximum(m["t"], 1)
+            w = w + (w - steps) / t[:, None]
+            bias = bias + (bias - m["bias_steps"]) / t
+        return w, bias
+
+    def weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same, all in the unit of the largest exponent, so that models can be compared."""
+        w, bias = self.own_weights(average=average)
+        shift = self.scalars["exponent"] - self.scalars["exponent"].max()
+        return np.ldexp(w, shift[:, None]), np.ldexp(bias, shift)

@@ -17,7 +17,7 @@ _HOMES = {
     "TERClassifier": "ter",
 }
 
-__all__ = [*_HOMES, "__version__"]
+__all__ = ["PATERClassifier", "PassiveAggressiveClassifier", "Perceptron", "TERClassifier", "__version__"]
 
 if TYPE_CHECKING:
     from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron

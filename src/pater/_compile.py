@@ -25,7 +25,16 @@ _PACKAGE_STAMP = tuple(
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` without the interpreter lock, cached on disk where a folder can be written."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+    return _compiled(function, FAST)
+
+
+def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, with every sum in the order in which it is written: for arithmetic that lives by its rounding."""
+    return _compiled(function, set())
+
+
+def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath or False, "error_model": "numpy"}
     try:
         compiled = njit(cache=True, **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache folder can be written

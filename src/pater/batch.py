@@ -36,6 +36,11 @@ def is_plain(X: Any) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.c_contiguous
 
 
+def is_plain_csr(X: Any) -> bool:
+    """Sparse rows that need no conversion?"""
+    return sp.issparse(X) and X.format == "csr" and X.ndim == 2 and X.dtype in FLOATS
+
+
 def dense_rows(X: NDArray[Any]) -> Rows:
     if not is_plain(X):
         X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype in FLOATS else np.float64)
@@ -44,21 +49,23 @@ def dense_rows(X: NDArray[Any]) -> Rows:
 
 @kernel
 def _form(indptr, indices, n_columns):
-    """0 for sound rows of distinct, ascending columns; 1 for a column out of range; 2 for columns out of order."""
+    """0 for sound rows of distinct, ascending columns; 1 for columns out of order; 2 out of range; 3 for no rows."""
     end = indptr[-1]
-    largest = indices[0] if end > 0 else indices.dtype.type(0)
-    descents = 0
-    for k in range(1, end):
-        largest = max(largest, indices[k])
-        descents += indices[k] <= indices[k - 1]
-    if end > 0 and largest >= n_columns:
-        return 1
     at_row_ends = 0
-    for i in range(1, indptr.size - 1):
+    for i in range(1, indptr.size):
         k = indptr[i]
+        if k < indptr[i - 1] or k > end:
+            return 3
         if 0 < k < end and indptr[i - 1] < k:
             at_row_ends += indices[k] <= indices[k - 1]
-    return 2 if descents != at_row_ends else 0
+    descents = 0
+    outside = 0
+    for k in range(1, end):
+        descents += indices[k] <= indices[k - 1]
+        outside += indices[k] >= n_columns
+    if outside > 0 or (end > 0 and indices[0] >= n_columns):
+        return 2
+    return 1 if descents != at_row_ends else 0
 
 
 def csr_rows(X: Any) -> Rows:
@@ -67,13 +74,14 @@ def csr_rows(X: Any) -> Rows:
     if X.dtype not in FLOATS:
         X = X.astype(np.float64)
     indptr, indices, data = X.indptr, X.indices, X.data
-    sound = indptr.size == X.shape[0] + 1 and indptr[0] == 0 and indptr[-1] <= min(indices.size, data.size)
-    if not sound or (np.diff(indptr) < 0).any():
+    form = 3
+    if indptr.size == X.shape[0] + 1 and indptr[0] == 0 and 0 <= indptr[-1] <= min(indices.size, data.size):
+        form = _form(*_unsigned(indptr, indices), X.shape[1])
+    if form == 3:
         raise ValueError("X is not a sound CSR matrix: its indptr does not fit its indices and data.")
-    form = _form(*_unsigned(indptr, indices), X.shape[1])
-    if form == 1:
-        raise ValueError(f"X is not a sound CSR matrix: it holds a column index outside 0..{X.shape[1] - 1}.")
     if form == 2:
+        raise ValueError(f"X is not a sound CSR matrix: it holds a column index outside 0..{X.shape[1] - 1}.")
+    if form == 1:
         X = X.copy()
         X.has_canonical_format = False
         X.sum_duplicates()
@@ -105,3 +113,26 @@ def first_bad_row(rows):
         if not square(rows, i) <= LARGEST_ROW:
             return i
     return -1
+
+
+def bad_row_message(rows: Rows, row: int, names: NDArray[Any] | None = None) -> str:
+    """What is wrong with a row that no pass takes, and what to do."""
+    if len(rows) == 1:
+        x, columns = rows[0][row], np.arange(rows[0].shape[1])
+    else:
+        here = slice(int(rows[0][row]), int(rows[0][row + 1]))
+        x, columns = rows[2][here], rows[1][here]
+    finite = np.isfinite(x)
+    if finite.all():
+        return (
+            f"Row {row} of X has a norm above {LARGEST_ROW**0.5:.0e}, too large to square and sum. "
+            "Scale the features, for example with sklearn.preprocessing.StandardScaler."
+        )
+    place = int(np.argmin(finite))
+    what = "NaN" if np.isnan(x[place]) else "infinity"
+    column = int(columns[place])
+    name = f" ({names[column]!r})" if names is not None else ""
+    return (
+        f"X contains {what} in row {row}, column {column}{name}. "
+        "Drop such rows or fill them in, for example with sklearn.impute.SimpleImputer."
+    )

@@ -22,7 +22,8 @@ def mirrored(state: State) -> State:
         np.negative(m[name], out=m[name])
     if state.has_means:
         vectors[:, [S_POS, S_NEG]] = vectors[:, [S_NEG, S_POS]]
-        m["pp"], m["nn"] = state.scalars["nn"], state.scalars["pp"]
+        for a, b in (("pp", "nn"), ("pp_low", "nn_low")):
+            m[a], m[b] = state.scalars[b], state.scalars[a]
     for positive, negative in _PAIRS:
         m[positive], m[negative] = state.scalars[negative], state.scalars[positive]
     return result

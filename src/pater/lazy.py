@@ -1,21 +1,24 @@
 """The pass of the mean rules that touches only what a row holds: sparse rows, and dense rows of few columns.
 
-Knows `rules`, `means`, `rows`, `lanes` and `state`. With x of class c, w = U + A⁺S⁺ − A⁻S⁻ stays as it is when x is
-added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from ‖S⁺‖², ‖S⁻‖² and
-S⁺·S⁻, which change by the dot products that the prediction needs anyway.
+Knows `rules`, `means`, `twofold`, `rows`, `lanes` and `state`. With x of class c, w = U + A⁺S⁺ − A⁻S⁻ stays as it is
+when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from ‖S⁺‖²,
+‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
 """
 
 from __future__ import annotations
 
 from ._compile import kernel
 from .lanes import add_lanes, dot_lanes
-from .means import TOO_LARGE, balanced_alpha, bounded, gap, products, shrink
+from .means import TOO_LARGE, balanced_alpha, bounded, products, shrink
 from .rows import size
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
-from .state import S_NEG, S_POS, U, V
+from .state import S_NEG, S_POS, ZERO_GAP, U, V
+from .twofold import all_products, enter_products, squared_gap
 
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
-CANCELLED = 1e-8  # of its terms: below it, ‖z‖² is taken from the vectors instead
+CANCELLED = 1e-8  # of its terms: a ‖z‖² below it is taken with care
+SAFE_AGAIN = 1e-4  # of its terms: above it, care may end, once as many numbers were added as entering it cost
+CARE_AT_LEAST = 0.125  # of d
 
 
 @kernel
@@ -26,6 +29,22 @@ def fold(table, m):
         table[j, V] += m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
     m.work_since_fold = 0
+    if not m.careful:
+        m.pp, m.nn, m.pn = products(table[:, S_POS], table[:, S_NEG])
+
+
+@kernel
+def careful_gap(table, m, a_pos, a_neg, z_bias):
+    """‖z‖² from products in twice the working precision; 0 where z is nothing but the rounding of the class means."""
+    if not m.careful:
+        all_products(table, m)
+        m.careful, m.careful_work = 1, 0
+    terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
+    zz = squared_gap(m, a_pos, a_neg)
+    if zz > SAFE_AGAIN * terms and m.careful_work >= CARE_AT_LEAST * table.shape[0]:
+        m.careful = 0
+    zz += z_bias * z_bias
+    return zz if zz > ZERO_GAP * terms else 0.0
 
 
 @kernel
@@ -37,20 +56,17 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
     violators_only = rule == PATER_I
     fold_at = FOLD_EVERY * table.shape[0]
     unit = 2.0**-m.exponent
-    bias, A_pos, A_neg = m.bias, m.A_pos, m.A_neg
-    n_pos, n_neg, loss_pos, loss_neg = m.n_pos, m.n_neg, m.loss_pos, m.loss_neg
     if not m.products_known:
         m.pp, m.nn, m.pn = products(table[:, S_POS], table[:, S_NEG])
-        m.products_known = 1
-    pp, nn, pn = m.pp, m.nn, m.pn
-    a_pos = alpha_pos / n_pos if n_pos > 0.0 else 0.0
-    a_neg = alpha_neg / n_neg if n_neg > 0.0 else 0.0
+        m.products_known, m.careful = 1, 0
+    a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
+    a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
     for r in range(start, stop):
         i = order[r] if ordered else r
         ux, px, nx, _, xx = dot_lanes(rows, i, table)
         if not xx <= LARGEST_ROW:
             return r
-        margin = ux + A_pos * px - A_neg * nx + bias
+        margin = ux + m.A_pos * px - m.A_neg * nx + m.bias
         if wanted:
             margins[r] = margin
         s = weights[i] if weighted else 1.0
@@ -66,54 +82,53 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
         if violators_only and loss == 0.0:
             continue
 
-        if balanced:
-            alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
-            a_pos = alpha_pos / n_pos if n_pos > 0.0 else 0.0
-            a_neg = alpha_neg / n_neg if n_neg > 0.0 else 0.0
-        if positive:
-            add_lanes(rows, i, table, -A_pos * s, s, 0.0, -m.B_pos * s)
-            n_pos += s
-            loss_pos += s * loss
-            pp += s * (2.0 * px + s * xx)
-            pn += s * nx
-            a_pos = alpha_pos / n_pos
-            own_loss = a_pos * s * loss
+        if m.careful:
+            enter_products(rows, i, s, table, positive, m)
+            m.careful_work += size(rows, i)
+        elif positive:
+            m.pp += s * (2.0 * px + s * xx)
+            m.pn += s * nx
         else:
-            add_lanes(rows, i, table, A_neg * s, 0.0, s, m.B_neg * s)
-            n_neg += s
-            loss_neg += s * loss
-            nn += s * (2.0 * nx + s * xx)
-            pn += s * px
-            a_neg = alpha_neg / n_neg
-            own_loss = a_neg * s * loss
+            m.nn += s * (2.0 * nx + s * xx)
+            m.pn += s * px
+        if positive:
+            add_lanes(rows, i, table, -m.A_pos * s, s, 0.0, -m.B_pos * s)
+            m.n_pos += s
+            m.loss_pos += s * loss
+        else:
+            add_lanes(rows, i, table, m.A_neg * s, 0.0, s, m.B_neg * s)
+            m.n_neg += s
+            m.loss_neg += s * loss
         m.largest = max(m.largest, xx)
         m.work_since_fold += size(rows, i)
 
-        z_bias = a_pos * n_pos - a_neg * n_neg if intercept else 0.0
-        terms = a_pos * a_pos * pp + a_neg * a_neg * nn
-        zz = terms - 2.0 * a_pos * a_neg * pn + z_bias * z_bias
-        if not zz > CANCELLED * terms:
-            zz = gap(table[:, S_POS], table[:, S_NEG], a_pos, a_neg, z_bias)
+        if balanced:
+            alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
+            a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
+            a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
+        elif positive:
+            a_pos = alpha_pos / m.n_pos
+        else:
+            a_neg = alpha_neg / m.n_neg
+        z_bias = a_pos * m.n_pos - a_neg * m.n_neg if intercept else 0.0
+        terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
+        zz = terms - 2.0 * a_pos * a_neg * m.pn + z_bias * z_bias
+        if m.careful or not zz > CANCELLED * terms:
+            zz = careful_gap(table, m, a_pos, a_neg, z_bias)
         if zz > 0.0:
-            tau = bounded(mean_step(rule, own_loss, a_pos * loss_pos + a_neg * loss_neg, zz), zz)
+            own_loss = s * loss * (a_pos if positive else a_neg)
+            tau = bounded(mean_step(rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz), zz)
             if tau > 0.0:
                 m.updates += 1
-                A_pos += tau * a_pos
-                A_neg += tau * a_neg
-                bias += tau * z_bias
+                m.A_pos += tau * a_pos
+                m.A_neg += tau * a_neg
+                m.bias += tau * z_bias
                 m.B_pos += m.t * tau * a_pos
                 m.B_neg += m.t * tau * a_neg
                 m.bias_steps += m.t * tau * z_bias
-        if m.work_since_fold >= fold_at or loss_pos + loss_neg > TOO_LARGE:
-            m.bias, m.A_pos, m.A_neg, m.loss_pos, m.loss_neg = bias, A_pos, A_neg, loss_pos, loss_neg
-            if loss_pos + loss_neg > TOO_LARGE:
-                shrink(table[:, U], table[:, V], m)
-                unit = 2.0**-m.exponent
-            if m.work_since_fold >= fold_at:
-                fold(table, m)
-                pp, nn, pn = products(table[:, S_POS], table[:, S_NEG])
-            bias, A_pos, A_neg, loss_pos, loss_neg = m.bias, m.A_pos, m.A_neg, m.loss_pos, m.loss_neg
-    m.bias, m.A_pos, m.A_neg = bias, A_pos, A_neg
-    m.n_pos, m.n_neg, m.loss_pos, m.loss_neg = n_pos, n_neg, loss_pos, loss_neg
-    m.pp, m.nn, m.pn = pp, nn, pn
+        if m.loss_pos + m.loss_neg > TOO_LARGE:
+            shrink(table[:, U], table[:, V], m)
+            unit = 2.0**-m.exponent
+        if m.work_since_fold >= fold_at:
+            fold(table, m)
     return -1

@@ -164,13 +164,13 @@ def read_at_rest(typing_context, x, w):
 
 @intrinsic
 def read(typing_context, x, w, own, other, step_own, step_other):
-    """w ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
+    """W ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
     return _sums(2, "x w own other step_own step_other", _read)(x, w, own, other, step_own, step_other)
 
 
 @intrinsic
 def enter(typing_context, x, s, own, other, a_own, minus_a_other):
-    """own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
+    """Own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
     return _sums(1, "x s own other a_own minus_a_other", _enter)(x, s, own, other, a_own, minus_a_other)
 
 

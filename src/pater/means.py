@@ -6,7 +6,7 @@ Knows `state` only.
 from __future__ import annotations
 
 from ._compile import kernel
-from .state import LONGEST_STEP, RESCALE_BITS, S_NEG, S_POS, U, V, ZERO_GAP
+from .state import LONGEST_STEP, RESCALE_BITS, ZERO_GAP
 
 RESCALE = 2.0**-RESCALE_BITS
 TOO_LARGE = 2.0**RESCALE_BITS

@@ -1,6 +1,6 @@
 """The paper in plain NumPy, slow and obvious: what every kernel is tested against.
 
-Knows NumPy only. Samples are the rows of X, labels are −1 and +1. The intercept is a constant feature 1: append it to X.
+Knows NumPy only. Samples are the rows of X, labels −1 and +1. The intercept is a constant feature 1: append it to X.
 Each online algorithm passes once over the rows and returns the weights after each of them, (rows, features).
 
 `alpha` is (α⁻, α⁺), or "balanced" for n/(2·n^c) of the samples so far; `s` is the importance of each sample, and one of

@@ -23,6 +23,10 @@ def size(rows, i):
     """How many numbers row i holds."""
 
 
+def entry(rows, i, k):
+    """The column and the value of the k-th number of row i."""
+
+
 def dot(rows, i, v):
     """v·x and ‖x‖²."""
 
@@ -32,7 +36,7 @@ def square(rows, i):
 
 
 def add(rows, i, a, v):
-    """v ← v + a·x."""
+    """V ← v + a·x."""
 
 
 @overload(count, **_OPTIONS)
@@ -47,6 +51,13 @@ def _size(rows, i):
     if len(rows) == 1:
         return lambda rows, i: rows[0].shape[1]
     return lambda rows, i: rows[0][i + 1] - rows[0][i]
+
+
+@overload(entry, **_OPTIONS)
+def _entry(rows, i, k):
+    if len(rows) == 1:
+        return lambda rows, i, k: (k, float(rows[0][i, k]))
+    return lambda rows, i, k: (rows[1][rows[0][i] + k], float(rows[2][rows[0][i] + k]))
 
 
 @overload(dot, **_OPTIONS)

@@ -38,11 +38,16 @@ SCALARS = np.dtype(
         ("loss_neg", "f8"),
         ("seen_pos", "f8"),  # importance of all samples, passive ones included
         ("seen_neg", "f8"),
-        ("pp", "f8"),  # ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, kept up by the lazy pass
+        ("pp", "f8"),  # ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, kept up by the lazy pass, and what working precision leaves of them
+        ("pp_low", "f8"),
         ("nn", "f8"),
+        ("nn_low", "f8"),
         ("pn", "f8"),
+        ("pn_low", "f8"),
         ("largest", "f8"),  # largest ‖x‖² that entered a class sum
         ("products_known", "i8"),  # are pp, nn and pn up to date?
+        ("careful", "i8"),  # and are they kept in twice the working precision?
+        ("careful_work", "i8"),  # numbers added to the class sums since then
         ("work_since_fold", "i8"),  # numbers added to the class sums since the last fold
         ("exponent", "i8"),  # weights and margins are in units of 2^exponent
         ("t", "i8"),  # samples seen
@@ -107,9 +112,9 @@ class State:
     def copy(self) -> State:
         return State(self.vectors.copy(), self.scalars.copy(), self.interleaved)
 
-    def assign(self, other: State) -> None:
-        """Become `other`."""
-        self.vectors, self.scalars, self.interleaved = other.vectors, other.scalars, other.interleaved
+    def some(self, first: int, last: int) -> State:
+        """The models first..last, not copied."""
+        return State(self.vectors[first:last], self.scalars[first:last], self.interleaved)
 
     def arrange(self, *, interleaved: bool) -> None:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
@@ -139,5 +144,6 @@ class State:
     def weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same, all in the unit of the largest exponent, so that models can be compared."""
         w, bias = self.own_weights(average=average)
-        shift = self.scalars["exponent"] - self.scalars["exponent"].max()
+        exponent = self.scalars["exponent"]
+        shift = exponent - exponent.max(initial=0)
         return np.ldexp(w, shift[:, None]), np.ldexp(bias, shift)

@@ -1,0 +1,98 @@
+"""What the estimators accept: rows, labels and weights in any form that scikit-learn takes, checked once.
+
+Knows scikit-learn, `batch` and `labels`. An array that is already in the form of the kernels passes without a copy and
+in a few microseconds; everything else goes through scikit-learn's own validation. Whether the numbers are finite is
+seen by the kernels as they read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from .batch import FLOATS, is_plain, is_plain_csr, number_of_rows, rows_of
+from .labels import as_labels
+from .passes import NOTHING, Rows
+
+
+def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
+    """The rows of X; the estimator's `n_features_in_` and `feature_names_in_` are set, or X is held against them."""
+    known = vars(estimator)
+    if not reset and "feature_names_in_" not in known and (is_plain(X) or is_plain_csr(X)):
+        n_rows, n_features = X.shape
+        if n_features == known["n_features_in_"] and n_rows > 0:
+            return rows_of(X)
+    try:
+        X = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=list(FLOATS), order="C", ensure_all_finite=False
+        )
+    except (ValueError, TypeError) as error:
+        place = _first_non_number(X)
+        if place is None:
+            raise
+        row, column, value = place
+        raise ValueError(
+            f"X must hold numbers: could not convert string to float: {value!r} in row {row}, column {column}. "
+            "Encode text and categories first, for example with sklearn.preprocessing.OneHotEncoder."
+        ) from error
+    return rows_of(X)
+
+
+def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
+    """Row, column and value of the first entry that is no number, if that is what is wrong with X."""
+    try:
+        table = np.asarray(X, dtype=object)
+    except ValueError:
+        return None
+    if sp.issparse(X) or table.ndim != 2:
+        return None
+    for row, values in enumerate(table):
+        for column, value in enumerate(values):
+            try:
+                float(value)
+            except (ValueError, TypeError):
+                return (row, column, value) if isinstance(value, str | bytes) else None
+    return None
+
+
+def check_labels(y: Any, rows: Rows) -> NDArray[Any]:
+    """One label a row."""
+    if type(y) is not np.ndarray or y.ndim != 1:
+        if y is None:
+            raise ValueError("y is None: a classifier requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+    labels = as_labels(y)
+    n_rows = number_of_rows(rows)
+    if labels.size != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {labels.size} labels."
+        )
+    return labels
+
+
+def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
+    """One importance a row, finite and not negative; nothing for importance 1 throughout."""
+    if sample_weight is None:
+        return NOTHING
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    n_rows = number_of_rows(rows)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}, expected ({n_rows},): one number for each row of X."
+        )
+    sound = (weights >= 0) & (weights <= 1e100)
+    if not sound.all():
+        row = int(np.argmin(sound))
+        raise ValueError(f"sample_weight must be finite and not negative, got {weights[row]} in row {row}.")
+    return np.ascontiguousarray(weights)
+
+
+def not_all_zero(weights: NDArray[np.float64]) -> None:
+    if weights.size and not weights.any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")

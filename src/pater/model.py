@@ -1,0 +1,178 @@
+"""A learner of labelled rows: which classes there are, and a one-vs-rest model for each.
+
+Knows `passes`, `state`, `labels` and `batch`; knows neither scikit-learn nor files. Estimators and the command line are
+two faces of this.
+
+Two classes need one model, with the second class as +1. Three or more have a model each, the class against the rest. A
+class that turns up later is added before the row that brings it: of one class or two, the model of either is the mirror
+image of the other, so nothing is lost in going over to three; the model of the new class starts empty at that row.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .batch import first_bad_row, number_of_rows, part
+from .changes import joined, merged, mirrored
+from .labels import encode
+from .passes import IN_ORDER, NOTHING, Rows, learn
+from .rules import RULES
+from .state import SETTINGS, State
+
+
+class Spec(NamedTuple):
+    """The settings of a learner. `class_weight` is None, "balanced" or pairs of a label and its weight."""
+
+    rule: str
+    C: float = 1.0
+    class_weight: str | tuple[tuple[Any, float], ...] | None = None
+    intercept: bool = True
+    average: bool = False
+
+
+class BadRowError(ValueError):
+    """A row that no pass takes, by its place in the rows."""
+
+    def __init__(self, rows: Rows, row: int) -> None:
+        super().__init__(f"row {row} holds a NaN, an infinity or a number too large")
+        self.rows, self.row = rows, row
+
+
+class UnknownLabelError(ValueError):
+    """A label outside the classes that were fixed."""
+
+    def __init__(self, label: Any, row: int, classes: NDArray[Any]) -> None:
+        super().__init__(
+            f"y contains the label {label!r} in row {row}, which is not among the classes that were fixed: "
+            f"{classes.tolist()}."
+        )
+
+
+@functools.lru_cache(maxsize=256)
+def settings_of(spec: Spec, classes: tuple[Any, ...]) -> NDArray[np.void]:
+    """A record for each model of a learner of `classes`.
+
+    Of two classes the weights are α⁻ and α⁺. Of more, that of a class is α⁺ in its own model, and α⁻ is 1.
+    """
+    positives = _positives(len(classes))
+    settings = np.zeros(len(positives), SETTINGS)
+    settings["rule"], settings["C"] = RULES[spec.rule].code, spec.C
+    settings["intercept"], settings["average"] = spec.intercept, spec.average
+    settings["positive"] = positives
+    settings["alpha_pos"] = settings["alpha_neg"] = 1.0
+    if spec.class_weight == "balanced":
+        settings["balanced"] = 1
+    elif spec.class_weight is not None:
+        weight = dict(spec.class_weight)  # type: ignore[arg-type]
+        settings["alpha_pos"] = [weight.get(classes[k], 1.0) for k in positives]
+        if len(classes) == 2:
+            settings["alpha_neg"] = weight.get(classes[0], 1.0)
+    return settings
+
+
+def _positives(n_classes: int) -> list[int]:
+    return [1] if n_classes == 2 else list(range(n_classes))
+
+
+@dataclass
+class Model:
+    """Classes in sorted order and the state of their models; `fixed` when no other class may turn up."""
+
+    classes: NDArray[Any]
+    state: State
+    fixed: bool
+
+    @classmethod
+    def new(cls, classes: NDArray[Any], n_features: int, rule: str, *, fixed: bool = False) -> Model:
+        n_models = len(_positives(classes.size))
+        return cls(classes, State.new(n_models, n_features, means=RULES[rule].moves_along_means), fixed)
+
+    def copy(self) -> Model:
+        return Model(self.classes, self.state.copy(), self.fixed)
+
+    def settings(self, spec: Spec) -> NDArray[np.void]:
+        return settings_of(spec, tuple(self.classes.tolist()))
+
+    def add_class(self, label: Any) -> None:
+        """Make room for one more class."""
+        labels = np.append(self.classes, np.asarray([label]))
+        place = int(np.argsort(labels, kind="stable").tolist().index(self.classes.size))
+        has_means = self.state.has_means
+        empty = State.new(1, self.state.n_features, means=has_means, interleaved=self.state.interleaved)
+        if self.classes.size == 0:
+            self.state = empty
+        elif self.classes.size == 1:
+            self.state = mirrored(self.state) if place == 1 else self.state
+        else:
+            if self.classes.size == 2:
+                self.state = joined([mirrored(self.state), self.state])
+            self.state = joined([self.state.some(0, place), empty, self.state.some(place, self.classes.size)])
+        self.classes = np.sort(labels)
+
+    def learn(
+        self,
+        rows: Rows,
+        labels: NDArray[Any],
+        spec: Spec,
+        *,
+        weights: NDArray[np.float64] = NOTHING,
+        threads: int = 1,
+    ) -> None:
+        """Pass rows through the models, in order. After an error the model is as it was before."""
+        encoded = encode(labels, self.classes)
+        if self.fixed and encoded.new.size:
+            raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), self.classes)
+        # Either look at a short batch before anything changes, or let a long one change a copy: O(batch) both ways.
+        if 4 * rows[-1].size <= self.state.vectors.size:
+            bad = int(first_bad_row(rows))
+            if bad >= 0:
+                raise BadRowError(rows, bad)
+            target = Model(self.classes, self.state, self.fixed) if not encoded.new.size else self.copy()
+        else:
+            target = self.copy()
+        starts = [0, *encoded.first_rows.tolist(), number_of_rows(rows)]
+        found = np.concatenate([self.classes, encoded.new]) if encoded.new.size else self.classes
+        for k, (start, stop) in enumerate(itertools.pairwise(starts)):
+            if k > 0:
+                target.add_class(encoded.new[k - 1])
+            if stop > start:
+                codes = encoded.codes[start:stop]
+                if encoded.new.size:
+                    known = found[: self.classes.size + k]
+                    codes = np.argsort(np.argsort(known, kind="stable"), kind="stable")[codes]
+                some = part(rows, start, stop) if (start, stop) != (0, labels.size) else rows
+                bad = learn(
+                    some, codes, target.state, target.settings(spec), weights=weights[start:stop], threads=threads
+                )
+                if bad >= 0:
+                    raise BadRowError(rows, start + bad)
+        self.classes, self.state = target.classes, target.state
+
+    def learn_all(
+        self,
+        rows: Rows,
+        codes: NDArray[np.int64],
+        spec: Spec,
+        *,
+        weights: NDArray[np.float64] = NOTHING,
+        order: NDArray[np.int64] = IN_ORDER,
+        threads: int = 1,
+    ) -> None:
+        """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
+        bad = learn(rows, codes, self.state, self.settings(spec), weights=weights, order=order, threads=threads)
+        if bad >= 0:
+            raise BadRowError(rows, int(order[bad]) if order.size else bad)
+
+    def merge(self, other: Model, *, average: bool) -> Model:
+        """A model of what both have seen."""
+        a, b = self.copy(), other.copy()
+        for mine, theirs in ((a, b), (b, a)):
+            for label in np.setdiff1d(theirs.classes, mine.classes):
+                mine.add_class(label)
+        return Model(a.classes, merged(a.state, b.state, average=average), a.fixed and b.fixed)

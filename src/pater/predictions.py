@@ -1,0 +1,57 @@
+"""What models say of rows: margins, without learning.
+
+Knows `state`, `rows` and `lanes`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that asking a
+model of a million features about one row does not spell out a million weights first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._compile import kernel
+from .lanes import dot_lanes
+from .passes import Rows
+from .rows import count, dot
+from .state import State
+
+BLOCK = 4096  # rows of single precision widened at a time
+
+
+@kernel
+def _lazy_margins(rows, tables, scalars, average, margins):
+    for k in range(tables.shape[0]):
+        m = scalars[k]
+        t = max(m.t, 1)
+        for i in range(count(rows)):
+            ux, px, nx, vx, _ = dot_lanes(rows, i, tables[k])
+            margin = ux + m.A_pos * px - m.A_neg * nx + m.bias
+            if average:
+                margin += (margin - (vx + m.B_pos * px - m.B_neg * nx + m.bias_steps)) / t
+            margins[i, k] = margin
+
+
+@kernel
+def _margins(rows, weights, biases, margins):
+    for k in range(weights.shape[0]):
+        for i in range(count(rows)):
+            wx, _ = dot(rows, i, weights[k])
+            margins[i, k] = wx + biases[k]
+
+
+def margins_of(rows: Rows, n_rows: int, state: State, *, average: bool) -> NDArray[np.float64]:
+    """Margins (rows, models), in the unit of the largest exponent."""
+    margins = np.empty((n_rows, state.n_models))
+    if len(rows) == 3 and state.interleaved:
+        _lazy_margins(rows, state.vectors, state.scalars, average, margins)
+        exponent = state.scalars["exponent"]
+        return np.ldexp(margins, exponent - exponent.max()) if exponent.any() else margins
+    w, bias = state.weights(average=average)
+    if len(rows) == 3:
+        _margins(rows, w, bias, margins)
+        return margins
+    for start in range(0, n_rows, BLOCK):
+        X = rows[0][start : start + BLOCK]
+        np.matmul(X.astype(np.float64, copy=False), w.T, out=margins[start : start + BLOCK])
+    margins += bias
+    return margins

@@ -1,0 +1,67 @@
+"""From a data set to a training half and a test half, scaled by what the training half alone knows.
+
+Knows NumPy and SciPy's sparse arrays; knows no learner.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pater.data import DATA_SETS, DataSet
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Dense = NDArray[np.float64]
+Features = "Dense | csr_array"
+Indices = NDArray[np.intp]
+
+
+class Fold(NamedTuple):
+    """A stream to learn from and the rows to be tested on; classes are 1 (positive) and 0."""
+
+    X_train: Dense | csr_array
+    X_test: Dense | csr_array
+    train_codes: NDArray[np.int64]
+    test_codes: NDArray[np.int64]
+
+
+def folds(data: DataSet, seed: int, run: int) -> list[Fold]:
+    """The two folds of a run: each half is learned from once, in random order, and tested on once."""
+    codes = (data.y > 0).astype(np.int64)
+    scaled = standardised if isinstance(data.X, np.ndarray) else tf_idf
+    halves = random_halves(len(codes), (seed, DATA_SETS[data.key].number, run))
+    return [
+        Fold(*scaled(data.X[train], data.X[test]), codes[train], codes[test]) for train, test in (halves, halves[::-1])
+    ]
+
+
+def random_halves(n: int, seed: tuple[int, ...]) -> tuple[Indices, Indices]:
+    """The rows 0..n in random order, cut in the middle; the classes fall as they fall."""
+    order = np.random.default_rng(seed).permutation(n)
+    return order[: n // 2], order[n // 2 :]
+
+
+def standardised(train: Dense, test: Dense) -> tuple[Dense, Dense]:
+    """z-scores by the mean and standard deviation of `train`; a column that is constant there is only centred."""
+    mean, deviation = train.mean(axis=0), train.std(axis=0)
+    deviation[np.ptp(train, axis=0) == 0] = 1.0
+    return (train - mean) / deviation, (test - mean) / deviation
+
+
+def tf_idf(train: csr_array, test: csr_array) -> tuple[csr_array, csr_array]:
+    """Word counts times ln((1 + n)/(1 + documents with the word)) + 1 in `train`, each row of length 1."""
+    documents_with = np.bincount(train.indices, minlength=train.shape[1])
+    idf = np.log((1 + train.shape[0]) / (1 + documents_with)) + 1
+    return _weighted(train, idf), _weighted(test, idf)
+
+
+def _weighted(counts: csr_array, idf: Dense) -> csr_array:
+    result = counts.copy()
+    result.data *= idf[counts.indices]
+    lengths = np.sqrt(result.multiply(result).sum(axis=1))
+    result.data /= np.repeat(lengths, np.diff(counts.indptr))
+    return result

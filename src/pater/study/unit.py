@@ -1,0 +1,180 @@
+"""One run of 2-fold cross-validation on one data set: what the study does over and over.
+
+Knows the package's passes; writes nothing. A unit is a pure function of the data, the run's number and the plan, but
+for the seconds it took.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pater import batch, passes
+from pater.data import DataError, DataSet
+from pater.rules import RULES
+from pater.state import SETTINGS, State
+
+from .halves import Fold, folds
+from .plan import NOT_COMPARABLE, UNWEIGHTED, WITH_CURVES, Model, Plan, Unit
+from .readings import NO_INTERCEPT, READINGS, learn_by
+from .scores import Scores, scores
+
+CURVE_POINTS = 100
+
+_MODEL = ("data_set", "algorithm", "alpha_neg", "alpha_pos", "run", "fold")
+COLUMNS = {
+    "rows": (*_MODEL, *Scores._fields, "train_seconds", "updates"),
+    "progress": (*_MODEL, "seen", "correct"),
+    "readings": (*_MODEL, "reading", "accuracy"),
+    "units": ("data_set", "run", "instances", "features", "positives", "negatives", "seconds", "lines"),
+}
+"""The files of a study. `units` has a line for each finished unit and says how many lines the others have of it."""
+
+Line = tuple[Any, ...]
+
+
+@dataclass
+class Outcome:
+    """The lines that a unit adds to the files."""
+
+    rows: list[Line] = field(default_factory=list)
+    progress: list[Line] = field(default_factory=list)
+    readings: list[Line] = field(default_factory=list)
+    units: list[Line] = field(default_factory=list)
+
+
+class Trained(NamedTuple):
+    """A model after one pass, and what it said of each row before learning from it."""
+
+    w: NDArray[np.float64]
+    bias: float
+    margins: NDArray[np.float64]
+    updates: int
+    seconds: float
+
+
+def run_unit(data: DataSet, run: int, plan: Plan) -> Outcome:
+    """All models of the plan on both folds of one run."""
+    started = time.perf_counter()
+    outcome = Outcome()
+    for number, fold in enumerate(folds(data, plan.seed, run)):
+        _run_models(outcome, data.key, run, number, fold, plan.models)
+        if data.key not in NOT_COMPARABLE:
+            _run_readings(outcome, data.key, run, number, fold, plan.models)
+    lines = len(outcome.rows) + len(outcome.progress) + len(outcome.readings)
+    positives = int(np.count_nonzero(data.y > 0))
+    shape = (*data.X.shape, positives, len(data.y) - positives)
+    outcome.units.append((data.key, run, *shape, time.perf_counter() - started, lines))
+    return outcome
+
+
+def _run_models(outcome: Outcome, key: str, run: int, number: int, fold: Fold, models: list[Model]) -> None:
+    rows = batch.rows_of(fold.X_train)
+    trained = [train(rows, fold.train_codes, model, fold.X_train.shape[1]) for model in models]
+    verdicts = _predictions(fold, [(one.w, one.bias) for one in trained])
+    points = CURVE_POINTS if run == 0 and key in WITH_CURVES else 1
+    for model, one, verdict in zip(models, trained, verdicts, strict=True):
+        name = (key, model.algorithm, model.alpha_neg, model.alpha_pos, run, number)
+        outcome.rows.append((*name, *scores(verdict, fold.test_codes == 1), one.seconds, one.updates))
+        outcome.progress += [(*name, *point) for point in _progress(one.margins, fold.train_codes, points)]
+
+
+def train(
+    rows: passes.Rows, codes: NDArray[np.int64], model: Model, n_features: int, *, intercept: bool = True
+) -> Trained:
+    """Pass once over the rows; the seconds are the processor's, of the compiled call alone."""
+    state = State.new(1, n_features, means=RULES[model.rule].moves_along_means)
+    state.arrange(interleaved=passes.interleaved(rows, state))
+    settings = _settings(model, intercept)
+    margins = np.empty((1, len(codes)))
+    started = time.thread_time()
+    bad = passes.learn(rows, codes, state, settings, margins=margins)
+    seconds = time.thread_time() - started
+    if bad >= 0:
+        raise DataError(f"row {bad} of the training half holds a number that is not finite, or too large to square")
+    w, bias = state.own_weights()
+    return Trained(w[0], float(bias[0]), margins[0], int(state.scalars["updates"][0]), seconds)
+
+
+@cache
+def _settings(model: Model, intercept: bool) -> NDArray[np.void]:
+    settings = np.zeros(1, SETTINGS)
+    settings["rule"] = RULES[model.rule].code
+    settings["positive"] = 1
+    settings["alpha_neg"], settings["alpha_pos"] = model.alpha_neg, model.alpha_pos
+    settings["C"] = 1.0
+    settings["intercept"] = intercept
+    return settings
+
+
+def _predictions(fold: Fold, learned: list[tuple[NDArray[np.float64], float]]) -> NDArray[np.bool_]:
+    """Is f(x) ≥ 0? (models, test rows)."""
+    weights, biases = zip(*learned, strict=True)
+    with np.errstate(invalid="ignore", over="ignore"):  # the pseudo-code as printed may run away
+        margins = np.array(weights) @ fold.X_test.T
+        margins += np.array(biases)[:, None]
+    return np.asarray(margins >= 0)
+
+
+def _progress(margins: NDArray[np.float64], codes: NDArray[np.int64], points: int) -> Iterator[tuple[int, int]]:
+    """How many of the first `seen` rows were predicted right before they were learned from."""
+    correct = np.cumsum((margins >= 0) == (codes == 1))
+    for point in range(1, points + 1):
+        seen = len(codes) * point // points
+        yield seen, int(correct[seen - 1])
+
+
+def _run_readings(outcome: Outcome, key: str, run: int, number: int, fold: Fold, models: list[Model]) -> None:
+    rows = batch.rows_of(fold.X_train)
+    read = list(_other_readings(models))
+    learned = []
+    for reading, model in read:
+        if reading == NO_INTERCEPT:
+            one = train(rows, fold.train_codes, model, fold.X_train.shape[1], intercept=False)
+            learned.append((one.w, one.bias))
+        else:
+            way, alphas = READINGS[reading], (model.alpha_neg, model.alpha_pos)
+            learned.append(learn_by(*way, model.rule == "pater-ii", *alphas, *rows, fold.train_codes))
+    right = _predictions(fold, learned) == (fold.test_codes == 1)
+    for (reading, model), accuracy in zip(read, right.mean(axis=1).tolist(), strict=True):
+        name = (key, model.algorithm, model.alpha_neg, model.alpha_pos, run, number)
+        outcome.readings.append((*name, reading, accuracy))
+
+
+def _other_readings(models: list[Model]) -> Iterator[tuple[str, Model]]:
+    """Every reading but the one that the package's passes run; those between the two extremes without weights."""
+    for model in models:
+        if RULES[model.rule].moves_along_means:
+            yield "as printed", model
+        if model.algorithm not in UNWEIGHTED:
+            yield NO_INTERCEPT, model
+    for model in models:
+        if model.algorithm == "PATER-I":
+            yield "clipped", model
+        if model.algorithm == "PATER-II":
+            yield "clipped, passive", model
+
+
+def warm_up() -> None:
+    """Compile, or read from the cache, all that a unit calls, so that no measured second holds a compilation."""
+    from scipy.sparse import csr_array
+
+    X, codes = np.array([[1.0, 2.0], [3.0, 1.0], [0.0, 1.0]]), np.array([1, 0, 1])
+    for rows in (batch.rows_of(X), batch.rows_of(csr_array(X))):
+        for rule in ("perceptron", "pater-i"):
+            train(rows, codes, Model("", rule), 2)
+    learn_by(True, True, True, 1.0, 1.0, X, codes)
+
+
+def size_of(data: DataSet) -> int:
+    """How much work a unit of this data set is, roughly."""
+    return int(np.prod(data.X.shape)) if isinstance(data.X, np.ndarray) else int(data.X.nnz)
+
+
+__all__ = ["COLUMNS", "Outcome", "Unit", "run_unit", "train", "warm_up"]

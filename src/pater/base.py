@@ -23,7 +23,6 @@ from .passes import Rows
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A subclass learns, and says which classes there are and what the margins of rows are."""
 
-    classes_: NDArray[Any]
     class_weight: Any
 
     def _margins(self, rows: Rows) -> NDArray[np.float64]:
@@ -68,7 +67,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The labels.
 
         """
-        margins, classes = self.decision_function(X), self.classes_
+        margins = self.decision_function(X)
+        classes: NDArray[Any] = self.classes_
         if classes.size == 1:
             return np.full(len(margins), classes[0])
         return np.asarray(classes[(margins >= 0).view(np.int8) if margins.ndim == 1 else margins.argmax(axis=1)])
@@ -80,8 +80,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             learn(*arguments)
         except BaseException as error:
             message = bad_row_message(error.rows, error.row, self._names()) if isinstance(error, BadRowError) else None
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             if message is not None:
                 raise ValueError(message) from None
             raise
@@ -119,6 +119,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def at_least_two(classes: NDArray[Any]) -> None:
     if classes.size < 2:
         raise ValueError(
-            f"y holds one class only ({classes[0]!r}); fit needs at least two classes. For a stream that begins with one "
-            "class, use an online learner's partial_fit."
+            f"y holds one class only ({classes[0]!r}); fit needs at least two classes. For a stream that begins with "
+            "one class, use an online learner's partial_fit."
         )

@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from ._compile import kernel
 from .lanes import add_lanes, dot_lanes
-from .means import TOO_LARGE, balanced_alpha, bounded, products, shrink
+from .means import (
+    TOO_LARGE,
+    TOO_LARGE_GAIN,
+    balanced_alpha,
+    bias_gap,
+    bounded,
+    lower_gain,
+    next_gain,
+    products,
+    raise_gain,
+    shrink,
+)
+from .progress import observe
 from .rows import size
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, ZERO_GAP, U, V
@@ -53,7 +65,7 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, intercept = p.rule, p.positive, p.balanced, p.intercept
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
-    violators_only = rule == PATER_I
+    violators_only, forgets = rule == PATER_I, 0.0 < p.forgetting < 1.0
     fold_at = FOLD_EVERY * table.shape[0]
     unit = 2.0**-m.exponent
     if not m.products_known:
@@ -78,9 +90,13 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
             m.seen_pos += s
         else:
             m.seen_neg += s
+        observe(m, p, margin, positive, s)
         loss = hinge(margin if positive else -margin, unit)
         if violators_only and loss == 0.0:
             continue
+        if forgets:
+            s *= next_gain(m, positive, p.forgetting)
+            raise_gain(m, positive, p.forgetting)
 
         if m.careful:
             enter_products(rows, i, s, table, positive, m)
@@ -110,7 +126,7 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
             a_pos = alpha_pos / m.n_pos
         else:
             a_neg = alpha_neg / m.n_neg
-        z_bias = a_pos * m.n_pos - a_neg * m.n_neg if intercept else 0.0
+        z_bias = bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if intercept else 0.0
         terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
         zz = terms - 2.0 * a_pos * a_neg * m.pn + z_bias * z_bias
         if m.careful or not zz > CANCELLED * terms:
@@ -129,6 +145,10 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(table[:, U], table[:, V], m)
             unit = 2.0**-m.exponent
+        if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
+            lower_gain(table[:, S_POS], table[:, S_NEG], m)
+            a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
+            a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
         if m.work_since_fold >= fold_at:
             fold(table, m)
     return -1

@@ -10,6 +10,7 @@ from .state import LONGEST_STEP, RESCALE_BITS, ZERO_GAP
 
 RESCALE = 2.0**-RESCALE_BITS
 TOO_LARGE = 2.0**RESCALE_BITS
+TOO_LARGE_GAIN = 2.0**100
 
 
 @kernel
@@ -17,6 +18,12 @@ def balanced_alpha(seen_pos, seen_neg):
     """α^c = n/(2·n^c) of the samples seen so far; 1 for a class not seen yet."""
     half = 0.5 * (seen_pos + seen_neg)
     return (half / seen_pos if seen_pos > 0.0 else 1.0), (half / seen_neg if seen_neg > 0.0 else 1.0)
+
+
+@kernel
+def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
+    """The intercept's part of z: the mean of its constant 1 is 1 in a class that has samples."""
+    return (alpha_pos if n_pos > 0.0 else 0.0) - (alpha_neg if n_neg > 0.0 else 0.0)
 
 
 @kernel
@@ -65,4 +72,49 @@ def shrink(w, V, m):
     m.B_neg *= RESCALE
     m.loss_pos *= RESCALE
     m.loss_neg *= RESCALE
+    m.margin_square *= RESCALE
+    m.margin_square *= RESCALE
     m.exponent += RESCALE_BITS
+
+
+@kernel
+def next_gain(m, positive, forgetting):
+    """What one more sample of the class will weigh.
+
+    That all before it fade by γ is the same, up to a factor common to sum, count and loss, as that it weighs 1/γ more.
+    """
+    return (m.gain_pos if positive else m.gain_neg) / forgetting
+
+
+@kernel
+def raise_gain(m, positive, forgetting):
+    if positive:
+        m.gain_pos /= forgetting
+    else:
+        m.gain_neg /= forgetting
+
+
+@kernel
+def lower_gain(S_pos, S_neg, m):
+    """Take a common factor, a power of two, out of sum, count and loss of a class before they overflow."""
+    down_pos = 1.0 / TOO_LARGE_GAIN if m.gain_pos > TOO_LARGE_GAIN else 1.0
+    down_neg = 1.0 / TOO_LARGE_GAIN if m.gain_neg > TOO_LARGE_GAIN else 1.0
+    for j in range(S_pos.size):
+        S_pos[j] *= down_pos
+        S_neg[j] *= down_neg
+    m.gain_pos *= down_pos
+    m.n_pos *= down_pos
+    m.loss_pos *= down_pos
+    m.A_pos /= down_pos
+    m.B_pos /= down_pos
+    m.gain_neg *= down_neg
+    m.n_neg *= down_neg
+    m.loss_neg *= down_neg
+    m.A_neg /= down_neg
+    m.B_neg /= down_neg
+    m.pp *= down_pos * down_pos
+    m.pp_low *= down_pos * down_pos
+    m.nn *= down_neg * down_neg
+    m.nn_low *= down_neg * down_neg
+    m.pn *= down_pos * down_neg
+    m.pn_low *= down_pos * down_neg

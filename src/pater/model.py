@@ -32,8 +32,16 @@ class Spec(NamedTuple):
     rule: str
     C: float = 1.0
     class_weight: str | tuple[tuple[Any, float], ...] | None = None
+    alphas: tuple[float, float] = (1.0, 1.0)  # α⁻ and α⁺ on top of the class weights, in every one-vs-rest problem
     intercept: bool = True
     average: bool = False
+    forgetting: float = 1.0
+    watch: bool = False
+    fading: float = 1.0
+    calibrate: bool = False
+
+
+Specs = tuple[Spec, ...]
 
 
 class BadRowError(ValueError):
@@ -55,25 +63,26 @@ class UnknownLabelError(ValueError):
 
 
 @functools.lru_cache(maxsize=256)
-def settings_of(spec: Spec, classes: tuple[Any, ...]) -> NDArray[np.void]:
-    """A record for each model of a learner of `classes`.
+def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
+    """A record for each model of a learner of `classes`: those of the first class or problem, then the next.
 
     Of two classes the weights are α⁻ and α⁺. Of more, that of a class is α⁺ in its own model, and α⁻ is 1.
     """
-    positives = _positives(len(classes))
-    settings = np.zeros(len(positives), SETTINGS)
-    settings["rule"], settings["C"] = RULES[spec.rule].code, spec.C
-    settings["intercept"], settings["average"] = spec.intercept, spec.average
-    settings["positive"] = positives
-    settings["alpha_pos"] = settings["alpha_neg"] = 1.0
-    if spec.class_weight == "balanced":
-        settings["balanced"] = 1
-    elif spec.class_weight is not None:
-        weight = dict(spec.class_weight)  # type: ignore[arg-type]
-        settings["alpha_pos"] = [weight.get(classes[k], 1.0) for k in positives]
-        if len(classes) == 2:
-            settings["alpha_neg"] = weight.get(classes[0], 1.0)
-    return settings
+    settings = np.zeros((len(_positives(len(classes))), len(specs)), SETTINGS)
+    for of_class, positive in zip(settings, _positives(len(classes)), strict=True):
+        for p, spec in zip(of_class, specs, strict=True):
+            p["rule"], p["C"], p["positive"] = RULES[spec.rule].code, spec.C, positive
+            p["intercept"], p["average"], p["forgetting"] = spec.intercept, spec.average, spec.forgetting
+            p["watch"], p["fading"], p["calibrate"] = spec.watch, spec.fading, spec.calibrate
+            p["alpha_neg"], p["alpha_pos"] = spec.alphas
+            if spec.class_weight == "balanced":
+                p["balanced"] = 1
+            elif spec.class_weight is not None:
+                weight = dict(spec.class_weight)  # type: ignore[arg-type]
+                p["alpha_pos"] *= weight.get(classes[positive], 1.0)
+                if len(classes) == 2:
+                    p["alpha_neg"] *= weight.get(classes[0], 1.0)
+    return settings.ravel()
 
 
 def _positives(n_classes: int) -> list[int]:
@@ -82,44 +91,62 @@ def _positives(n_classes: int) -> list[int]:
 
 @dataclass
 class Model:
-    """Classes in sorted order and the state of their models; `fixed` when no other class may turn up."""
+    """Classes in sorted order and the state of their models; `fixed` when no other class may turn up.
+
+    With several specs there are as many models of each class, learned side by side.
+    """
 
     classes: NDArray[Any]
     state: State
+    specs: Specs
     fixed: bool
 
     @classmethod
-    def new(cls, classes: NDArray[Any], n_features: int, rule: str, *, fixed: bool = False) -> Model:
-        n_models = len(_positives(classes.size))
-        return cls(classes, State.new(n_models, n_features, means=RULES[rule].moves_along_means), fixed)
+    def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
+        n_models = len(_positives(classes.size)) * len(specs)
+        state = State.new(n_models, n_features, means=RULES[specs[0].rule].moves_along_means)
+        return cls(classes, state, specs, fixed)
 
     def copy(self) -> Model:
-        return Model(self.classes, self.state.copy(), self.fixed)
+        return Model(self.classes, self.state.copy(), self.specs, self.fixed)
 
-    def settings(self, spec: Spec) -> NDArray[np.void]:
-        return settings_of(spec, tuple(self.classes.tolist()))
+    def with_specs(self, specs: Specs) -> Model:
+        """The same model, to go on with these settings."""
+        return Model(self.classes, self.state, specs, self.fixed)
+
+    def settings(self) -> NDArray[np.void]:
+        return settings_of(self.specs, tuple(self.classes.tolist()))
 
     def add_class(self, label: Any) -> None:
         """Make room for one more class."""
         labels = np.append(self.classes, np.asarray([label]))
         place = int(np.argsort(labels, kind="stable").tolist().index(self.classes.size))
-        has_means = self.state.has_means
-        empty = State.new(1, self.state.n_features, means=has_means, interleaved=self.state.interleaved)
+        width, state = len(self.specs), self.state
+        empty = State.new(width, state.n_features, means=state.has_means, interleaved=state.interleaved)
         if self.classes.size == 0:
             self.state = empty
         elif self.classes.size == 1:
-            self.state = mirrored(self.state) if place == 1 else self.state
+            self.state = state if place == 0 else self._other_side()
         else:
-            if self.classes.size == 2:
-                self.state = joined([mirrored(self.state), self.state])
-            self.state = joined([self.state.some(0, place), empty, self.state.some(place, self.classes.size)])
+            each = joined([self._other_side(), state]) if self.classes.size == 2 else state
+            self.state = joined([each.some(0, place * width), empty, each.some(place * width, each.n_models)])
         self.classes = np.sort(labels)
+
+    def _other_side(self) -> State:
+        """The models of one class seen as those of the other.
+
+        The mirror image of a model has learned with α⁻ and α⁺ exchanged. A spec whose counterpart is not among the
+        specs starts empty.
+        """
+        state, there = mirrored(self.state), {spec: k for k, spec in enumerate(self.specs)}
+        empty = State.new(1, state.n_features, means=state.has_means, interleaved=state.interleaved)
+        sources = [there.get(spec._replace(alphas=spec.alphas[::-1])) for spec in self.specs]
+        return joined([empty if k is None else state.some(k, k + 1) for k in sources])
 
     def learn(
         self,
         rows: Rows,
         labels: NDArray[Any],
-        spec: Spec,
         *,
         weights: NDArray[np.float64] = NOTHING,
         threads: int = 1,
@@ -133,7 +160,7 @@ class Model:
             bad = int(first_bad_row(rows))
             if bad >= 0:
                 raise BadRowError(rows, bad)
-            target = Model(self.classes, self.state, self.fixed) if not encoded.new.size else self.copy()
+            target = self if not encoded.new.size else self.copy()
         else:
             target = self.copy()
         starts = [0, *encoded.first_rows.tolist(), number_of_rows(rows)]
@@ -147,9 +174,7 @@ class Model:
                     known = found[: self.classes.size + k]
                     codes = np.argsort(np.argsort(known, kind="stable"), kind="stable")[codes]
                 some = part(rows, start, stop) if (start, stop) != (0, labels.size) else rows
-                bad = learn(
-                    some, codes, target.state, target.settings(spec), weights=weights[start:stop], threads=threads
-                )
+                bad = learn(some, codes, target.state, target.settings(), weights=weights[start:stop], threads=threads)
                 if bad >= 0:
                     raise BadRowError(rows, start + bad)
         self.classes, self.state = target.classes, target.state
@@ -158,21 +183,21 @@ class Model:
         self,
         rows: Rows,
         codes: NDArray[np.int64],
-        spec: Spec,
         *,
         weights: NDArray[np.float64] = NOTHING,
         order: NDArray[np.int64] = IN_ORDER,
         threads: int = 1,
     ) -> None:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
-        bad = learn(rows, codes, self.state, self.settings(spec), weights=weights, order=order, threads=threads)
+        bad = learn(rows, codes, self.state, self.settings(), weights=weights, order=order, threads=threads)
         if bad >= 0:
             raise BadRowError(rows, int(order[bad]) if order.size else bad)
 
-    def merge(self, other: Model, *, average: bool) -> Model:
+    def merge(self, other: Model) -> Model:
         """A model of what both have seen."""
         a, b = self.copy(), other.copy()
         for mine, theirs in ((a, b), (b, a)):
             for label in np.setdiff1d(theirs.classes, mine.classes):
                 mine.add_class(label)
-        return Model(a.classes, merged(a.state, b.state, average=average), a.fixed and b.fixed)
+        average = any(spec.average for spec in self.specs)
+        return Model(a.classes, merged(a.state, b.state, average=average), self.specs, a.fixed and b.fixed)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ._compile import kernel
 from .lanes import dot_lanes
 from .passes import Rows
+from .progress import probability
 from .rows import count, dot
 from .state import State
 
@@ -37,6 +38,15 @@ def _margins(rows, weights, biases, margins):
         for i in range(count(rows)):
             wx, _ = dot(rows, i, weights[k])
             margins[i, k] = wx + biases[k]
+
+
+@kernel
+def probabilities(margins, scalars, p):
+    """Fill p with the probability of +1 for each margin (rows, models)."""
+    for k in range(margins.shape[1]):
+        m = scalars[k]
+        for i in range(margins.shape[0]):
+            p[i, k] = probability(m, margins[i, k])
 
 
 def margins_of(rows: Rows, n_rows: int, state: State, *, average: bool) -> NDArray[np.float64]:

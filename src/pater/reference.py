@@ -63,12 +63,14 @@ def pa_ii(X: Any, y: Any, C: float, *, alpha: Alpha = (1, 1), s: Any = None) -> 
     return _point_rule(X, y, lambda margin, xx: max(0, 1 - margin) / (xx + 1 / (2 * C)) if xx > 0 else 0, alpha, s)
 
 
-def pater(X: Any, y: Any, variant: Literal["I", "II"], *, alpha: Alpha = (1, 1), s: Any = None) -> Floats:
+def pater(
+    X: Any, y: Any, variant: Literal["I", "II"], *, alpha: Alpha = (1, 1), s: Any = None, forgetting: float = 1.0
+) -> Floats:
     """(w)PATER-I and -II, eqs. 16, 22, 23, 29, 35 and 36, as they give the paper's results.
 
     The loss is clipped at 0. Variant I is passive: a sample without loss changes nothing. Variant II lets every sample
     into the counts n, the means z and the mean losses k. A class without samples has mean 0, and where ‖z‖² = 0 the
-    weights stay.
+    weights stay. With `forgetting` γ, what a class has gathered fades by γ when its next sample enters.
     """
     d = np.shape(X)[1]
     dtype = np.result_type(X, np.float64)
@@ -84,7 +86,7 @@ def pater(X: Any, y: Any, variant: Literal["I", "II"], *, alpha: Alpha = (1, 1),
         seen[c] += s_t
         if s_t > 0 and (variant == "II" or loss > 0):
             a = _alpha_now(alpha, seen)
-            n[c] += s_t
+            n[c] = forgetting * n[c] + s_t
             z[c] = z[c] + s_t / n[c] * (x_t - z[c])
             k[c] = k[c] + s_t / n[c] * (loss - k[c])
             direction = a[1] * z[1] - a[-1] * z[-1]
@@ -131,7 +133,8 @@ def pater_as_printed(X: Any, y: Any, variant: Literal["I", "II"], *, alpha: tupl
 
 def averaged(weights: Floats, s: Any = None) -> Floats:
     """The mean of the weights after each sample that counts."""
-    return weights.mean(axis=0) if s is None else weights[np.asarray(s) > 0].mean(axis=0)
+    counted = weights if s is None else weights[np.asarray(s) > 0]
+    return np.asarray(counted.mean(axis=0))
 
 
 def ter(X: Any, y: Any, *, alpha: tuple[float, float] = (1, 1), ridge: float = 0.0) -> Floats:

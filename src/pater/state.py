@@ -52,6 +52,18 @@ SCALARS = np.dtype(
         ("exponent", "i8"),  # weights and margins are in units of 2^exponent
         ("t", "i8"),  # samples seen
         ("updates", "i8"),  # steps taken
+        ("gain_pos", "f8"),  # with forgetting: what a sample of the class weighs now, in units of its first
+        ("gain_neg", "f8"),
+        ("tp", "f8"),  # importance of samples by what was predicted before learning from them, when watched
+        ("fp", "f8"),
+        ("tn", "f8"),
+        ("fn", "f8"),
+        ("margin_square", "f8"),  # running mean square of the margins, when calibrated
+        ("slope", "f8"),  # the probability of +1 is σ(slope·r + offset) of the margin r over its running size
+        ("offset", "f8"),
+        ("slope_slope", "f8"),  # second derivatives of the logistic loss in the two
+        ("slope_offset", "f8"),
+        ("offset_offset", "f8"),
     ]
 )
 
@@ -65,6 +77,10 @@ SETTINGS = np.dtype(
         ("balanced", "i8"),
         ("intercept", "i8"),
         ("average", "i8"),
+        ("forgetting", "f8"),  # γ: what is left of a class sum when the next sample of the class comes; 0 or 1 for all
+        ("watch", "i8"),  # count what was predicted before learning?
+        ("fading", "f8"),  # of those counts, a sample
+        ("calibrate", "i8"),  # fit probabilities to the margins?
     ]
 )
 
@@ -94,12 +110,14 @@ class State:
         """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
         kinds = 4 if means else 2
         shape = (n_models, n_features, kinds) if interleaved else (n_models, kinds, n_features)
-        return cls(np.zeros(shape), np.zeros(n_models, SCALARS), interleaved)
+        scalars = np.zeros(n_models, SCALARS)
+        scalars["gain_pos"] = scalars["gain_neg"] = scalars["slope"] = 1.0
+        return cls(np.zeros(shape), scalars, interleaved)
 
     @property
     def has_means(self) -> bool:
         """Are these models of a mean rule?"""
-        return self.vectors.shape[2 if self.interleaved else 1] == 4
+        return bool(self.vectors.shape[2 if self.interleaved else 1] == 4)
 
     @property
     def n_models(self) -> int:
@@ -115,6 +133,12 @@ class State:
     def some(self, first: int, last: int) -> State:
         """The models first..last, not copied."""
         return State(self.vectors[first:last], self.scalars[first:last], self.interleaved)
+
+    def some_of(self, models: list[int]) -> State:
+        """The models with these numbers; this state itself if that is all of them."""
+        if models == list(range(self.n_models)):
+            return self
+        return State(self.vectors[models], self.scalars[models], self.interleaved)
 
     def arrange(self, *, interleaved: bool) -> None:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""

@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from ._compile import kernel
 from .loops import enter, read, read_and_enter, read_at_rest
-from .means import TOO_LARGE, balanced_alpha, bounded, gap, shrink
+from .means import (
+    TOO_LARGE,
+    TOO_LARGE_GAIN,
+    balanced_alpha,
+    bias_gap,
+    bounded,
+    gap,
+    lower_gain,
+    next_gain,
+    raise_gain,
+    shrink,
+)
+from .progress import observe
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, U, V
 
@@ -24,7 +36,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, intercept, average = p.rule, p.positive, p.balanced, p.intercept, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
-    everyone_enters = rule != PATER_I
+    everyone_enters, forgets = rule != PATER_I, 0.0 < p.forgetting < 1.0
     unit = 2.0**-m.exponent
     m.products_known = 0
     for r in range(start, stop):
@@ -38,8 +50,9 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             m.seen_neg += s
         if balanced:
             alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
-        n_pos = m.n_pos + s if positive else m.n_pos
-        n_neg = m.n_neg if positive else m.n_neg + s
+        s_now = s * next_gain(m, positive, p.forgetting) if forgets else s
+        n_pos = m.n_pos + s_now if positive else m.n_pos
+        n_neg = m.n_neg if positive else m.n_neg + s_now
         a_pos = alpha_pos / n_pos if n_pos > 0.0 else 0.0
         a_neg = alpha_neg / n_neg if n_neg > 0.0 else 0.0
         own, other = (S_pos, S_neg) if positive else (S_neg, S_pos)
@@ -52,7 +65,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
 
         zz = 0.0
         if everyone_enters and s > 0.0:
-            wx, xx, zz = read_and_enter(x, s, w, own, other, step_own, step_other, a_own, -a_other)
+            wx, xx, zz = read_and_enter(x, s_now, w, own, other, step_own, step_other, a_own, -a_other)
         elif step_own != 0.0 or step_other != 0.0:
             wx, xx = read(x, w, own, other, step_own, step_other)
         else:
@@ -66,25 +79,28 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
         if s == 0.0:
             continue
         m.t += 1
+        observe(m, p, margin, positive, s)
         loss = hinge(margin if positive else -margin, unit)
         if not everyone_enters:
             if loss == 0.0:
                 continue
-            (zz,) = enter(x, s, own, other, a_own, -a_other)
+            (zz,) = enter(x, s_now, own, other, a_own, -a_other)
         m.n_pos, m.n_neg = n_pos, n_neg
         m.largest = max(m.largest, xx)
         if positive:
-            m.loss_pos += s * loss
+            m.loss_pos += s_now * loss
         else:
-            m.loss_neg += s * loss
+            m.loss_neg += s_now * loss
+        if forgets:
+            raise_gain(m, positive, p.forgetting)
 
-        z_bias = a_pos * n_pos - a_neg * n_neg if intercept else 0.0
+        z_bias = bias_gap(alpha_pos, alpha_neg, n_pos, n_neg) if intercept else 0.0
         zz += z_bias * z_bias
         if zz < SUSPECT * (alpha_pos * alpha_pos + alpha_neg * alpha_neg) * (m.largest + 1.0):
             zz = gap(S_pos, S_neg, a_pos, a_neg, z_bias)
         if zz > 0.0:
             accumulated_loss = a_pos * m.loss_pos + a_neg * m.loss_neg
-            tau = bounded(mean_step(rule, a_own * s * loss, accumulated_loss, zz), zz)
+            tau = bounded(mean_step(rule, a_own * s_now * loss, accumulated_loss, zz), zz)
             if tau > 0.0:
                 m.updates += 1
                 m.A_pos = tau * a_pos
@@ -97,4 +113,6 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(w, steps, m)
             unit = 2.0**-m.exponent
+        if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
+            lower_gain(S_pos, S_neg, m)
     return -1

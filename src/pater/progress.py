@@ -1,0 +1,70 @@
+"""Progressive validation: what a model says of a sample just before it learns from it.
+
+Knows `state` only. Every pass calls `observe` once a row. The counts of right and wrong answers are an honest estimate
+of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
+fitted to: p = σ(slope·r + offset), r the margin over its running size, by Newton steps on the logistic loss with a
+memory of some ten thousand samples.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ._compile import kernel
+
+CALIBRATION_MEMORY = 1.0 - 1e-4
+SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
+FARTHEST = 10.0  # a margin of more than ten times its usual size says no more than ten times
+
+
+@kernel
+def relative_margin(m, margin):
+    """The margin in units of its usual size."""
+    if m.margin_square <= 0.0:
+        return 0.0
+    return min(FARTHEST, max(-FARTHEST, margin / math.sqrt(m.margin_square)))
+
+
+@kernel
+def probability(m, margin):
+    """The probability of +1."""
+    return 1.0 / (1.0 + math.exp(-(m.slope * relative_margin(m, margin) + m.offset)))
+
+
+@kernel
+def calibrate(m, margin, positive, s):
+    r = relative_margin(m, margin)
+    p = probability(m, margin)
+    error = s * (p - (1.0 if positive else 0.0))
+    v = s * p * (1.0 - p)
+    m.slope_slope = CALIBRATION_MEMORY * m.slope_slope + v * r * r
+    m.slope_offset = CALIBRATION_MEMORY * m.slope_offset + v * r
+    m.offset_offset = CALIBRATION_MEMORY * m.offset_offset + v
+    # A prior of one holds the first steps back.
+    ss, so, oo = 1.0 + m.slope_slope, m.slope_offset, 1.0 + m.offset_offset
+    determinant = ss * oo - so * so
+    m.slope -= error * (oo * r - so) / determinant
+    m.offset -= error * (ss - so * r) / determinant
+    m.margin_square += (margin * margin - m.margin_square) / min(float(m.t), SIZE_MEMORY)
+
+
+@kernel
+def observe(m, p, margin, positive, s):
+    """Take note of the margin of a sample of importance s, before learning from it."""
+    if p.watch:
+        if 0.0 < p.fading < 1.0:
+            m.tp *= p.fading
+            m.fp *= p.fading
+            m.tn *= p.fading
+            m.fn *= p.fading
+        if margin >= 0.0:
+            if positive:
+                m.tp += s
+            else:
+                m.fp += s
+        elif positive:
+            m.fn += s
+        else:
+            m.tn += s
+    if p.calibrate:
+        calibrate(m, margin, positive, s)

@@ -11,16 +11,28 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AutoPATERClassifier": "auto",
     "PATERClassifier": "linear",
     "PassiveAggressiveClassifier": "linear",
     "Perceptron": "linear",
     "TERClassifier": "ter",
+    "plot_progress": "plots",
 }
 
-__all__ = ["PATERClassifier", "PassiveAggressiveClassifier", "Perceptron", "TERClassifier", "__version__"]
+__all__ = [
+    "AutoPATERClassifier",
+    "PATERClassifier",
+    "PassiveAggressiveClassifier",
+    "Perceptron",
+    "TERClassifier",
+    "__version__",
+    "plot_progress",
+]
 
 if TYPE_CHECKING:
+    from .auto import AutoPATERClassifier
     from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+    from .plots import plot_progress
     from .ter import TERClassifier
 
 

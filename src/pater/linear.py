@@ -96,7 +96,7 @@ class PATERClassifier(OnlineClassifier):
 
     def _specs(self) -> Specs:
         variant = one_of("variant", self.variant, ("I", "II"))
-        return (self._spec(f"pater-{variant.lower()}", forgetting=forgetting_factor(self.forgetting)),)
+        return (self._spec(f"pater-{variant.lower()}", forgetting=forgetting_factor("forgetting", self.forgetting)),)
 
 
 class PassiveAggressiveClassifier(OnlineClassifier):

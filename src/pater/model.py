@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import first_bad_row, number_of_rows, part
+from .batch import first_bad_row, part
 from .changes import joined, merged, mirrored
+from .history import History
 from .labels import encode
 from .passes import IN_ORDER, NOTHING, Rows, learn
 from .rules import RULES
@@ -99,20 +100,22 @@ class Model:
     classes: NDArray[Any]
     state: State
     specs: Specs
-    fixed: bool
+    fixed: bool = False
+    history: History | None = None  # kept when there are several specs to compare
 
     @classmethod
     def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
         n_models = len(_positives(classes.size)) * len(specs)
         state = State.new(n_models, n_features, means=RULES[specs[0].rule].moves_along_means)
-        return cls(classes, state, specs, fixed)
+        return cls(classes, state, specs, fixed, History() if len(specs) > 1 else None)
 
     def copy(self) -> Model:
-        return Model(self.classes, self.state.copy(), self.specs, self.fixed)
+        history = self.history.copy() if self.history is not None else None
+        return replace(self, state=self.state.copy(), history=history)
 
     def with_specs(self, specs: Specs) -> Model:
         """The same model, to go on with these settings."""
-        return Model(self.classes, self.state, specs, self.fixed)
+        return replace(self, specs=specs)
 
     def settings(self) -> NDArray[np.void]:
         return settings_of(self.specs, tuple(self.classes.tolist()))
@@ -163,21 +166,21 @@ class Model:
             target = self if not encoded.new.size else self.copy()
         else:
             target = self.copy()
-        starts = [0, *encoded.first_rows.tolist(), number_of_rows(rows)]
+        starts = [0, *encoded.first_rows.tolist(), labels.size]
         found = np.concatenate([self.classes, encoded.new]) if encoded.new.size else self.classes
         for k, (start, stop) in enumerate(itertools.pairwise(starts)):
             if k > 0:
                 target.add_class(encoded.new[k - 1])
-            if stop > start:
-                codes = encoded.codes[start:stop]
-                if encoded.new.size:
-                    known = found[: self.classes.size + k]
-                    codes = np.argsort(np.argsort(known, kind="stable"), kind="stable")[codes]
-                some = part(rows, start, stop) if (start, stop) != (0, labels.size) else rows
-                bad = learn(some, codes, target.state, target.settings(), weights=weights[start:stop], threads=threads)
-                if bad >= 0:
-                    raise BadRowError(rows, start + bad)
-        self.classes, self.state = target.classes, target.state
+            codes = encoded.codes[start:stop]
+            if encoded.new.size:
+                known = found[: self.classes.size + k]
+                codes = np.argsort(np.argsort(known, kind="stable"), kind="stable")[codes]
+            some = part(rows, start, stop) if len(starts) > 2 else rows
+            try:
+                target.learn_all(some, codes, weights=weights[start:stop], threads=threads)
+            except BadRowError as error:
+                raise BadRowError(rows, start + error.row) from None
+        self.classes, self.state, self.history = target.classes, target.state, target.history
 
     def learn_all(
         self,
@@ -189,9 +192,19 @@ class Model:
         threads: int = 1,
     ) -> None:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
-        bad = learn(rows, codes, self.state, self.settings(), weights=weights, order=order, threads=threads)
-        if bad >= 0:
-            raise BadRowError(rows, int(order[bad]) if order.size else bad)
+        cuts = [codes.size] if self.history is None else self.history.cuts(codes.size)
+        for start, stop in itertools.pairwise([0, *cuts]):
+            if stop == start:
+                continue
+            some, turn = (rows, order[start:stop]) if order.size else (part(rows, start, stop), order)
+            here = slice(None) if order.size else slice(start, stop)
+            bad = learn(
+                some, codes[here], self.state, self.settings(), weights=weights[here], order=turn, threads=threads
+            )
+            if bad >= 0:
+                raise BadRowError(rows, int(turn[bad]) if order.size else start + bad)
+            if self.history is not None:
+                self.history.passed(stop - start, self.state.scalars)
 
     def merge(self, other: Model) -> Model:
         """A model of what both have seen."""
@@ -200,4 +213,7 @@ class Model:
             for label in np.setdiff1d(theirs.classes, mine.classes):
                 mine.add_class(label)
         average = any(spec.average for spec in self.specs)
-        return Model(a.classes, merged(a.state, b.state, average=average), self.specs, a.fixed and b.fixed)
+        both = replace(a, state=merged(a.state, b.state, average=average), fixed=a.fixed and b.fixed)
+        if a.history is not None and b.history is not None:
+            both.history = History(a.history.rows + b.history.rows, max(a.history.next_point, b.history.next_point))
+        return both

@@ -307,9 +307,9 @@ def positive_number(name: str, value: Any) -> float:
     return float(value)
 
 
-def forgetting_factor(value: Any) -> float:
+def forgetting_factor(name: str, value: Any) -> float:
     if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
-        raise ValueError(f"forgetting must be above 0 and at most 1, got {value!r}.")
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}.")
     return float(value)
 
 

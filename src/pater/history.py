@@ -1,0 +1,47 @@
+"""How the progressive scores of models came about: their counts at about four points for each doubling of the stream.
+
+Knows NumPy only. The points depend on the number of rows alone, so that a stream leaves the same history however it is
+cut into batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIRST_POINT = 16
+GROWTH = 2.0**0.25
+COUNTS = ("tp", "fp", "tn", "fn")
+
+
+@dataclass
+class History:
+    """Counts (models, 4) of tp, fp, tn and fn after some numbers of rows."""
+
+    rows: int = 0
+    next_point: int = FIRST_POINT
+    points: list[tuple[int, NDArray[np.float64]]] = field(default_factory=list)
+
+    def copy(self) -> History:
+        return History(self.rows, self.next_point, list(self.points))
+
+    def cuts(self, n_rows: int) -> list[int]:
+        """Where to stop among the next `n_rows` rows to take note; the end is always there."""
+        cuts, point = [], self.next_point
+        while point < self.rows + n_rows:
+            cuts.append(point - self.rows)
+            point = _after(point)
+        return [*cuts, n_rows]
+
+    def passed(self, n_rows: int, scalars: NDArray[np.void]) -> None:
+        """Take note of the counts if these rows lead up to a point."""
+        self.rows += n_rows
+        if self.rows == self.next_point:
+            self.points.append((self.rows, np.stack([scalars[name] for name in COUNTS], axis=1)))
+            self.next_point = _after(self.next_point)
+
+
+def _after(point: int) -> int:
+    return int(np.ceil(point * GROWTH))

@@ -1,0 +1,126 @@
+"""Many settings in one pass over the data, and the best of them at any time.
+
+Knows `model` and `metrics`; knows no scikit-learn. The models of a grid learn side by side from data read once. Each
+says what it thinks of a sample before it learns from it, so the counts of its right and wrong answers are an honest
+estimate, and the grid can be asked for its best model after any row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .batch import rows_of
+from .metrics import SCORES, Confusion
+from .model import Model, Spec, Specs
+from .passes import NOTHING
+from .rules import RULES
+
+PAPER_WEIGHTS = (0.01, 0.1, 0.3, 0.5, 0.9, 0.99)
+
+
+def alpha_grid(weights: Iterable[float] = PAPER_WEIGHTS) -> list[tuple[float, float]]:
+    """(α⁻, α⁺): unweighted first, then each weight on the negative side, then on the positive, as in the paper."""
+    weights = list(weights)
+    return [(1.0, 1.0), *((weight, 1.0) for weight in weights), *((1.0, weight) for weight in weights)]
+
+
+def confusion(model: Model) -> Confusion:
+    """The progressive counts of a model, each (problems, specs)."""
+    m = model.state.scalars.reshape(-1, len(model.specs))
+    return Confusion(m["tp"], m["fp"], m["tn"], m["fn"])
+
+
+def score(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.float64]:
+    """The scores of counts by name; more is better or not, as `metrics.SCORES` says."""
+    return SCORES[scoring].of(counts, **(settings or {}))
+
+
+def best(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.intp]:
+    """Which spec is best in each problem; of equals, the first, so put first what needs least justification."""
+    values = score(counts, scoring, settings)
+    return np.argmax(values if SCORES[scoring].more_is_better else -values, axis=1)
+
+
+class Grid:
+    """Any settings, side by side in one pass: PATER, PA with several C, Perceptron.
+
+    Parameters
+    ----------
+    specs : iterable of Spec
+        The settings to compare. Of equally good ones the first is chosen.
+    scoring : str, default="balanced_accuracy"
+        A name of `pater.metrics.SCORES`.
+    scoring_settings : dict, optional
+        What that score needs: the weights of "wter", the costs of "cost".
+    fading : float, default=1.0
+        What is left of a sample's part in the scores when the next one comes; below 1 the choice follows a drift.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pater.model import Spec
+    >>> from pater.search import Grid
+    >>> X = np.random.default_rng(0).standard_normal((500, 3))
+    >>> y = (X[:, 0] > 1).astype(int)
+    >>> grid = Grid([Spec("pater-i"), Spec("pa-i", C=0.1), Spec("pa-i", C=1.0)], "accuracy")
+    >>> grid.learn(X, y)
+    >>> grid.specs[grid.best[0]].rule
+    'pa-i'
+    """
+
+    def __init__(
+        self,
+        specs: Iterable[Spec],
+        scoring: str = "balanced_accuracy",
+        *,
+        scoring_settings: dict[str, float] | None = None,
+        fading: float = 1.0,
+    ) -> None:
+        self.specs: Specs = tuple(spec._replace(watch=True, fading=fading) for spec in specs)
+        if not self.specs:
+            raise ValueError("a grid needs at least one spec.")
+        if scoring not in SCORES:
+            raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
+        self.scoring, self.scoring_settings = scoring, scoring_settings
+        # Mean rules and point rules keep different vectors, so each family is a model of its own.
+        self.families = [
+            places
+            for means in (True, False)
+            if (places := [k for k, spec in enumerate(self.specs) if RULES[spec.rule].moves_along_means is means])
+        ]
+        self.models: list[Model] = []
+
+    def learn(self, X: Any, labels: NDArray[Any], *, weights: NDArray[np.float64] = NOTHING, threads: int = 1) -> None:
+        """Pass the rows of a matrix, dense or CSR, through all models, in order. An error leaves the grid as it was."""
+        if not self.models:
+            self.start(np.empty(0, labels.dtype), X.shape[1])
+        rows = rows_of(X)
+        for model in self.models:  # what one refuses the first refuses
+            model.learn(rows, labels, weights=weights, threads=threads)
+
+    def start(self, classes: NDArray[Any], n_features: int, *, fixed: bool = False) -> None:
+        """Begin with empty models of these classes."""
+        self.models = [
+            Model.new(classes, n_features, tuple(self.specs[k] for k in places), fixed=fixed)
+            for places in self.families
+        ]
+
+    def counts(self) -> Confusion:
+        """Progressive counts, each (problems, specs), in the order of `specs`."""
+        parts = [confusion(model) for model in self.models]
+        order = np.argsort([k for places in self.families for k in places])
+        return Confusion(*(np.concatenate(each, axis=1)[:, order] for each in zip(*parts, strict=True)))
+
+    def scores(self) -> dict[str, NDArray[np.float64]]:
+        """Every progressive score, (problems, specs)."""
+        counts = self.counts()
+        return {name: score(counts, name, self.scoring_settings if name == self.scoring else None) for name in SCORES}
+
+    @property
+    def best(self) -> NDArray[np.intp]:
+        """The place in `specs` of the best model of each class, or of both of two."""
+        return best(self.counts(), self.scoring, self.scoring_settings)

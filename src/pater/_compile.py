@@ -25,16 +25,21 @@ _PACKAGE_STAMP = tuple(
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` without the interpreter lock, cached on disk where a folder can be written."""
-    return _compiled(function, FAST)
+    return _compiled(function, fastmath=FAST)
 
 
 def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, with every sum in the order in which it is written: for arithmetic that lives by its rounding."""
-    return _compiled(function, set())
+    """The same, with every operation as it is written: for arithmetic that lives by its rounding."""
+    return _compiled(function, fastmath=False)
 
 
-def _compiled(function: Callable[..., Any], fastmath: set[str]) -> Callable[..., Any]:
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath or False, "error_model": "numpy"}
+def exact_part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, for what is called once a row: it becomes part of its caller."""
+    return _compiled(function, fastmath=False, forceinline=True)
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    options |= {"nogil": True, "error_model": "numpy"}
     try:
         compiled = njit(cache=True, **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache folder can be written

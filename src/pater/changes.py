@@ -16,7 +16,8 @@ _PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.end
 def mirrored(state: State) -> State:
     """The same models with the classes exchanged: they say −f(x) where they said f(x)."""
     result = state.copy()
-    vectors, m = result.kinds(), result.scalars
+    result.arrange("split")
+    vectors, m = result.vectors, result.scalars
     for kind in (U, -1):
         np.negative(vectors[:, kind], out=vectors[:, kind])
     for name in ("bias", "bias_steps", "offset", "slope_offset"):
@@ -34,23 +35,19 @@ def mirrored(state: State) -> State:
 
 def joined(states: list[State]) -> State:
     """The models of all states, one after the other."""
-    for state in states[1:]:
-        state.arrange(interleaved=states[0].interleaved)
-    return State(
-        np.concatenate([state.vectors for state in states]),
-        np.concatenate([state.scalars for state in states]),
-        states[0].interleaved,
-    )
+    vectors = np.concatenate([state.kinds() for state in states])
+    return State(vectors, np.concatenate([state.scalars for state in states]), "split", states[0].group)
 
 
 def merged(a: State, b: State, *, average: bool) -> State:
     """One state of what both have seen: class sums, counts and losses add; weights average by the samples seen."""
-    result = State.new(a.n_models, a.n_features, means=a.has_means)
+    result = State.new(a.n_models, a.n_features, means=a.has_means, group=a.group)
     vectors, m = result.vectors, result.scalars
     for name in ("seen_pos", "seen_neg", "t", "updates", "tp", "fp", "tn", "fn"):
         m[name] = a.scalars[name] + b.scalars[name]
     m["largest"] = np.maximum(a.scalars["largest"], b.scalars["largest"])
     m["exponent"] = np.maximum(a.scalars["exponent"], b.scalars["exponent"])
+    m["unit"] = np.minimum(a.scalars["unit"], b.scalars["unit"])
     t = np.maximum(m["t"], 1)
     m["slope"] = 0.0
     mean_w, mean_bias = np.zeros_like(vectors[:, U]), np.zeros_like(m["bias"])

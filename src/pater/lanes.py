@@ -1,28 +1,32 @@
-"""Four vectors side by side: the two loops in which the lazy pass spends its time.
+"""Vectors side by side: the loops in which the lazy passes spend their time.
 
 Knows Numba and LLVM; knows nothing of learning.
 
-The lazy form of a mean rule needs U, S⁺, S⁻ and V at the same places. Kept as one array of shape (d, 4), the four
+The lazy form of a mean rule needs U, S⁺, S⁻ and V at the same places. Kept as one table of shape (d, 4), the four
 numbers of a feature share a cache line and a vector register, so that a non-zero costs one load and one fused
 multiply-add where separate arrays cost three gathers. Numba's vectoriser does not find this form (measured: 350 ns
-against 180 ns a row of 70 non-zeros), hence LLVM.
+against 180 ns a row of 70 non-zeros), hence LLVM. Eight models that read the same rows are kept as (d, 4, 8): there a
+register holds the same vector of all eight.
 
-Rows are a tuple: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned indices.
+Rows are a tuple: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned indices. The sums are formed
+in the same order in both kinds of table, so that a model's numbers do not depend on where it is kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-LANES = 4
-_F64, _I64, _I32 = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+from .state import HERD
 
+LANES = 4
 _UNROLL = 4  # independent sums, enough to hide the time that an addition takes
-_VECTOR = ir.VectorType(_F64, LANES)
+_AHEAD = 32  # non-zeros: how far ahead the table of a herd is asked for
+_F64, _I64, _I32, _BYTES = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 
 
 def _int(value: int) -> ir.Constant:
@@ -35,17 +39,17 @@ def _fma(builder: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 class _Row:
-    """Row i of `rows` beside the table of lanes."""
+    """Row i of `rows` beside a table whose cells are `width` numbers."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
+    def __init__(self, context: Any, builder: Any, signature: Any, args: Any, width: int) -> None:
         rows_type, i_type, table_type = signature.args[:3]
-        self.builder = builder
+        self.builder, self.width, self.vector = builder, width, ir.VectorType(_F64, width)
         arrays = [
             context.make_array(kind)(context, builder, builder.extract_value(args[0], place))
             for place, kind in enumerate(rows_type.types)
         ]
         table = context.make_array(table_type)(context, builder, args[2])
-        self.table = builder.bitcast(table.data, _VECTOR.as_pointer())
+        self.table = builder.bitcast(table.data, self.vector.as_pointer())
         i = context.cast(builder, args[1], i_type, types.int64)
         if len(arrays) == 1:
             self.indices, self.size = None, builder.extract_value(arrays[0].shape, 1)
@@ -56,20 +60,84 @@ class _Row:
             last = self._index(builder.load(builder.gep(indptr, [builder.add(i, _int(1))])))
             self.size = builder.sub(last, first)
             self.indices, self.data = (builder.gep(array.data, [first]) for array in arrays[1:])
+            n_rows = builder.sub(builder.extract_value(arrays[0].shape, 0), _int(1))
+            end = self._index(builder.load(builder.gep(indptr, [n_rows])))
+            self.last = builder.sub(builder.sub(end, first), _int(1))  # of all rows, counted from this one's first
 
     def _index(self, value: Any) -> Any:
         return self.builder.zext(value, _I64) if value.type.width < _I64.width else value
 
-    def element(self, place: Any) -> tuple[Any, Any, Any]:
-        """An element of the row, the same repeated over the lanes, and the address of the lanes that it meets."""
+    def column(self, place: Any) -> Any:
+        return (
+            place if self.indices is None else self._index(self.builder.load(self.builder.gep(self.indices, [place])))
+        )
+
+    def value(self, place: Any) -> tuple[Any, Any]:
+        """An element of the row, and the same repeated over a cell."""
         builder = self.builder
-        j = place if self.indices is None else self._index(builder.load(builder.gep(self.indices, [place])))
         x = builder.load(builder.gep(self.data, [place]))
         x = x if x.type == _F64 else builder.fpext(x, _F64)
-        undefined = ir.Constant(_VECTOR, ir.Undefined)
+        undefined = ir.Constant(self.vector, ir.Undefined)
         first = builder.insert_element(undefined, x, ir.Constant(_I32, 0))
-        spread = builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES))
-        return x, spread, builder.gep(self.table, [j])
+        everywhere = ir.Constant(ir.VectorType(_I32, self.width), [0] * self.width)
+        return x, builder.shuffle_vector(first, undefined, everywhere)
+
+    def load(self, cell: Any) -> Any:
+        value = self.builder.load(self.builder.gep(self.table, [cell]))
+        value.align = 8
+        return value
+
+    def store(self, value: Any, cell: Any) -> None:
+        self.builder.store(value, self.builder.gep(self.table, [cell])).align = 8
+
+    def fetch_ahead(self, place: Any, cells: int) -> None:
+        """Ask for the `cells` cells of a feature that a later non-zero will meet, should there be one."""
+        if self.indices is None:
+            return
+        builder = self.builder
+        ahead = builder.add(place, _int(_AHEAD))
+        ahead = builder.select(builder.icmp_signed("<", ahead, self.last), ahead, self.last)
+        first = builder.mul(self.column(ahead), _int(LANES))
+        kind = ir.FunctionType(ir.VoidType(), [_BYTES, _I32, _I32, _I32])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        for cell in range(cells):
+            address = builder.bitcast(builder.gep(self.table, [builder.add(first, _int(cell))]), _BYTES)
+            builder.call(prefetch, [address, *(ir.Constant(_I32, code) for code in (0, 3, 1))])
+
+    def products(self, cells: int, cell_of: Callable[[Any, int], Any], *, ahead: bool = False) -> tuple[list[Any], Any]:
+        """For each of the cells that a feature has: the sum over the row of cell·x; and ‖x‖²."""
+        builder = self.builder
+        zero, zeros = ir.Constant(_F64, 0.0), ir.Constant(self.vector, [0.0] * self.width)
+        sums = [[cgutils.alloca_once_value(builder, zeros) for _ in range(_UNROLL)] for _ in range(cells)]
+        squares = [cgutils.alloca_once_value(builder, zero) for _ in range(_UNROLL)]
+
+        def accumulate(place: Any, slot: int) -> None:
+            x, spread = self.value(place)
+            column = self.column(place)
+            if ahead:
+                self.fetch_ahead(place, cells)
+            for cell in range(cells):
+                total = sums[cell][slot]
+                loaded = self.load(cell_of(column, cell))
+                builder.store(_fma(builder, loaded, spread, builder.load(total)), total)
+            builder.store(_fma(builder, x, x, builder.load(squares[slot])), squares[slot])
+
+        rounds = builder.udiv(self.size, _int(_UNROLL))
+        with cgutils.for_range(builder, rounds) as loop:
+            start = builder.mul(loop.index, _int(_UNROLL))
+            for slot in range(_UNROLL):
+                accumulate(builder.add(start, _int(slot)), slot)
+        done = builder.mul(rounds, _int(_UNROLL))
+        with cgutils.for_range(builder, builder.sub(self.size, done)) as loop:
+            accumulate(builder.add(done, loop.index), 0)
+
+        def total(partial: list[Any]) -> Any:
+            values = [builder.load(part) for part in partial]
+            while len(values) > 1:
+                values = [builder.fadd(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
+            return values[0]
+
+        return [total(each) for each in sums], total(squares)
 
 
 @intrinsic
@@ -78,36 +146,10 @@ def dot_lanes(typing_context, rows, i, table):
     signature = types.UniTuple(types.float64, LANES + 1)(rows, i, table)
 
     def codegen(context, builder, signature, args):
-        row = _Row(context, builder, signature, args)
-        zero, zeros = ir.Constant(_F64, 0.0), ir.Constant(_VECTOR, [0.0] * LANES)
-        sums = [cgutils.alloca_once_value(builder, zeros) for _ in range(_UNROLL)]
-        squares = [cgutils.alloca_once_value(builder, zero) for _ in range(_UNROLL)]
-
-        def accumulate(place, slot):
-            x, spread, address = row.element(place)
-            lanes = builder.load(address)
-            lanes.align = 8
-            builder.store(_fma(builder, lanes, spread, builder.load(sums[slot])), sums[slot])
-            builder.store(_fma(builder, x, x, builder.load(squares[slot])), squares[slot])
-
-        rounds = builder.udiv(row.size, _int(_UNROLL))
-        with cgutils.for_range(builder, rounds) as loop:
-            start = builder.mul(loop.index, _int(_UNROLL))
-            for slot in range(_UNROLL):
-                accumulate(builder.add(start, _int(slot)), slot)
-        done = builder.mul(rounds, _int(_UNROLL))
-        with cgutils.for_range(builder, builder.sub(row.size, done)) as loop:
-            accumulate(builder.add(done, loop.index), 0)
-
-        def total(partial):
-            values = [builder.load(part) for part in partial]
-            while len(values) > 1:
-                values = [builder.fadd(a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
-            return values[0]
-
-        lanes = total(sums)
+        row = _Row(context, builder, signature, args, LANES)
+        (lanes,), xx = row.products(1, lambda column, _: column)
         products = [builder.extract_element(lanes, ir.Constant(_I32, lane)) for lane in range(LANES)]
-        return context.make_tuple(builder, signature.return_type, [*products, total(squares)])
+        return context.make_tuple(builder, signature.return_type, [*products, xx])
 
     return signature, codegen
 
@@ -118,15 +160,65 @@ def add_lanes(typing_context, rows, i, table, a, b, c, d):
     signature = types.void(rows, i, table, *[types.float64] * LANES)
 
     def codegen(context, builder, signature, args):
-        row = _Row(context, builder, signature, args)
-        coefficients = ir.Constant(_VECTOR, ir.Undefined)
+        row = _Row(context, builder, signature, args, LANES)
+        coefficients = ir.Constant(row.vector, ir.Undefined)
         for lane, value in enumerate(args[-LANES:]):
             coefficients = builder.insert_element(coefficients, value, ir.Constant(_I32, lane))
         with cgutils.for_range(builder, row.size) as loop:
-            _, spread, address = row.element(loop.index)
-            lanes = builder.load(address)
-            lanes.align = 8
-            builder.store(_fma(builder, coefficients, spread, lanes), address).align = 8
+            _, spread = row.value(loop.index)
+            cell = row.column(loop.index)
+            row.store(_fma(builder, coefficients, spread, row.load(cell)), cell)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def _herd_cell(builder: Any) -> Callable[[Any, int], Any]:
+    return lambda column, lane: builder.add(builder.mul(column, _int(LANES)), _int(lane))
+
+
+@intrinsic
+def dot_herd(typing_context, rows, i, table, products):
+    """‖x‖²; and table[:, lane, model]·x into products[lane, model], for all lanes but the last."""
+    signature = types.float64(rows, i, table, products)
+
+    def codegen(context, builder, signature, args):
+        row = _Row(context, builder, signature, args, HERD)
+        totals, xx = row.products(LANES - 1, _herd_cell(builder), ahead=True)
+        out = context.make_array(signature.args[3])(context, builder, args[3]).data
+        out = builder.bitcast(out, row.vector.as_pointer())
+        for lane, total in enumerate(totals):
+            builder.store(total, builder.gep(out, [_int(lane)])).align = 8
+        return xx
+
+    return signature, codegen
+
+
+@intrinsic
+def add_herd(typing_context, rows, i, table, coefficients, with_last):
+    """table[:, lane, model] ← table[:, lane, model] + coefficients[lane, model]·x; the last lane only if asked."""
+    signature = types.void(rows, i, table, coefficients, types.boolean)
+
+    def codegen(context, builder, signature, args):
+        row = _Row(context, builder, signature, args, HERD)
+        base = context.make_array(signature.args[3])(context, builder, args[3]).data
+        base = builder.bitcast(base, row.vector.as_pointer())
+        cell_of = _herd_cell(builder)
+
+        def add(lanes: range) -> None:
+            each = [builder.load(builder.gep(base, [_int(lane)])) for lane in lanes]
+            for value in each:
+                value.align = 8
+            with cgutils.for_range(builder, row.size) as loop:
+                _, spread = row.value(loop.index)
+                column = row.column(loop.index)
+                for lane, coefficient in zip(lanes, each, strict=True):
+                    cell = cell_of(column, lane)
+                    row.store(_fma(builder, coefficient, spread, row.load(cell)), cell)
+
+        add(range(LANES - 1))
+        with builder.if_then(args[4]):
+            add(range(LANES - 1, LANES))
         return context.get_dummy_value()
 
     return signature, codegen

@@ -5,7 +5,7 @@ Knows `state` only.
 
 from __future__ import annotations
 
-from ._compile import kernel
+from ._compile import exact_part, kernel
 from .state import LONGEST_STEP, RESCALE_BITS, ZERO_GAP
 
 RESCALE = 2.0**-RESCALE_BITS
@@ -13,20 +13,20 @@ TOO_LARGE = 2.0**RESCALE_BITS
 TOO_LARGE_GAIN = 2.0**100
 
 
-@kernel
+@exact_part
 def balanced_alpha(seen_pos, seen_neg):
     """α^c = n/(2·n^c) of the samples seen so far; 1 for a class not seen yet."""
     half = 0.5 * (seen_pos + seen_neg)
     return (half / seen_pos if seen_pos > 0.0 else 1.0), (half / seen_neg if seen_neg > 0.0 else 1.0)
 
 
-@kernel
+@exact_part
 def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
     """The intercept's part of z: the mean of its constant 1 is 1 in a class that has samples."""
     return (alpha_pos if n_pos > 0.0 else 0.0) - (alpha_neg if n_neg > 0.0 else 0.0)
 
 
-@kernel
+@exact_part
 def bounded(tau, zz):
     """τ, or 0 for a step longer than any that a sane scale of the data gives."""
     return tau if tau < LONGEST_STEP and tau * zz * tau < LONGEST_STEP else 0.0
@@ -75,9 +75,10 @@ def shrink(w, V, m):
     m.margin_square *= RESCALE
     m.margin_square *= RESCALE
     m.exponent += RESCALE_BITS
+    m.unit *= RESCALE
 
 
-@kernel
+@exact_part
 def next_gain(m, positive, forgetting):
     """What one more sample of the class will weigh.
 
@@ -86,7 +87,7 @@ def next_gain(m, positive, forgetting):
     return (m.gain_pos if positive else m.gain_neg) / forgetting
 
 
-@kernel
+@exact_part
 def raise_gain(m, positive, forgetting):
     if positive:
         m.gain_pos /= forgetting

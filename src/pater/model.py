@@ -106,7 +106,7 @@ class Model:
     @classmethod
     def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
         n_models = len(_positives(classes.size)) * len(specs)
-        state = State.new(n_models, n_features, means=RULES[specs[0].rule].moves_along_means)
+        state = State.new(n_models, n_features, means=RULES[specs[0].rule].moves_along_means, group=len(specs))
         return cls(classes, state, specs, fixed, History() if len(specs) > 1 else None)
 
     def copy(self) -> Model:
@@ -125,7 +125,7 @@ class Model:
         labels = np.append(self.classes, np.asarray([label]))
         place = int(np.argsort(labels, kind="stable").tolist().index(self.classes.size))
         width, state = len(self.specs), self.state
-        empty = State.new(width, state.n_features, means=state.has_means, interleaved=state.interleaved)
+        empty = State.new(width, state.n_features, means=state.has_means, group=width)
         if self.classes.size == 0:
             self.state = empty
         elif self.classes.size == 1:
@@ -142,7 +142,7 @@ class Model:
         specs starts empty.
         """
         state, there = mirrored(self.state), {spec: k for k, spec in enumerate(self.specs)}
-        empty = State.new(1, state.n_features, means=state.has_means, interleaved=state.interleaved)
+        empty = State.new(1, state.n_features, means=state.has_means, group=state.group)
         sources = [there.get(spec._replace(alphas=spec.alphas[::-1])) for spec in self.specs]
         return joined([empty if k is None else state.some(k, k + 1) for k in sources])
 

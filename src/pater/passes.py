@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
+from .herd import fits as herd_fits
+from .herd import herd_pass
 from .lazy import lazy_pass
 from .point import point_pass
 from .rows import count, size
 from .rules import FIRST_MEAN_RULE
-from .state import State
+from .state import Layout, State, herd_cuts
 from .wide import wide_pass
 
 Rows = tuple[NDArray[Any], ...]
@@ -40,6 +42,13 @@ def _block_size(rows, n_models):
     if n_models == 1 or n == 0:
         return max(1, n)
     return max(1, BLOCK_BYTES // (8 * size(rows, 0) + 8))
+
+
+@kernel
+def _herd_block_size(rows, n_herds):
+    """As `_block_size`; but sparse rows are cheap to read again beside the table of a herd, so take many."""
+    block = _block_size(rows, n_herds)
+    return block if len(rows) == 1 else 64 * block
 
 
 @kernel
@@ -80,9 +89,29 @@ def learn_csr(rows, order, codes, weights, margins, vectors, scalars, settings, 
     return -1
 
 
-def interleaved(rows: Rows, state: State) -> bool:
-    """Does the pass over such rows want the vectors of `state` side by side?"""
-    return state.has_means and (len(rows) == 3 or rows[0].shape[1] < WIDE)
+@kernel
+def learn_herds(rows, order, codes, weights, margins, vectors, values, scalars, settings, cuts, first, last):
+    """Pass rows through the herds first..last; the position of the first bad row, or −1."""
+    n = order.size if order.size > 0 else count(rows)
+    block = _herd_block_size(rows, last - first)
+    for start in range(0, n, block):
+        stop = min(start + block, n)
+        for h in range(first, last):
+            a, b = cuts[h], cuts[h + 1]
+            out = margins[a:b]
+            bad = herd_pass(
+                rows, order, codes, weights, out, vectors[h], values[a:b], scalars[a:b], settings[a:b], start, stop
+            )
+            if bad >= 0:
+                return bad
+    return -1
+
+
+def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> Layout:
+    """In which order the vectors of `state` are best passed over by such rows."""
+    if not state.has_means or (len(rows) == 1 and rows[0].shape[1] >= WIDE):
+        return "split"
+    return "herd" if herd_fits(settings, state.group) else "lanes"
 
 
 def learn(
@@ -103,18 +132,24 @@ def learn(
     infinity or numbers too large to square; the state is then neither as before nor as after, and the caller restores
     it.
     """
-    state.arrange(interleaved=interleaved(rows, state))
+    layout = layout_for(rows, state, settings)
+    state.arrange(layout)
     if margins is None:
         margins = _no_margins(state.n_models)
-    run = learn_dense if len(rows) == 1 else learn_csr
-    arguments = (rows, order, codes, weights, margins, state.vectors, state.scalars, settings)
-    n_models = state.n_models
-    if threads > 1 and n_models > 1 and rows[-1].size * n_models >= WORTH_A_THREAD:
-        cuts = np.linspace(0, n_models, min(threads, n_models) + 1).astype(int)
-        with ThreadPoolExecutor(len(cuts) - 1) as pool:
-            found = list(pool.map(lambda first, last: run(*arguments, first, last), cuts[:-1], cuts[1:]))
+    shared = (rows, order, codes, weights, margins, state.vectors)
+    if layout == "herd":
+        cuts = np.array(herd_cuts(state.n_models, state.group))
+        values = state.scalars.view(np.float64).reshape(state.n_models, -1)
+        run, arguments, n_tasks = learn_herds, (*shared, values, state.scalars, settings, cuts), cuts.size - 1
+    else:
+        run = learn_dense if len(rows) == 1 else learn_csr
+        arguments, n_tasks = (*shared, state.scalars, settings), state.n_models
+    if threads > 1 and n_tasks > 1 and rows[-1].size * state.n_models >= WORTH_A_THREAD:
+        parts = np.linspace(0, n_tasks, min(threads, n_tasks) + 1).astype(int)
+        with ThreadPoolExecutor(len(parts) - 1) as pool:
+            found = list(pool.map(lambda first, last: run(*arguments, first, last), parts[:-1], parts[1:]))
         return min((bad for bad in found if bad >= 0), default=-1)
-    return int(run(*arguments, 0, n_models))
+    return int(run(*arguments, 0, n_tasks))
 
 
 @functools.lru_cache(maxsize=8)

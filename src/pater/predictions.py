@@ -52,7 +52,7 @@ def probabilities(margins, scalars, p):
 def margins_of(rows: Rows, n_rows: int, state: State, *, average: bool) -> NDArray[np.float64]:
     """Margins (rows, models), in the unit of the largest exponent."""
     margins = np.empty((n_rows, state.n_models))
-    if len(rows) == 3 and state.interleaved:
+    if len(rows) == 3 and state.layout == "lanes":
         _lazy_margins(rows, state.vectors, state.scalars, average, margins)
         exponent = state.scalars["exponent"]
         return np.ldexp(margins, exponent - exponent.max()) if exponent.any() else margins

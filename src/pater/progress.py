@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import math
 
-from ._compile import kernel
+from ._compile import exact_kernel, exact_part
 
 CALIBRATION_MEMORY = 1.0 - 1e-4
 SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
 FARTHEST = 10.0  # a margin of more than ten times its usual size says no more than ten times
 
 
-@kernel
+@exact_kernel
 def relative_margin(m, margin):
     """The margin in units of its usual size."""
     if m.margin_square <= 0.0:
@@ -25,13 +25,13 @@ def relative_margin(m, margin):
     return min(FARTHEST, max(-FARTHEST, margin / math.sqrt(m.margin_square)))
 
 
-@kernel
+@exact_kernel
 def probability(m, margin):
     """The probability of +1."""
     return 1.0 / (1.0 + math.exp(-(m.slope * relative_margin(m, margin) + m.offset)))
 
 
-@kernel
+@exact_kernel
 def calibrate(m, margin, positive, s):
     r = relative_margin(m, margin)
     p = probability(m, margin)
@@ -48,7 +48,7 @@ def calibrate(m, margin, positive, s):
     m.margin_square += (margin * margin - m.margin_square) / min(float(m.t), SIZE_MEMORY)
 
 
-@kernel
+@exact_part
 def observe(m, p, margin, positive, s):
     """Take note of the margin of a sample of importance s, before learning from it."""
     if p.watch:

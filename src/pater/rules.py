@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ._compile import kernel
+from ._compile import exact_part
 
 PERCEPTRON, PA, PA_I, PA_II, PATER_I, PATER_II = range(6)
 FIRST_MEAN_RULE = PATER_I
@@ -41,7 +41,7 @@ RULES = {
 }
 
 
-@kernel
+@exact_part
 def hinge(margin, unit=1.0):
     """ℓ = max(0, 1 − y·f(x)), eq. 2, in units of `unit`.
 
@@ -50,43 +50,43 @@ def hinge(margin, unit=1.0):
     return max(0.0, unit - margin)
 
 
-@kernel
+@exact_part
 def perceptron(margin):
     """A step of 1 on a mistake; a sample on the boundary counts as one (Rosenblatt, 1958)."""
     return 1.0 if margin <= 0.0 else 0.0
 
 
-@kernel
+@exact_part
 def pa(margin, xx):
     """τ = ℓ/‖x‖²: the smallest step after which y·f(x) = 1, eq. 4 (Crammer et al., 2006)."""
     return hinge(margin) / xx if xx > 0.0 else 0.0
 
 
-@kernel
+@exact_part
 def pa_i(margin, xx, C):
     """τ = min(C, ℓ/‖x‖²): no sample moves w by more than C·‖x‖ (Crammer et al., 2006)."""
     return min(C, pa(margin, xx))
 
 
-@kernel
+@exact_part
 def pa_ii(margin, xx, C):
     """τ = ℓ/(‖x‖² + 1/(2C)): the loss is squared in the objective (Crammer et al., 2006)."""
     return hinge(margin) / (xx + 0.5 / C) if xx > 0.0 else 0.0
 
 
-@kernel
+@exact_part
 def pater_i(own_loss, zz):
     """τ = (α^c·ℓ/n^c)/‖z‖², the loss of this sample alone, eqs. 22 and 35."""
     return own_loss / zz
 
 
-@kernel
+@exact_part
 def pater_ii(accumulated_loss, zz):
     """τ = (α⁻k⁻ + α⁺k⁺)/‖z‖², the mean losses so far, eqs. 23 and 36."""
     return accumulated_loss / zz
 
 
-@kernel
+@exact_part
 def point_step(rule, margin, xx, C):
     """τ of the point rule with this code."""
     if rule == PERCEPTRON:
@@ -98,7 +98,7 @@ def point_step(rule, margin, xx, C):
     return pa_ii(margin, xx, C)
 
 
-@kernel
+@exact_part
 def mean_step(rule, own_loss, accumulated_loss, zz):
     """τ of the mean rule with this code."""
     if rule == PATER_I:

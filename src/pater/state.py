@@ -16,7 +16,8 @@ by 2^400, and `exponent` says how often: no bit is lost, and the margin to reach
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,7 @@ SCALARS = np.dtype(
         ("careful_work", "i8"),  # numbers added to the class sums since then
         ("work_since_fold", "i8"),  # numbers added to the class sums since the last fold
         ("exponent", "i8"),  # weights and margins are in units of 2^exponent
+        ("unit", "f8"),  # 2^−exponent, the margin to reach
         ("t", "i8"),  # samples seen
         ("updates", "i8"),  # steps taken
         ("gain_pos", "f8"),  # with forgetting: what a sample of the class weighs now, in units of its first
@@ -84,6 +86,9 @@ SETTINGS = np.dtype(
     ]
 )
 
+HERD = 8  # models in a herd
+Layout = Literal["split", "lanes", "herd"]
+
 RESCALE_BITS = 400
 
 # A longer step than this means that scales some 1e200 apart were mixed. It is not taken, so that no state overflows.
@@ -93,62 +98,108 @@ LONGEST_STEP = 1e300
 ZERO_GAP = (8.0 * 2.0**-52) ** 2
 
 
+def herd_cuts(n_models: int, group: int) -> list[int]:
+    """Where herds begin and end, when each holds models of one target only."""
+    starts = [k for target in range(0, n_models, group) for k in range(target, min(target + group, n_models), HERD)]
+    return [*starts, n_models]
+
+
 @dataclass
 class State:
     """Some models over the same features.
 
-    `vectors` has the shape (models, kinds, features) or, `interleaved`, (models, features, kinds): a pass asks for the
-    order that it runs best in.
+    `vectors` is in the order that the pass at hand runs best in:
+
+    - "split", (models, kinds, features): each vector by itself;
+    - "lanes", (models, features, kinds): the vectors of a model side by side;
+    - "herd", (herds, features, kinds, 8): those of up to eight models of the same target side by side.
+
+    `group` is how many models there are for each target.
     """
 
     vectors: NDArray[np.float64]
     scalars: NDArray[np.void]
-    interleaved: bool = False
+    layout: Layout = "split"
+    group: int = 1
 
     @classmethod
-    def new(cls, n_models: int, n_features: int, *, means: bool, interleaved: bool = False) -> State:
+    def new(cls, n_models: int, n_features: int, *, means: bool, layout: Layout = "split", group: int = 1) -> State:
         """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
         kinds = 4 if means else 2
-        shape = (n_models, n_features, kinds) if interleaved else (n_models, kinds, n_features)
+        shapes = {"split": (n_models, kinds, n_features), "lanes": (n_models, n_features, kinds)}
         scalars = np.zeros(n_models, SCALARS)
-        scalars["gain_pos"] = scalars["gain_neg"] = scalars["slope"] = 1.0
-        return cls(np.zeros(shape), scalars, interleaved)
+        for name in ("unit", "gain_pos", "gain_neg", "slope"):
+            scalars[name] = 1.0
+        herds = (len(herd_cuts(n_models, group)) - 1, n_features, kinds, HERD)
+        return cls(np.zeros(shapes.get(layout, herds)), scalars, layout, group)
 
     @property
     def has_means(self) -> bool:
         """Are these models of a mean rule?"""
-        return bool(self.vectors.shape[2 if self.interleaved else 1] == 4)
+        return bool(self.vectors.shape[1 if self.layout == "split" else 2] == 4)
 
     @property
     def n_models(self) -> int:
-        return int(self.vectors.shape[0])
+        return int(self.scalars.size)
 
     @property
     def n_features(self) -> int:
-        return int(self.vectors.shape[1 if self.interleaved else 2])
+        return int(self.vectors.shape[2 if self.layout == "split" else 1])
 
     def copy(self) -> State:
-        return State(self.vectors.copy(), self.scalars.copy(), self.interleaved)
+        return replace(self, vectors=self.vectors.copy(), scalars=self.scalars.copy())
 
     def some(self, first: int, last: int) -> State:
-        """The models first..last, not copied."""
-        return State(self.vectors[first:last], self.scalars[first:last], self.interleaved)
+        """The models first..last; not copied unless they are in a herd."""
+        return self.some_of(list(range(first, last)), slice(first, last))
 
-    def some_of(self, models: list[int]) -> State:
+    def some_of(self, models: list[int], place: slice | None = None) -> State:
         """The models with these numbers; this state itself if that is all of them."""
         if models == list(range(self.n_models)):
             return self
-        return State(self.vectors[models], self.scalars[models], self.interleaved)
+        which: Any = models if place is None else place
+        if self.layout != "herd":
+            return replace(self, vectors=self.vectors[which], scalars=self.scalars[which])
+        cuts = herd_cuts(self.n_models, self.group)
+        herds = np.searchsorted(cuts, models, side="right") - 1
+        lanes = [self.vectors[h, :, :, k - cuts[h]] for h, k in zip(herds, models, strict=True)]
+        return State(np.ascontiguousarray(lanes), self.scalars[which], "lanes", self.group)
 
-    def arrange(self, *, interleaved: bool) -> None:
+    def arrange(self, layout: Layout) -> None:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
-        if interleaved != self.interleaved:
-            self.vectors = np.ascontiguousarray(self.vectors.swapaxes(1, 2))
-            self.interleaved = interleaved
+        if layout == self.layout:
+            return
+        split = np.ascontiguousarray(self.kinds())
+        if layout == "split":
+            self.vectors = split
+        elif layout == "lanes":
+            self.vectors = np.ascontiguousarray(split.swapaxes(1, 2))
+        else:
+            cuts = herd_cuts(self.n_models, self.group)
+            self.vectors = np.zeros((len(cuts) - 1, self.n_features, split.shape[1], HERD))
+            for herd, first, last in zip(self.vectors, cuts[:-1], cuts[1:], strict=True):
+                herd[:, :, : last - first] = split[first:last].transpose(2, 1, 0)
+        self.layout = layout
+
+    def unherded(self) -> State:
+        """These models, each with its vectors to itself; this state itself if that is so already."""
+        if self.layout != "herd":
+            return self
+        result = replace(self)
+        result.arrange("lanes")
+        return result
 
     def kinds(self) -> NDArray[np.float64]:
         """The vectors as (models, kinds, features), whatever their order in memory."""
-        return self.vectors.swapaxes(1, 2) if self.interleaved else self.vectors
+        if self.layout == "split":
+            return self.vectors
+        if self.layout == "lanes":
+            return self.vectors.swapaxes(1, 2)
+        cuts = herd_cuts(self.n_models, self.group)
+        parts = [
+            herd[:, :, : last - first] for herd, first, last in zip(self.vectors, cuts[:-1], cuts[1:], strict=True)
+        ]
+        return np.concatenate([each.transpose(2, 1, 0) for each in parts])
 
     def own_weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights (models, features) and intercepts (models,), those of each model in its own unit."""

@@ -37,7 +37,6 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     rule, positive_code, balanced, intercept, average = p.rule, p.positive, p.balanced, p.intercept, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
     everyone_enters, forgets = rule != PATER_I, 0.0 < p.forgetting < 1.0
-    unit = 2.0**-m.exponent
     m.products_known = 0
     for r in range(start, stop):
         i = order[r] if ordered else r
@@ -80,7 +79,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             continue
         m.t += 1
         observe(m, p, margin, positive, s)
-        loss = hinge(margin if positive else -margin, unit)
+        loss = hinge(margin if positive else -margin, m.unit)
         if not everyone_enters:
             if loss == 0.0:
                 continue
@@ -112,7 +111,6 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
                     m.bias_steps += m.t * tau * z_bias
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(w, steps, m)
-            unit = 2.0**-m.exponent
         if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
             lower_gain(S_pos, S_neg, m)
     return -1

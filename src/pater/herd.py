@@ -1,0 +1,178 @@
+"""The lazy pass for eight models at once, in the lanes of vector registers.
+
+Knows `lazy`, `lanes`, `twofold` and `state`. The models of a search read the same rows and differ in their settings
+only. Side by side in memory they share the index, the value and the cache lines of every non-zero, and their scalars
+are worked on eight at a time. Each operation is that of the lazy pass, in the same order, so that every model ends with
+the same bits as if it had learned alone. What seldom happens is left to the lazy pass's own functions, for one model at
+a time.
+
+Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lanes that a row does not concern, that adds
+0 and changes no bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._compile import exact_kernel
+from .lanes import LANES, add_herd, dot_herd
+from .lazy import CANCELLED, FOLD_EVERY, know_products, step, tidy
+from .means import TOO_LARGE
+from .rows import size
+from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I
+from .state import HERD, LONGEST_STEP, SCALARS
+from .twofold import enter_products
+
+_FIELDS = list(SCALARS.names or ())
+A_POS, A_NEG, BIAS = (_FIELDS.index(name) for name in ("A_pos", "A_neg", "bias"))
+N_POS, N_NEG, SEEN_POS, SEEN_NEG = (_FIELDS.index(name) for name in ("n_pos", "n_neg", "seen_pos", "seen_neg"))
+LOSS_POS, LOSS_NEG, LARGEST, UNIT = (_FIELDS.index(name) for name in ("loss_pos", "loss_neg", "largest", "unit"))
+PP, NN, PN = (_FIELDS.index(name) for name in ("pp", "nn", "pn"))
+TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
+# Beside the fields, in the same array (one base address, so that the compiler sees that nothing overlaps):
+_N = len(_FIELDS)
+DOT_U, DOT_POS, DOT_NEG, _, ADD_U, ADD_POS, ADD_NEG, _ = range(_N, _N + 8)
+ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING = range(_N + 8, _N + 13)
+LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES = range(_N + 13, _N + 19)
+_ROWS = _N + 19
+_PLAIN = ("balanced", "average", "calibrate")
+SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
+
+
+def fits(settings: NDArray[np.void], group: int) -> bool:
+    """Can these models learn in herds? There must be several of a target, and nothing but the plain steps to do."""
+    if group < SMALLEST_HERD or settings[0]["rule"] < FIRST_MEAN_RULE:
+        return False
+    forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
+    mixed = settings["intercept"] != settings["intercept"][0]
+    return not (forget.any() or mixed.any() or any(settings[name].any() for name in _PLAIN))
+
+
+@exact_kernel
+def herd_pass(rows, order, codes, weights, margins, table, values, scalars, settings, start, stop):
+    """Pass rows start..stop through up to eight models; the position of the first bad row, or −1.
+
+    `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
+    """
+    z = np.zeros((_ROWS, HERD))
+    dots, additions = z[DOT_U : DOT_U + LANES], z[ADD_U : ADD_U + LANES]
+    fold_at = float(FOLD_EVERY * table.shape[0])
+    n_models = scalars.size
+    for k in range(n_models):
+        m, p = scalars[k], settings[k]
+        know_products(table[:, :, k], m)
+        z[ALPHA_POS, k], z[ALPHA_NEG, k], z[EVERYONE, k] = p.alpha_pos, p.alpha_neg, 0.0 if p.rule == PATER_I else 1.0
+        z[WATCHED, k] = 1.0 if p.watch else 0.0
+        z[FADING, k] = p.fading if p.watch and 0.0 < p.fading < 1.0 else 1.0
+        z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
+    z[:_N, :n_models] = values.T
+    counts_bias = 1.0 if settings[0].intercept else 0.0
+    n_seen = 0
+    bad = -1
+    for r in range(start, stop):
+        i = order[r] if order.size > 0 else r
+        xx = dot_herd(rows, i, table, dots)
+        if not xx <= LARGEST_ROW:
+            bad = r
+            break
+        s = weights[i] if weights.size > 0 else 1.0
+        if margins.size > 0:
+            for k in range(n_models):
+                wx = z[DOT_U, k] + z[A_POS, k] * z[DOT_POS, k] - z[A_NEG, k] * z[DOT_NEG, k]
+                margins[k, r] = wx + z[BIAS, k]
+        if s == 0.0:
+            continue
+        n_seen += 1
+        positive = codes[i] == settings[0].positive
+        s_pos = s if positive else 0.0
+        s_neg = s - s_pos
+        sign = 1.0 if positive else -1.0
+        n_enter = 0
+        for k in range(HERD):
+            wx = z[DOT_U, k] + z[A_POS, k] * z[DOT_POS, k] - z[A_NEG, k] * z[DOT_NEG, k]
+            margin = wx + z[BIAS, k]
+            z[SEEN_POS, k] += s_pos
+            z[SEEN_NEG, k] += s_neg
+            says_pos = z[WATCHED, k] if margin >= 0.0 else 0.0
+            says_neg = z[WATCHED, k] - says_pos
+            z[TP, k] = z[FADING, k] * z[TP, k] + s_pos * says_pos
+            z[FP, k] = z[FADING, k] * z[FP, k] + s_neg * says_pos
+            z[TN, k] = z[FADING, k] * z[TN, k] + s_neg * says_neg
+            z[FN, k] = z[FADING, k] * z[FN, k] + s_pos * says_neg
+            loss = max(0.0, z[UNIT, k] - sign * margin)
+            z[LOSS, k] = loss
+            z[ENTERS, k] = 1.0 if loss > 0.0 else z[EVERYONE, k]
+            n_enter += 1 if z[ENTERS, k] > 0.0 else 0
+        if n_enter == 0:
+            continue
+
+        n_careful = 0
+        n_seldom = 0
+        for k in range(HERD):
+            n_careful += 1 if z[ENTERS, k] * z[CAREFUL, k] > 0.0 else 0
+        if n_careful > 0:
+            for k in range(HERD):
+                if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
+                    values[k] = z[:_N, k]
+                    enter_products(rows, i, s, table[:, :, k], positive, scalars[k])
+                    scalars[k].careful_work += size(rows, i)
+                    z[:_N, k] = values[k]
+        here = float(size(rows, i))
+        for k in range(HERD):
+            e = z[ENTERS, k]
+            plain = e * (1.0 - z[CAREFUL, k])
+            px, nx, loss = z[DOT_POS, k], z[DOT_NEG, k], z[LOSS, k]
+            z[ADD_U, k] = e * (z[A_NEG, k] * s_neg - z[A_POS, k] * s_pos)
+            z[ADD_POS, k] = e * s_pos
+            z[ADD_NEG, k] = e * s_neg
+            z[PP, k] += plain * (s_pos * (2.0 * px + s_pos * xx))
+            z[NN, k] += plain * (s_neg * (2.0 * nx + s_neg * xx))
+            z[PN, k] += plain * (s_pos * nx + s_neg * px)
+            n_pos = z[N_POS, k] + e * s_pos
+            n_neg = z[N_NEG, k] + e * s_neg
+            loss_pos = z[LOSS_POS, k] + e * (s_pos * loss)
+            loss_neg = z[LOSS_NEG, k] + e * (s_neg * loss)
+            z[N_POS, k], z[N_NEG, k], z[LOSS_POS, k], z[LOSS_NEG, k] = n_pos, n_neg, loss_pos, loss_neg
+            z[LARGEST, k] = max(z[LARGEST, k], e * xx)
+            z[WORK, k] += e * here
+            a_pos = z[ALPHA_POS, k] / n_pos if n_pos > 0.0 else 0.0
+            a_neg = z[ALPHA_NEG, k] / n_neg if n_neg > 0.0 else 0.0
+            z_bias = counts_bias * (
+                (z[ALPHA_POS, k] if n_pos > 0.0 else 0.0) - (z[ALPHA_NEG, k] if n_neg > 0.0 else 0.0)
+            )
+            terms = a_pos * a_pos * z[PP, k] + a_neg * a_neg * z[NN, k]
+            zz = terms - 2.0 * a_pos * a_neg * z[PN, k] + z_bias * z_bias
+            sound = 1.0 if zz > CANCELLED * terms else 0.0
+            z[TROUBLED, k] = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
+            own_loss = s * loss * (a_pos if positive else a_neg)
+            tau = (a_pos * loss_pos + a_neg * loss_neg if z[EVERYONE, k] > 0.0 else own_loss) / zz
+            tau = tau if 0.0 < tau < LONGEST_STEP and tau * zz * tau < LONGEST_STEP else 0.0
+            tau = tau if e - z[TROUBLED, k] > 0.0 else 0.0
+            z[A_POS, k] += tau * a_pos
+            z[A_NEG, k] += tau * a_neg
+            z[BIAS, k] += tau * z_bias
+            z[UPDATES, k] += 1.0 if tau > 0.0 else 0.0
+            full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_at
+            n_seldom += 1 if full or z[TROUBLED, k] > 0.0 else 0
+        add_herd(rows, i, table, additions, False)
+        if n_seldom > 0:
+            for k in range(HERD):
+                m = scalars[k]
+                full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_at
+                if z[TROUBLED, k] > 0.0 or full:
+                    values[k] = z[:_N, k]
+                    m.work_since_fold = int(z[WORK, k])
+                    if z[TROUBLED, k] > 0.0:
+                        step(table[:, :, k], m, settings[k], positive, s, z[LOSS, k])
+                    else:
+                        tidy(table[:, :, k], m)
+                    z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
+                    z[:_N, k] = values[k]
+    for k in range(n_models):
+        values[k] = z[:_N, k]
+        m = scalars[k]
+        m.t += n_seen
+        m.updates += int(z[UPDATES, k])
+        m.work_since_fold = int(z[WORK, k])
+    return bad

@@ -1,0 +1,371 @@
+"""The model file: a safetensors container whose header says everything in JSON. Described in docs/model-file.md.
+
+Knows `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing: the checksum covers every
+byte of the file, and each shape, type and range is checked before anything is made of it.
+
+The container is written here rather than by the safetensors package, array by array straight to the disk: a model of
+200 MB is saved in no more memory than it already takes. Any safetensors reader opens it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .history import History
+from .model import Model, Spec
+from .rules import RULES
+from .state import RESCALE_BITS, SCALARS, State
+
+FORMAT = "pater model"
+MAJOR, MINOR = 1, 0
+_UNSIGNED = "sha256:" + "0" * 64
+_TYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
+_REALS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.float64]
+_COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.int64]
+_ANY_SIGN = {"bias", "bias_steps", "A_pos", "A_neg", "B_pos", "B_neg", "slope", "offset", "slope_offset"}
+_ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn"}
+_FLAGS = {"products_known", "careful"}
+_KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}
+_LARGEST_HEADER = 1 << 28
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class ModelFileError(ValueError):
+    """A file that is no sound model file, or that cannot be written."""
+
+    def __init__(self, path: str | os.PathLike[str], what: str) -> None:
+        super().__init__(f"{os.fspath(path)}: {what}")
+
+
+@dataclass
+class Saved:
+    """What a model file holds.
+
+    model
+        Classes, settings and state.
+    scoring
+        By which progressive score the best of several specs is chosen.
+    feature_names
+        One for each feature, if they have names.
+    columns, counts, scaler, sources, estimator, progress
+        What the one who saved it adds, as JSON: how input becomes columns; rows learned, skipped and the like; how
+        columns are scaled; what was learned from; an estimator's class and parameters; how far a checkpoint is.
+    arrays
+        Arrays that belong to these, by name.
+    """
+
+    model: Model
+    scoring: str = "balanced_accuracy"
+    feature_names: list[str] | None = None
+    columns: dict[str, Any] | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    scaler: dict[str, Any] | None = None
+    sources: list[str] = field(default_factory=list)
+    estimator: dict[str, Any] | None = None
+    progress: dict[str, Any] | None = None
+    arrays: Arrays = field(default_factory=dict)
+
+
+_ADDED = ("scoring", "feature_names", "columns", "counts", "scaler", "sources", "estimator", "progress")
+
+
+def save(path: str | os.PathLike[str], saved: Saved) -> None:
+    """Write a model file: beside its place, to the disk, then in one step to its place."""
+    model, state = saved.model, saved.model.state.unherded()
+    header: dict[str, Any] = {
+        "classes": {"type": _label_type(model.classes), "values": model.classes.tolist(), "fixed": model.fixed},
+        "specs": [_spec_to_json(spec) for spec in model.specs],
+        "state": {
+            "models": state.n_models,
+            "features": state.n_features,
+            "interleaved": state.layout == "lanes",
+            "vectors": _KINDS[state.has_means],
+            "reals": _REALS,
+            "counts": _COUNTS,
+        },
+        "history": None,
+        **{name: getattr(saved, name) for name in _ADDED},
+    }
+    arrays: Arrays = {
+        "vectors": state.vectors,
+        "reals": np.stack([state.scalars[name] for name in _REALS], axis=1),
+        "counts": np.stack([state.scalars[name] for name in _COUNTS], axis=1),
+    }
+    if model.history is not None:
+        points = model.history.points
+        header["history"] = {
+            "rows": model.history.rows,
+            "next_point": model.history.next_point,
+            "points": [[rows, len(counts)] for rows, counts in points],
+        }
+        arrays["history"] = np.concatenate([np.zeros((0, 4)), *(counts for _, counts in points)])
+    write(path, header, {**arrays, **saved.arrays})
+
+
+def load(path: str | os.PathLike[str]) -> Saved:
+    """Read a model file, or raise a `ModelFileError` that says what is wrong with it."""
+    header, arrays = read(path)
+    try:
+        return _saved(header, arrays)
+    except _Unsound as error:
+        raise ModelFileError(path, f"it is not a sound model file: {error}.") from None
+
+
+def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write the container: the header and the arrays, with a checksum over all of it."""
+    described, offset = {}, 0
+    types = {kind: name for name, kind in _TYPES.items()}
+    for name, array in arrays.items():
+        described[name] = {
+            "dtype": types[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + array.nbytes],
+        }
+        offset += array.nbytes
+    told = json.dumps(
+        {"checksum": _UNSIGNED, "format": FORMAT, "version": f"{MAJOR}.{MINOR}", **header}, allow_nan=False
+    )
+    text = json.dumps({"__metadata__": {"pater": told}, **described}).encode()
+    text += b" " * (-len(text) % 8)
+    target = Path(path)
+    beside = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as file:
+            digest = hashlib.sha256()
+            for part in (len(text).to_bytes(8, "little"), text, *_parts(arrays)):
+                digest.update(part)
+                file.write(part)
+            file.seek(8 + text.index(_UNSIGNED.encode()) + len("sha256:"))
+            file.write(digest.hexdigest().encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ModelFileError(path, f"cannot be written: {error.strerror or error}.") from None
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _parts(arrays: Arrays) -> Any:
+    for array in arrays.values():
+        for row in array if array.ndim > 1 else [array]:
+            yield memoryview(np.ascontiguousarray(row)).cast("B") if row.size else b""
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new name, too, has to outlive a power failure; where folders cannot be synced, the system sees to it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """Read the container: the header and the arrays, once the checksum is right."""
+    try:
+        with open(path, "rb") as file:
+            content = bytearray(os.fstat(file.fileno()).st_size)
+            content = content[: file.readinto(content)]
+    except OSError as error:
+        raise ModelFileError(path, f"cannot be read: {error.strerror or error}.") from None
+
+    def refuse(what: str) -> NoReturn:
+        raise ModelFileError(path, what)
+
+    size = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or not 2 <= size <= min(_LARGEST_HEADER, len(content) - 8):
+        refuse("it is not a model file, or it was cut off.")
+    try:
+        described = json.loads(content[8 : 8 + size])
+        header = json.loads(described.pop("__metadata__")["pater"])
+        ours = header["format"] == FORMAT
+        version = [int(part) for part in header["version"].split(".")]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        refuse("it is not a pater model file, or it is damaged.")
+    if not ours:
+        refuse("it is not a pater model file.")
+    if version[0] > MAJOR:
+        refuse(f"it has version {header['version']} of the format; this pater reads version {MAJOR}. Update pater.")
+    at = content.find(b"sha256:", 8, 8 + size) + len("sha256:")
+    stored = bytes(content[at : at + 64])
+    content[at : at + 64] = b"0" * 64
+    if hashlib.sha256(content).hexdigest().encode() != stored or header.get("checksum") != "sha256:" + stored.decode():
+        refuse("its checksum is wrong: the file was cut off or changed.")
+    try:
+        return header, _arrays(described, memoryview(content)[8 + size :])
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        refuse("the arrays are not where its header says.")
+
+
+def _arrays(described: dict[str, Any], data: memoryview) -> Arrays:
+    arrays: Arrays = {}
+    offset = 0
+    for name, place in sorted(described.items(), key=lambda item: item[1]["data_offsets"]):
+        kind, shape, (start, end) = _TYPES[place["dtype"]], place["shape"], place["data_offsets"]
+        sound = all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, start, end))
+        if not sound or start != offset or end > len(data) or end - start != math.prod(shape) * kind.itemsize:
+            raise ValueError(name)
+        arrays[name] = np.frombuffer(data[start:end], kind).reshape(shape)
+        offset = end
+    if offset != len(data):
+        raise ValueError("data")
+    return arrays
+
+
+class _Unsound(ValueError):
+    pass
+
+
+def _require(sound: Any, what: str) -> None:
+    if not sound:
+        raise _Unsound(what)
+
+
+def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
+    try:
+        classes = _labels(header["classes"])
+        specs = tuple(_spec_from_json(value) for value in header["specs"])
+        described, history = header["state"], header["history"]
+        fixed, interleaved = header["classes"]["fixed"], described["interleaved"]
+        added = {name: header[name] for name in _ADDED}
+        _require(
+            specs and type(fixed) is bool and type(interleaved) is bool, "its settings are not what they should be"
+        )
+        means = RULES[specs[0].rule].moves_along_means
+        _require(all(RULES[spec.rule].moves_along_means is means for spec in specs), "its rules do not go together")
+        n_models = (1 if classes.size == 2 else classes.size) * len(specs)
+        n_features = described["features"]
+        _require(described["models"] == n_models and type(n_features) is int, "it counts its models wrongly")
+        _require(described["vectors"] == _KINDS[means], "it names other vectors than its rule has")
+        _require(
+            described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected"
+        )
+        kinds = len(_KINDS[means])
+        shape = (n_models, n_features, kinds) if interleaved else (n_models, kinds, n_features)
+        vectors = _take(arrays, "vectors", shape, np.float64)
+        scalars = _scalars(arrays, n_models)
+        model = Model(classes, State(vectors, scalars, "lanes" if interleaved else "split", len(specs)), specs, fixed, _history(history, arrays))
+        _require((model.history is not None) == (len(specs) > 1), "it lacks its history")
+        _check_added(added, n_features)
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
+        raise _Unsound(f"a part is missing or of the wrong type ({error})") from None
+    return Saved(model, arrays=arrays, **added)
+
+
+def _check_added(added: dict[str, Any], n_features: int) -> None:
+    names = added["feature_names"]
+    if names is not None:
+        sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        _require(sound and len(names) == n_features, "its feature names do not fit its features")
+    counts = added["counts"]
+    _require(
+        isinstance(counts, dict) and all(type(n) is int and n >= 0 for n in counts.values()), "its counts are unsound"
+    )
+    _require(isinstance(added["scoring"], str), "its scoring has no name")
+    sources = added["sources"]
+    _require(isinstance(sources, list) and all(isinstance(name, str) for name in sources), "its sources are unsound")
+    for name in ("columns", "scaler", "estimator", "progress"):
+        _require(added[name] is None or isinstance(added[name], dict), f"{name} is unsound")
+
+
+def _take(arrays: Arrays, name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    array = arrays.pop(name)
+    _require(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
+    if kind == np.float64:
+        _require(all(np.isfinite(part).all() for part in array), f"{name} holds a number that is not finite")
+    return array
+
+
+def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:
+    reals = _take(arrays, "reals", (n_models, len(_REALS)), np.float64)
+    counts = _take(arrays, "counts", (n_models, len(_COUNTS)), np.int64)
+    scalars = np.zeros(n_models, SCALARS)
+    for k, name in enumerate(_REALS):
+        scalars[name] = reals[:, k]
+        _require(name in _ANY_SIGN or (reals[:, k] >= 0).all(), f"{name} is negative")
+    for k, name in enumerate(_COUNTS):
+        scalars[name] = counts[:, k]
+        _require(((counts[:, k] >= 0) & (counts[:, k] <= 1 << 53)).all(), f"{name} is out of range")
+        _require(name not in _FLAGS or (counts[:, k] <= 1).all(), f"{name} is neither 0 nor 1")
+    _require((scalars["exponent"] % RESCALE_BITS == 0).all(), "its exponent is none")
+    _require((scalars["updates"] <= scalars["t"]).all(), "it took more steps than it saw samples")
+    return scalars
+
+
+def _history(value: Any, arrays: Arrays) -> History | None:
+    if value is None:
+        return None
+    points = value["points"]
+    numbers = [value["rows"], value["next_point"], *(n for point in points for n in point)]
+    _require(all(type(n) is int and 0 <= n < 1 << 53 for n in numbers), "its history is unsound")
+    counts = _take(arrays, "history", (sum(n for _, n in points), 4), np.float64)
+    ends = np.cumsum([n for _, n in points]).tolist()
+    cut = [(rows, counts[end - n : end]) for (rows, n), end in zip(points, ends, strict=True)]
+    return History(value["rows"], value["next_point"], cut)
+
+
+def _label_type(classes: NDArray[Any]) -> str:
+    kind = classes.dtype.kind
+    return {"i": "int", "u": "int", "b": "bool", "f": "float", "U": "str", "O": "object"}[kind]
+
+
+def _labels(value: dict[str, Any]) -> NDArray[Any]:
+    types = {"int": int, "bool": bool, "float": float, "str": str, "object": str}
+    labels, kind = value["values"], types[value["type"]]
+    _require(
+        isinstance(labels, list) and all(type(label) is kind for label in labels), "its classes are not of one type"
+    )
+    dtypes = {"int": np.int64, "bool": np.bool_, "float": np.float64, "str": np.str_, "object": object}
+    classes = np.array(labels, dtype=dtypes[value["type"]])
+    _require(all(a < b for a, b in zip(labels[:-1], labels[1:], strict=True)), "its classes are not in order")
+    return classes
+
+
+def _spec_to_json(spec: Spec) -> dict[str, Any]:
+    weight = spec.class_weight
+    if weight is not None and not isinstance(weight, str):
+        weight = [[np.asarray(label).item(), float(value)] for label, value in weight]  # type: ignore[assignment]
+    return {**spec._asdict(), "C": float(spec.C), "class_weight": weight, "alphas": [float(a) for a in spec.alphas]}
+
+
+def _spec_from_json(value: dict[str, Any]) -> Spec:
+    _require(isinstance(value, dict) and set(value) == set(Spec._fields), "its settings have other names than expected")
+    weight, alphas = value["class_weight"], value["alphas"]
+    if isinstance(weight, list):
+        weight = tuple((label, share) for label, share in weight)
+        _require(all(_positive(share) for _, share in weight), "a class weight is not positive")
+        _require(all(type(label) in (int, float, bool, str) for label, _ in weight), "a class weight has no label")
+    else:
+        _require(weight in (None, "balanced"), "its class weights are unsound")
+    _require(value["rule"] in RULES, f"there is no rule {value['rule']!r}")
+    _require(_positive(value["C"]) and len(alphas) == 2 and all(map(_positive, alphas)), "a weight is not positive")
+    _require(
+        all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")), "it forgets wrongly"
+    )
+    switches = ("intercept", "average", "watch", "calibrate")
+    _require(all(type(value[name]) is bool for name in switches), "a switch is neither on nor off")
+    return Spec(**{**value, "class_weight": weight, "alphas": tuple(alphas)})
+
+
+def _positive(value: Any) -> bool:
+    return type(value) in (int, float) and 0 < value < math.inf

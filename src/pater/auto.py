@@ -31,10 +31,13 @@ class AutoPATERClassifier(OnlineClassifier):
     scoring : {"accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"}, default="balanced_accuracy"
         What "best" means. Of equals, the unweighted model is chosen.
     scoring_settings : dict or None, default=None
-        For "wter" `alpha_neg` and `alpha_pos`, for "cost" `of_false_positive` and `of_false_negative`; each 1 by default.
+        For "wter" `alpha_neg` and `alpha_pos`, for "cost" `of_false_positive` and `of_false_negative`; 1 by default.
     fading : float, default=1.0
         What is left of a sample's part in the scores when the next one comes. Below 1 the choice follows a drift: 0.999
         looks at about the last thousand samples.
+    discount : bool, default=True
+        Whether a sample counts in proportion to its place in the stream, so that the clumsy beginnings of a model tell
+        less than what it has become. On the paper's data sets this chooses better than plain progressive scores.
     class_weight, fit_intercept, n_passes, shuffle, average, forgetting, probability, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`; class weights multiply those that are tried.
 
@@ -65,6 +68,7 @@ class AutoPATERClassifier(OnlineClassifier):
         *,
         scoring_settings: dict[str, float] | None = None,
         fading: float = 1.0,
+        discount: bool = True,
         class_weight: Any = None,
         fit_intercept: bool = True,
         n_passes: int = 1,
@@ -81,6 +85,7 @@ class AutoPATERClassifier(OnlineClassifier):
         self.scoring = scoring
         self.scoring_settings = scoring_settings
         self.fading = fading
+        self.discount = discount
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.n_passes = n_passes
@@ -107,7 +112,14 @@ class AutoPATERClassifier(OnlineClassifier):
             raise ValueError(f"scoring_settings names {sorted(unknown)}, which {self.scoring!r} does not use.")
         fading, forgetting = forgetting_factor("fading", self.fading), forgetting_factor("forgetting", self.forgetting)
         return tuple(
-            self._spec(f"pater-{variant.lower()}", alphas=pair, forgetting=forgetting, watch=True, fading=fading)
+            self._spec(
+                f"pater-{variant.lower()}",
+                alphas=pair,
+                forgetting=forgetting,
+                watch=True,
+                fading=fading,
+                discount=bool(self.discount),
+            )
             for pair in alphas
             for variant in variants
         )

@@ -33,9 +33,9 @@ TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
 # Beside the fields, in the same array (one base address, so that the compiler sees that nothing overlaps):
 _N = len(_FIELDS)
 DOT_U, DOT_POS, DOT_NEG, _, ADD_U, ADD_POS, ADD_NEG, _ = range(_N, _N + 8)
-ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING = range(_N + 8, _N + 13)
-LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES = range(_N + 13, _N + 19)
-_ROWS = _N + 19
+ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 8, _N + 14)
+LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES = range(_N + 14, _N + 21)
+_ROWS = _N + 21
 _PLAIN = ("balanced", "average", "calibrate")
 SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
 
@@ -64,7 +64,8 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
         know_products(table[:, :, k], m)
         z[ALPHA_POS, k], z[ALPHA_NEG, k], z[EVERYONE, k] = p.alpha_pos, p.alpha_neg, 0.0 if p.rule == PATER_I else 1.0
         z[WATCHED, k] = 1.0 if p.watch else 0.0
-        z[FADING, k] = p.fading if p.watch and 0.0 < p.fading < 1.0 else 1.0
+        z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
+        z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
         z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
     z[:_N, :n_models] = values.T
     counts_bias = 1.0 if settings[0].intercept else 0.0
@@ -79,7 +80,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
         s = weights[i] if weights.size > 0 else 1.0
         if margins.size > 0:
             for k in range(n_models):
-                wx = z[DOT_U, k] + z[A_POS, k] * z[DOT_POS, k] - z[A_NEG, k] * z[DOT_NEG, k]
+                wx = z[DOT_U, k] + (z[A_POS, k] * z[DOT_POS, k] - z[A_NEG, k] * z[DOT_NEG, k])
                 margins[k, r] = wx + z[BIAS, k]
         if s == 0.0:
             continue
@@ -90,16 +91,20 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
         sign = 1.0 if positive else -1.0
         n_enter = 0
         for k in range(HERD):
-            wx = z[DOT_U, k] + z[A_POS, k] * z[DOT_POS, k] - z[A_NEG, k] * z[DOT_NEG, k]
+            wx = z[DOT_U, k] + (z[A_POS, k] * z[DOT_POS, k] - z[A_NEG, k] * z[DOT_NEG, k])
             margin = wx + z[BIAS, k]
             z[SEEN_POS, k] += s_pos
             z[SEEN_NEG, k] += s_neg
             says_pos = z[WATCHED, k] if margin >= 0.0 else 0.0
             says_neg = z[WATCHED, k] - says_pos
-            z[TP, k] = z[FADING, k] * z[TP, k] + s_pos * says_pos
-            z[FP, k] = z[FADING, k] * z[FP, k] + s_neg * says_pos
-            z[TN, k] = z[FADING, k] * z[TN, k] + s_neg * says_neg
-            z[FN, k] = z[FADING, k] * z[FN, k] + s_pos * says_neg
+            samples = z[SAMPLES, k] + 1.0
+            z[SAMPLES, k] = samples
+            fade = z[FADING, k] * ((samples - 1.0) / samples if z[DISCOUNT, k] > 0.0 else 1.0)
+            fade = fade if z[WATCHED, k] > 0.0 else 1.0
+            z[TP, k] = fade * z[TP, k] + s_pos * says_pos
+            z[FP, k] = fade * z[FP, k] + s_neg * says_pos
+            z[TN, k] = fade * z[TN, k] + s_neg * says_neg
+            z[FN, k] = fade * z[FN, k] + s_pos * says_neg
             loss = max(0.0, z[UNIT, k] - sign * margin)
             z[LOSS, k] = loss
             z[ENTERS, k] = 1.0 if loss > 0.0 else z[EVERYONE, k]

@@ -24,6 +24,14 @@ class History:
     next_point: int = FIRST_POINT
     points: list[tuple[int, NDArray[np.float64]]] = field(default_factory=list)
 
+    @classmethod
+    def after(cls, rows: int) -> History:
+        """The history of models that have seen `rows` rows in no one order."""
+        point = FIRST_POINT
+        while point <= rows:
+            point = _after(point)
+        return cls(rows, point)
+
     def copy(self) -> History:
         return History(self.rows, self.next_point, list(self.points))
 

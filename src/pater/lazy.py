@@ -76,7 +76,7 @@ def tidy(table, m):
 @exact_part
 def judge(m, p, ux, px, nx, positive, s):
     """Margin and loss of a row of importance s, before learning from it."""
-    margin = ux + m.A_pos * px - m.A_neg * nx + m.bias
+    margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
     m.t += 1
     if positive:
         m.seen_pos += s
@@ -167,7 +167,7 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
         s = weights[i] if weights.size > 0 else 1.0
         if s == 0.0:
             if margins.size > 0:
-                margins[r] = ux + m.A_pos * px - m.A_neg * nx + m.bias
+                margins[r] = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
             continue
         positive = codes[i] == p.positive
         margin, loss = judge(m, p, ux, px, nx, positive, s)

@@ -39,6 +39,7 @@ class Spec(NamedTuple):
     forgetting: float = 1.0
     watch: bool = False
     fading: float = 1.0
+    discount: bool = False
     calibrate: bool = False
 
 
@@ -74,7 +75,8 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
         for p, spec in zip(of_class, specs, strict=True):
             p["rule"], p["C"], p["positive"] = RULES[spec.rule].code, spec.C, positive
             p["intercept"], p["average"], p["forgetting"] = spec.intercept, spec.average, spec.forgetting
-            p["watch"], p["fading"], p["calibrate"] = spec.watch, spec.fading, spec.calibrate
+            p["watch"], p["fading"], p["discount"] = spec.watch, spec.fading, spec.discount
+            p["calibrate"] = spec.calibrate
             p["alpha_neg"], p["alpha_pos"] = spec.alphas
             if spec.class_weight == "balanced":
                 p["balanced"] = 1
@@ -215,5 +217,5 @@ class Model:
         average = any(spec.average for spec in self.specs)
         both = replace(a, state=merged(a.state, b.state, average=average), fixed=a.fixed and b.fixed)
         if a.history is not None and b.history is not None:
-            both.history = History(a.history.rows + b.history.rows, max(a.history.next_point, b.history.next_point))
+            both.history = History.after(a.history.rows + b.history.rows)
         return both

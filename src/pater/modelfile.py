@@ -13,7 +13,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -38,7 +38,7 @@ _FLAGS = {"products_known", "careful"}
 _KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}
 _LARGEST_HEADER = 1 << 28
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Any]  # of NDArray, or what is written like one
 
 
 class ModelFileError(ValueError):
@@ -97,8 +97,9 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
         "history": None,
         **{name: getattr(saved, name) for name in _ADDED},
     }
+    kept = _columns_in_use(state)
     arrays: Arrays = {
-        "vectors": state.vectors,
+        "vectors": _Part(state, kept),
         "reals": np.stack([state.scalars[name] for name in _REALS], axis=1),
         "counts": np.stack([state.scalars[name] for name in _COUNTS], axis=1),
     }
@@ -110,7 +111,34 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
             "points": [[rows, len(counts)] for rows, counts in points],
         }
         arrays["history"] = np.concatenate([np.zeros((0, 4)), *(counts for _, counts in points)])
+    if kept.size < state.n_features:
+        arrays["kept"] = kept
     write(path, header, {**arrays, **saved.arrays})
+
+
+def _columns_in_use(state: State) -> NDArray[np.int64]:
+    """The columns that hold anything but zeros; or all, if that is most of them."""
+    used = np.zeros(state.n_features, np.bool_)
+    for vectors in state.vectors:  # −0 counts as something: a model is to come back bit for bit
+        used |= (vectors.view(np.uint64) != 0).any(axis=1 if state.interleaved else 0)
+    return np.flatnonzero(used) if 2 * used.sum() < used.size else np.arange(used.size)
+
+
+class _Part:
+    """Some columns of the vectors, taken model by model as they are written."""
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, state: State, kept: NDArray[np.int64]) -> None:
+        self._state, self._kept = state, kept
+        kinds = state.vectors.shape[2 if state.interleaved else 1]
+        self.shape = (state.n_models, kept.size, kinds) if state.interleaved else (state.n_models, kinds, kept.size)
+        self.nbytes, self.ndim = 8 * math.prod(self.shape), 3
+
+    def __iter__(self) -> Iterator[NDArray[np.float64]]:
+        whole, axis = self._kept.size == self._state.n_features, 0 if self._state.interleaved else 1
+        for vectors in self._state.vectors:
+            yield vectors if whole else vectors.take(self._kept, axis=axis)
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
@@ -261,10 +289,15 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
             described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected"
         )
         kinds = len(_KINDS[means])
-        shape = (n_models, n_features, kinds) if interleaved else (n_models, kinds, n_features)
-        vectors = _take(arrays, "vectors", shape, np.float64)
+        vectors = _vectors(arrays, described["kept"], (n_models, n_features, kinds), interleaved)
         scalars = _scalars(arrays, n_models)
-        model = Model(classes, State(vectors, scalars, "lanes" if interleaved else "split", len(specs)), specs, fixed, _history(history, arrays))
+        model = Model(
+            classes,
+            State(vectors, scalars, "lanes" if interleaved else "split", len(specs)),
+            specs,
+            fixed,
+            _history(history, arrays),
+        )
         _require((model.history is not None) == (len(specs) > 1), "it lacks its history")
         _check_added(added, n_features)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
@@ -294,6 +327,26 @@ def _take(arrays: Arrays, name: str, shape: tuple[int, ...], kind: Any) -> NDArr
     if kind == np.float64:
         _require(all(np.isfinite(part).all() for part in array), f"{name} holds a number that is not finite")
     return array
+
+
+def _vectors(arrays: Arrays, n_kept: Any, shape: tuple[int, int, int], interleaved: bool) -> NDArray[np.float64]:
+    """The vectors, zero in the columns that were not kept."""
+    n_models, n_features, kinds = shape
+    _require(type(n_kept) is int and 0 <= n_kept <= n_features <= 1 << 30, "it counts its columns wrongly")
+    stored = _take(
+        arrays, "vectors", (n_models, n_kept, kinds) if interleaved else (n_models, kinds, n_kept), np.float64
+    )
+    if n_kept == n_features:
+        return stored
+    kept = _take(arrays, "kept", (n_kept,), np.int64)
+    _require((np.diff(kept, prepend=-1) > 0).all() and (kept < n_features).all(), "its columns are not in order")
+    vectors = np.zeros(shape if interleaved else (n_models, kinds, n_features))
+    for whole, part in zip(vectors, stored, strict=True):
+        if interleaved:
+            whole[kept] = part
+        else:
+            whole[:, kept] = part
+    return vectors
 
 
 def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:

@@ -50,7 +50,8 @@ def plot_progress(estimator: AutoPATERClassifier, *, label: Any = None, ax: Any 
         colour = "tab:blue" if model.specs[k].rule == "pater-i" else "tab:orange"
         ax.plot(rows, values[:, k], color=colour, alpha=0.35, linewidth=0.8)
     spec = model.specs[chosen]
-    name = f"{'w' if spec.alphas != (1.0, 1.0) else ''}{spec.rule.upper()}, α⁻ = {spec.alphas[0]:g}, α⁺ = {spec.alphas[1]:g}"
+    weighted = "w" if spec.alphas != (1.0, 1.0) else ""
+    name = f"{weighted}{spec.rule.upper()}, α⁻ = {spec.alphas[0]:g}, α⁺ = {spec.alphas[1]:g}"
     ax.plot(rows, values[:, chosen], color="black", linewidth=2, label=f"chosen: {name}")
     for rule, colour in (("PATER-I", "tab:blue"), ("PATER-II", "tab:orange")):
         if any(each.rule == rule.lower() for each in model.specs):

@@ -4,6 +4,9 @@ Knows `state` only. Every pass calls `observe` once a row. The counts of right a
 of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
 fitted to: p = σ(slope·r + offset), r the margin over its running size, by Newton steps on the logistic loss with a
 memory of some ten thousand samples.
+
+The counts may fade, to follow a drift; and they may discount the clumsy beginnings of a model, by letting the t-th
+sample count t/T at time T.
 """
 
 from __future__ import annotations
@@ -52,11 +55,13 @@ def calibrate(m, margin, positive, s):
 def observe(m, p, margin, positive, s):
     """Take note of the margin of a sample of importance s, before learning from it."""
     if p.watch:
-        if 0.0 < p.fading < 1.0:
-            m.tp *= p.fading
-            m.fp *= p.fading
-            m.tn *= p.fading
-            m.fn *= p.fading
+        fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
+        if p.discount:
+            fade *= (m.t - 1.0) / m.t
+        m.tp *= fade
+        m.fp *= fade
+        m.tn *= fade
+        m.fn *= fade
         if margin >= 0.0:
             if positive:
                 m.tp += s

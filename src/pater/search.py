@@ -58,6 +58,8 @@ class Grid:
         What that score needs: the weights of "wter", the costs of "cost".
     fading : float, default=1.0
         What is left of a sample's part in the scores when the next one comes; below 1 the choice follows a drift.
+    discount : bool, default=True
+        Whether a sample counts in proportion to its place in the stream.
 
     Examples
     --------
@@ -79,8 +81,9 @@ class Grid:
         *,
         scoring_settings: dict[str, float] | None = None,
         fading: float = 1.0,
+        discount: bool = True,
     ) -> None:
-        self.specs: Specs = tuple(spec._replace(watch=True, fading=fading) for spec in specs)
+        self.specs: Specs = tuple(spec._replace(watch=True, fading=fading, discount=discount) for spec in specs)
         if not self.specs:
             raise ValueError("a grid needs at least one spec.")
         if scoring not in SCORES:

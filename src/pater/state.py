@@ -81,7 +81,8 @@ SETTINGS = np.dtype(
         ("average", "i8"),
         ("forgetting", "f8"),  # γ: what is left of a class sum when the next sample of the class comes; 0 or 1 for all
         ("watch", "i8"),  # count what was predicted before learning?
-        ("fading", "f8"),  # of those counts, a sample
+        ("fading", "f8"),  # what is left of those counts a sample later; 0 or 1 for all
+        ("discount", "i8"),  # and let a sample count in proportion to its place in the stream?
         ("calibrate", "i8"),  # fit probabilities to the margins?
     ]
 )
@@ -206,11 +207,11 @@ class State:
         vectors, m = self.kinds(), self.scalars
         w, bias = vectors[:, U], m["bias"]
         if self.has_means:
-            w = w + m["A_pos"][:, None] * vectors[:, S_POS] - m["A_neg"][:, None] * vectors[:, S_NEG]
+            w = w + (m["A_pos"][:, None] * vectors[:, S_POS] - m["A_neg"][:, None] * vectors[:, S_NEG])
         if average:
             steps = vectors[:, -1]
             if self.has_means:
-                steps = steps + m["B_pos"][:, None] * vectors[:, S_POS] - m["B_neg"][:, None] * vectors[:, S_NEG]
+                steps = steps + (m["B_pos"][:, None] * vectors[:, S_POS] - m["B_neg"][:, None] * vectors[:, S_NEG])
             t = np.maximum(m["t"], 1)
             w = w + (w - steps) / t[:, None]
             bias = bias + (bias - m["bias_steps"]) / t

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import exact_kernel
-from .lanes import LANES, add_herd, dot_herd
+from .lanes import HERD_LANES, add_herd, dot_herd
 from .lazy import CANCELLED, FOLD_EVERY, know_products, step, tidy
 from .means import TOO_LARGE
 from .rows import size
@@ -32,10 +32,10 @@ PP, NN, PN = (_FIELDS.index(name) for name in ("pp", "nn", "pn"))
 TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
 # Beside the fields, in the same array (one base address, so that the compiler sees that nothing overlaps):
 _N = len(_FIELDS)
-DOT_U, DOT_POS, DOT_NEG, _, ADD_U, ADD_POS, ADD_NEG, _ = range(_N, _N + 8)
-ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 8, _N + 14)
-LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES = range(_N + 14, _N + 21)
-_ROWS = _N + 21
+DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
+ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
+LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES = range(_N + 12, _N + 19)
+_ROWS = _N + 19
 _PLAIN = ("balanced", "average", "calibrate")
 SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
 
@@ -56,7 +56,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
     `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
     """
     z = np.zeros((_ROWS, HERD))
-    dots, additions = z[DOT_U : DOT_U + LANES], z[ADD_U : ADD_U + LANES]
+    dots, additions = z[DOT_U : DOT_U + HERD_LANES], z[ADD_U : ADD_U + HERD_LANES]
     fold_at = float(FOLD_EVERY * table.shape[0])
     n_models = scalars.size
     for k in range(n_models):
@@ -160,7 +160,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
             z[UPDATES, k] += 1.0 if tau > 0.0 else 0.0
             full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_at
             n_seldom += 1 if full or z[TROUBLED, k] > 0.0 else 0
-        add_herd(rows, i, table, additions, False)
+        add_herd(rows, i, table, additions)
         if n_seldom > 0:
             for k in range(HERD):
                 m = scalars[k]

@@ -5,7 +5,7 @@ Knows Numba and LLVM; knows nothing of learning.
 The lazy form of a mean rule needs U, S⁺, S⁻ and V at the same places. Kept as one table of shape (d, 4), the four
 numbers of a feature share a cache line and a vector register, so that a non-zero costs one load and one fused
 multiply-add where separate arrays cost three gathers. Numba's vectoriser does not find this form (measured: 350 ns
-against 180 ns a row of 70 non-zeros), hence LLVM. Eight models that read the same rows are kept as (d, 4, 8): there a
+against 180 ns a row of 70 non-zeros), hence LLVM. Eight models that read the same rows are kept as (d, 3, 8): there a
 register holds the same vector of all eight.
 
 Rows are a tuple: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned indices. The sums are formed
@@ -24,6 +24,7 @@ from numba.extending import intrinsic
 from .state import HERD
 
 LANES = 4
+HERD_LANES = 3  # a herd does not average, so it has no V
 _UNROLL = 4  # independent sums, enough to hide the time that an addition takes
 _AHEAD = 32  # non-zeros: how far ahead the table of a herd is asked for
 _F64, _I64, _I32, _BYTES = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
@@ -97,7 +98,7 @@ class _Row:
         builder = self.builder
         ahead = builder.add(place, _int(_AHEAD))
         ahead = builder.select(builder.icmp_signed("<", ahead, self.last), ahead, self.last)
-        first = builder.mul(self.column(ahead), _int(LANES))
+        first = builder.mul(self.column(ahead), _int(cells))
         kind = ir.FunctionType(ir.VoidType(), [_BYTES, _I32, _I32, _I32])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         for cell in range(cells):
@@ -174,17 +175,17 @@ def add_lanes(typing_context, rows, i, table, a, b, c, d):
 
 
 def _herd_cell(builder: Any) -> Callable[[Any, int], Any]:
-    return lambda column, lane: builder.add(builder.mul(column, _int(LANES)), _int(lane))
+    return lambda column, lane: builder.add(builder.mul(column, _int(HERD_LANES)), _int(lane))
 
 
 @intrinsic
 def dot_herd(typing_context, rows, i, table, products):
-    """‖x‖²; and table[:, lane, model]·x into products[lane, model], for all lanes but the last."""
+    """‖x‖²; and table[:, lane, model]·x into products[lane, model]."""
     signature = types.float64(rows, i, table, products)
 
     def codegen(context, builder, signature, args):
         row = _Row(context, builder, signature, args, HERD)
-        totals, xx = row.products(LANES - 1, _herd_cell(builder), ahead=True)
+        totals, xx = row.products(HERD_LANES, _herd_cell(builder), ahead=True)
         out = context.make_array(signature.args[3])(context, builder, args[3]).data
         out = builder.bitcast(out, row.vector.as_pointer())
         for lane, total in enumerate(totals):
@@ -195,30 +196,24 @@ def dot_herd(typing_context, rows, i, table, products):
 
 
 @intrinsic
-def add_herd(typing_context, rows, i, table, coefficients, with_last):
-    """table[:, lane, model] ← table[:, lane, model] + coefficients[lane, model]·x; the last lane only if asked."""
-    signature = types.void(rows, i, table, coefficients, types.boolean)
+def add_herd(typing_context, rows, i, table, coefficients):
+    """table[:, lane, model] ← table[:, lane, model] + coefficients[lane, model]·x."""
+    signature = types.void(rows, i, table, coefficients)
 
     def codegen(context, builder, signature, args):
         row = _Row(context, builder, signature, args, HERD)
         base = context.make_array(signature.args[3])(context, builder, args[3]).data
         base = builder.bitcast(base, row.vector.as_pointer())
         cell_of = _herd_cell(builder)
-
-        def add(lanes: range) -> None:
-            each = [builder.load(builder.gep(base, [_int(lane)])) for lane in lanes]
-            for value in each:
-                value.align = 8
-            with cgutils.for_range(builder, row.size) as loop:
-                _, spread = row.value(loop.index)
-                column = row.column(loop.index)
-                for lane, coefficient in zip(lanes, each, strict=True):
-                    cell = cell_of(column, lane)
-                    row.store(_fma(builder, coefficient, spread, row.load(cell)), cell)
-
-        add(range(LANES - 1))
-        with builder.if_then(args[4]):
-            add(range(LANES - 1, LANES))
+        each = [builder.load(builder.gep(base, [_int(lane)])) for lane in range(HERD_LANES)]
+        for value in each:
+            value.align = 8
+        with cgutils.for_range(builder, row.size) as loop:
+            _, spread = row.value(loop.index)
+            column = row.column(loop.index)
+            for lane, coefficient in enumerate(each):
+                cell = cell_of(column, lane)
+                row.store(_fma(builder, coefficient, spread, row.load(cell)), cell)
         return context.get_dummy_value()
 
     return signature, codegen

@@ -23,6 +23,7 @@ from .means import (
     products,
     raise_gain,
     shrink,
+    shrink_vectors,
 )
 from .progress import observe
 from .rows import size
@@ -41,7 +42,9 @@ def fold(table, m):
     """Move the lazy part of w and of Σ t·δₜ into U and V: another form of the same vectors."""
     for j in range(table.shape[0]):
         table[j, U] += m.A_pos * table[j, S_POS] - m.A_neg * table[j, S_NEG]
-        table[j, V] += m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]
+    if table.shape[1] > V:
+        for j in range(table.shape[0]):
+            table[j, V] += m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
     m.work_since_fold = 0
     if not m.careful:
@@ -66,7 +69,9 @@ def careful_gap(table, m, a_pos, a_neg, z_bias):
 def tidy(table, m):
     """What seldom needs doing: keep scales in range, and fold."""
     if m.loss_pos + m.loss_neg > TOO_LARGE:
-        shrink(table[:, U], table[:, V], m)
+        shrink(m)
+        shrink_vectors(table[:, :1])
+        shrink_vectors(table[:, V:])
     if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
         lower_gain(table[:, S_POS], table[:, S_NEG], m)
     if m.work_since_fold >= FOLD_EVERY * table.shape[0]:

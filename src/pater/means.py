@@ -59,11 +59,16 @@ def products(S_pos, S_neg):
 
 
 @kernel
-def shrink(w, V, m):
-    """Divide all that is in units of a weight or a margin by 2^400."""
-    for j in range(w.size):
-        w[j] *= RESCALE
-        V[j] *= RESCALE
+def shrink_vectors(vectors):
+    """Divide vectors in units of a weight by 2^400."""
+    for i in range(vectors.shape[0]):
+        for j in range(vectors.shape[1]):
+            vectors[i, j] *= RESCALE
+
+
+@kernel
+def shrink(m):
+    """Divide all scalars that are in units of a weight or a margin by 2^400."""
     m.bias *= RESCALE
     m.bias_steps *= RESCALE
     m.A_pos *= RESCALE

@@ -10,13 +10,14 @@ The container is written here rather than by the safetensors package, array by a
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from .history import History
 from .model import Model, Spec
 from .rules import RULES
-from .state import RESCALE_BITS, SCALARS, State
+from .state import RESCALE_BITS, SCALARS, Layout, State
 
 FORMAT = "pater model"
 MAJOR, MINOR = 1, 0
@@ -89,7 +90,7 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
         "state": {
             "models": state.n_models,
             "features": state.n_features,
-            "interleaved": state.layout == "lanes",
+            "layout": state.layout,
             "vectors": _KINDS[state.has_means],
             "reals": _REALS,
             "counts": _COUNTS,
@@ -99,7 +100,7 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
     }
     kept = _columns_in_use(state)
     arrays: Arrays = {
-        "vectors": _Part(state, kept),
+        "vectors": _Vectors(state, kept),
         "reals": np.stack([state.scalars[name] for name in _REALS], axis=1),
         "counts": np.stack([state.scalars[name] for name in _COUNTS], axis=1),
     }
@@ -119,26 +120,26 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
 def _columns_in_use(state: State) -> NDArray[np.int64]:
     """The columns that hold anything but zeros; or all, if that is most of them."""
     used = np.zeros(state.n_features, np.bool_)
+    axes = (0,) if state.layout == "split" else tuple(range(1, state.vectors.ndim - 1))
     for vectors in state.vectors:  # −0 counts as something: a model is to come back bit for bit
-        used |= (vectors.view(np.uint64) != 0).any(axis=1 if state.interleaved else 0)
+        used |= (vectors.view(np.uint64) != 0).any(axis=axes)
     return np.flatnonzero(used) if 2 * used.sum() < used.size else np.arange(used.size)
 
 
-class _Part:
-    """Some columns of the vectors, taken model by model as they are written."""
+class _Vectors:
+    """The vectors as they stand in the file, (models, kinds, columns kept), taken model by model in writing."""
 
-    dtype = np.dtype(np.float64)
+    dtype, ndim = np.dtype(np.float64), 3
 
     def __init__(self, state: State, kept: NDArray[np.int64]) -> None:
         self._state, self._kept = state, kept
-        kinds = state.vectors.shape[2 if state.interleaved else 1]
-        self.shape = (state.n_models, kept.size, kinds) if state.interleaved else (state.n_models, kinds, kept.size)
-        self.nbytes, self.ndim = 8 * math.prod(self.shape), 3
+        self.shape = (state.n_models, len(_KINDS[state.has_means]), kept.size)
+        self.nbytes = 8 * math.prod(self.shape)
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
-        whole, axis = self._kept.size == self._state.n_features, 0 if self._state.interleaved else 1
-        for vectors in self._state.vectors:
-            yield vectors if whole else vectors.take(self._kept, axis=axis)
+        for k in range(self._state.n_models):
+            vectors = self._state.some(k, k + 1).kinds()[0]
+            yield vectors if self._kept.size == self._state.n_features else vectors.take(self._kept, axis=1)
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
@@ -146,7 +147,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
     header, arrays = read(path)
     try:
         return _saved(header, arrays)
-    except _Unsound as error:
+    except _UnsoundError as error:
         raise ModelFileError(path, f"it is not a sound model file: {error}.") from None
 
 
@@ -171,7 +172,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
     try:
         with open(beside, "wb") as file:
             digest = hashlib.sha256()
-            for part in (len(text).to_bytes(8, "little"), text, *_parts(arrays)):
+            for part in itertools.chain((len(text).to_bytes(8, "little"), text), _parts(arrays)):
                 digest.update(part)
                 file.write(part)
             file.seek(8 + text.index(_UNSIGNED.encode()) + len("sha256:"))
@@ -188,10 +189,14 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
         raise
 
 
-def _parts(arrays: Arrays) -> Any:
+def _parts(arrays: Arrays) -> Iterator[Any]:
     for array in arrays.values():
         for row in array if array.ndim > 1 else [array]:
-            yield memoryview(np.ascontiguousarray(row)).cast("B") if row.size else b""
+            yield _bytes(np.ascontiguousarray(row)) if row.size else b""
+
+
+def _bytes(array: Any) -> memoryview:
+    return memoryview(array).cast("B")
 
 
 def _sync_folder(folder: Path) -> None:
@@ -212,61 +217,68 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Read the container: the header and the arrays, once the checksum is right."""
     try:
         with open(path, "rb") as file:
-            content = bytearray(os.fstat(file.fileno()).st_size)
-            content = content[: file.readinto(content)]
+            return _read(path, file, os.fstat(file.fileno()).st_size)
     except OSError as error:
         raise ModelFileError(path, f"cannot be read: {error.strerror or error}.") from None
 
-    def refuse(what: str) -> NoReturn:
-        raise ModelFileError(path, what)
 
-    size = int.from_bytes(content[:8], "little")
-    if len(content) < 8 or not 2 <= size <= min(_LARGEST_HEADER, len(content) - 8):
-        refuse("it is not a model file, or it was cut off.")
+def _read(path: str | os.PathLike[str], file: IO[bytes], size: int) -> tuple[dict[str, Any], Arrays]:
+    start = file.read(8)
+    length = int.from_bytes(start, "little")
+    if size < 8 or not 2 <= length <= min(_LARGEST_HEADER, size - 8):
+        raise ModelFileError(path, "it is not a model file, or it was cut off.")
+    text = file.read(length)
     try:
-        described = json.loads(content[8 : 8 + size])
+        described = json.loads(text)
         header = json.loads(described.pop("__metadata__")["pater"])
-        ours = header["format"] == FORMAT
-        version = [int(part) for part in header["version"].split(".")]
+        ours, stored = header["format"] == FORMAT, header["checksum"]
+        major = int(header["version"].partition(".")[0])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        refuse("it is not a pater model file, or it is damaged.")
+        raise ModelFileError(path, "it is not a pater model file, or it is damaged.") from None
     if not ours:
-        refuse("it is not a pater model file.")
-    if version[0] > MAJOR:
-        refuse(f"it has version {header['version']} of the format; this pater reads version {MAJOR}. Update pater.")
-    at = content.find(b"sha256:", 8, 8 + size) + len("sha256:")
-    stored = bytes(content[at : at + 64])
-    content[at : at + 64] = b"0" * 64
-    if hashlib.sha256(content).hexdigest().encode() != stored or header.get("checksum") != "sha256:" + stored.decode():
-        refuse("its checksum is wrong: the file was cut off or changed.")
+        raise ModelFileError(path, "it is not a pater model file.")
+    if major > MAJOR:
+        told = f"it has version {header['version']} of the format; this pater reads version {MAJOR}. Update pater."
+        raise ModelFileError(path, told)
     try:
-        return header, _arrays(described, memoryview(content)[8 + size :])
+        arrays = _empty_arrays(described, size - 8 - length)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        refuse("the arrays are not where its header says.")
+        raise ModelFileError(path, "its header is damaged, or the file was cut off.") from None
+    at = text.find(b"sha256:")
+    digest = hashlib.sha256(start + text[:at] + _UNSIGNED.encode() + text[at + len(_UNSIGNED) :])
+    for array in arrays.values():
+        content = _bytes(array) if array.size else memoryview(b"")
+        if file.readinto(content) != len(content):  # type: ignore[attr-defined]
+            raise ModelFileError(path, "it was cut off.")
+        digest.update(content)
+    if stored != f"sha256:{digest.hexdigest()}":
+        raise ModelFileError(path, "its checksum is wrong: the file was cut off or changed.")
+    return header, arrays
 
 
-def _arrays(described: dict[str, Any], data: memoryview) -> Arrays:
+def _empty_arrays(described: dict[str, Any], size: int) -> Arrays:
+    """Room for the arrays that a header describes, in the order of the file, which they fill exactly."""
     arrays: Arrays = {}
     offset = 0
     for name, place in sorted(described.items(), key=lambda item: item[1]["data_offsets"]):
         kind, shape, (start, end) = _TYPES[place["dtype"]], place["shape"], place["data_offsets"]
         sound = all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, start, end))
-        if not sound or start != offset or end > len(data) or end - start != math.prod(shape) * kind.itemsize:
+        if not sound or start != offset or end > size or end - start != math.prod(shape) * kind.itemsize:
             raise ValueError(name)
-        arrays[name] = np.frombuffer(data[start:end], kind).reshape(shape)
+        arrays[name] = np.empty(shape, kind)
         offset = end
-    if offset != len(data):
-        raise ValueError("data")
+    if offset != size:
+        raise ValueError("size")
     return arrays
 
 
-class _Unsound(ValueError):
+class _UnsoundError(ValueError):
     pass
 
 
 def _require(sound: Any, what: str) -> None:
     if not sound:
-        raise _Unsound(what)
+        raise _UnsoundError(what)
 
 
 def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
@@ -274,11 +286,9 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
         classes = _labels(header["classes"])
         specs = tuple(_spec_from_json(value) for value in header["specs"])
         described, history = header["state"], header["history"]
-        fixed, interleaved = header["classes"]["fixed"], described["interleaved"]
+        fixed, layout = header["classes"]["fixed"], described["layout"]
         added = {name: header[name] for name in _ADDED}
-        _require(
-            specs and type(fixed) is bool and type(interleaved) is bool, "its settings are not what they should be"
-        )
+        _require(specs and type(fixed) is bool and layout in get_args(Layout), "its settings are unsound")
         means = RULES[specs[0].rule].moves_along_means
         _require(all(RULES[spec.rule].moves_along_means is means for spec in specs), "its rules do not go together")
         n_models = (1 if classes.size == 2 else classes.size) * len(specs)
@@ -288,20 +298,16 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
         _require(
             described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected"
         )
-        kinds = len(_KINDS[means])
-        vectors = _vectors(arrays, described["kept"], (n_models, n_features, kinds), interleaved)
-        scalars = _scalars(arrays, n_models)
-        model = Model(
-            classes,
-            State(vectors, scalars, "lanes" if interleaved else "split", len(specs)),
-            specs,
-            fixed,
-            _history(history, arrays),
-        )
+        vectors = _vectors(arrays, described["kept"], (n_models, len(_KINDS[means]), n_features))
+        state = State(vectors, _scalars(arrays, n_models), "split", len(specs))
+        state.arrange(
+            "lanes" if layout == "herd" else layout
+        )  # what is asked of a herd is asked of lanes taken from it
+        model = Model(classes, state, specs, fixed, _history(history, arrays))
         _require((model.history is not None) == (len(specs) > 1), "it lacks its history")
         _check_added(added, n_features)
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        raise _Unsound(f"a part is missing or of the wrong type ({error})") from None
+        raise _UnsoundError(f"a part is missing or of the wrong type ({error})") from None
     return Saved(model, arrays=arrays, **added)
 
 
@@ -322,30 +328,24 @@ def _check_added(added: dict[str, Any], n_features: int) -> None:
 
 
 def _take(arrays: Arrays, name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-    array = arrays.pop(name)
+    array: NDArray[Any] = arrays.pop(name)
     _require(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
     if kind == np.float64:
         _require(all(np.isfinite(part).all() for part in array), f"{name} holds a number that is not finite")
     return array
 
 
-def _vectors(arrays: Arrays, n_kept: Any, shape: tuple[int, int, int], interleaved: bool) -> NDArray[np.float64]:
+def _vectors(arrays: Arrays, n_kept: Any, shape: tuple[int, int, int]) -> NDArray[np.float64]:
     """The vectors, zero in the columns that were not kept."""
-    n_models, n_features, kinds = shape
+    n_models, kinds, n_features = shape
     _require(type(n_kept) is int and 0 <= n_kept <= n_features <= 1 << 30, "it counts its columns wrongly")
-    stored = _take(
-        arrays, "vectors", (n_models, n_kept, kinds) if interleaved else (n_models, kinds, n_kept), np.float64
-    )
+    stored = _take(arrays, "vectors", (n_models, kinds, n_kept), np.float64)
     if n_kept == n_features:
         return stored
     kept = _take(arrays, "kept", (n_kept,), np.int64)
     _require((np.diff(kept, prepend=-1) > 0).all() and (kept < n_features).all(), "its columns are not in order")
-    vectors = np.zeros(shape if interleaved else (n_models, kinds, n_features))
-    for whole, part in zip(vectors, stored, strict=True):
-        if interleaved:
-            whole[kept] = part
-        else:
-            whole[:, kept] = part
+    vectors = np.zeros(shape)
+    vectors[:, :, kept] = stored
     return vectors
 
 
@@ -360,7 +360,8 @@ def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:
         scalars[name] = counts[:, k]
         _require(((counts[:, k] >= 0) & (counts[:, k] <= 1 << 53)).all(), f"{name} is out of range")
         _require(name not in _FLAGS or (counts[:, k] <= 1).all(), f"{name} is neither 0 nor 1")
-    _require((scalars["exponent"] % RESCALE_BITS == 0).all(), "its exponent is none")
+    sound = (scalars["exponent"] % RESCALE_BITS == 0) & (scalars["unit"] == np.exp2(-scalars["exponent"].astype(float)))
+    _require(sound.all(), "its exponent is none")
     _require((scalars["updates"] <= scalars["t"]).all(), "it took more steps than it saw samples")
     return scalars
 
@@ -388,9 +389,9 @@ def _labels(value: dict[str, Any]) -> NDArray[Any]:
     _require(
         isinstance(labels, list) and all(type(label) is kind for label in labels), "its classes are not of one type"
     )
-    dtypes = {"int": np.int64, "bool": np.bool_, "float": np.float64, "str": np.str_, "object": object}
-    classes = np.array(labels, dtype=dtypes[value["type"]])
-    _require(all(a < b for a, b in zip(labels[:-1], labels[1:], strict=True)), "its classes are not in order")
+    dtypes: dict[str, Any] = {"int": np.int64, "bool": np.bool_, "float": np.float64, "str": np.str_, "object": object}
+    classes: NDArray[Any] = np.array(labels, dtype=dtypes[value["type"]])
+    _require(all(a < b for a, b in itertools.pairwise(labels)), "its classes are not in order")
     return classes
 
 
@@ -415,7 +416,7 @@ def _spec_from_json(value: dict[str, Any]) -> Spec:
     _require(
         all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")), "it forgets wrongly"
     )
-    switches = ("intercept", "average", "watch", "calibrate")
+    switches = ("intercept", "average", "watch", "discount", "calibrate")
     _require(all(type(value[name]) is bool for name in switches), "a switch is neither on nor off")
     return Spec(**{**value, "class_weight": weight, "alphas": tuple(alphas)})
 

@@ -113,7 +113,7 @@ class State:
 
     - "split", (models, kinds, features): each vector by itself;
     - "lanes", (models, features, kinds): the vectors of a model side by side;
-    - "herd", (herds, features, kinds, 8): those of up to eight models of the same target side by side.
+    - "herd", (herds, features, kinds, 8): those of up to eight models of the same target side by side, but for V.
 
     `group` is how many models there are for each target.
     """
@@ -131,13 +131,13 @@ class State:
         scalars = np.zeros(n_models, SCALARS)
         for name in ("unit", "gain_pos", "gain_neg", "slope"):
             scalars[name] = 1.0
-        herds = (len(herd_cuts(n_models, group)) - 1, n_features, kinds, HERD)
+        herds = (len(herd_cuts(n_models, group)) - 1, n_features, V, HERD)
         return cls(np.zeros(shapes.get(layout, herds)), scalars, layout, group)
 
     @property
     def has_means(self) -> bool:
         """Are these models of a mean rule?"""
-        return bool(self.vectors.shape[1 if self.layout == "split" else 2] == 4)
+        return self.layout == "herd" or self.vectors.shape[1 if self.layout == "split" else 2] == 4
 
     @property
     def n_models(self) -> int:
@@ -163,8 +163,10 @@ class State:
             return replace(self, vectors=self.vectors[which], scalars=self.scalars[which])
         cuts = herd_cuts(self.n_models, self.group)
         herds = np.searchsorted(cuts, models, side="right") - 1
-        lanes = [self.vectors[h, :, :, k - cuts[h]] for h, k in zip(herds, models, strict=True)]
-        return State(np.ascontiguousarray(lanes), self.scalars[which], "lanes", self.group)
+        lanes = np.zeros((len(models), self.n_features, V + 1))
+        for lane, h, k in zip(lanes, herds, models, strict=True):
+            lane[:, :V] = self.vectors[h, :, :, k - cuts[h]]
+        return State(lanes, self.scalars[which], "lanes", self.group)
 
     def arrange(self, layout: Layout) -> None:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
@@ -177,9 +179,9 @@ class State:
             self.vectors = np.ascontiguousarray(split.swapaxes(1, 2))
         else:
             cuts = herd_cuts(self.n_models, self.group)
-            self.vectors = np.zeros((len(cuts) - 1, self.n_features, split.shape[1], HERD))
+            self.vectors = np.zeros((len(cuts) - 1, self.n_features, V, HERD))
             for herd, first, last in zip(self.vectors, cuts[:-1], cuts[1:], strict=True):
-                herd[:, :, : last - first] = split[first:last].transpose(2, 1, 0)
+                herd[:, :, : last - first] = split[first:last, :V].transpose(2, 1, 0)
         self.layout = layout
 
     def unherded(self) -> State:
@@ -197,10 +199,10 @@ class State:
         if self.layout == "lanes":
             return self.vectors.swapaxes(1, 2)
         cuts = herd_cuts(self.n_models, self.group)
-        parts = [
-            herd[:, :, : last - first] for herd, first, last in zip(self.vectors, cuts[:-1], cuts[1:], strict=True)
-        ]
-        return np.concatenate([each.transpose(2, 1, 0) for each in parts])
+        kinds = np.zeros((self.n_models, V + 1, self.n_features))
+        for herd, first, last in zip(self.vectors, cuts[:-1], cuts[1:], strict=True):
+            kinds[first:last, :V] = herd[:, :, : last - first].transpose(2, 1, 0)
+        return kinds
 
     def own_weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights (models, features) and intercepts (models,), those of each model in its own unit."""

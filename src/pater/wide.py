@@ -20,6 +20,7 @@ from .means import (
     next_gain,
     raise_gain,
     shrink,
+    shrink_vectors,
 )
 from .progress import observe
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
@@ -110,7 +111,9 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
                     m.B_neg = m.t * m.A_neg
                     m.bias_steps += m.t * tau * z_bias
         if m.loss_pos + m.loss_neg > TOO_LARGE:
-            shrink(w, steps, m)
+            shrink(m)
+            shrink_vectors(vectors[U : U + 1])
+            shrink_vectors(vectors[V : V + 1])
         if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
             lower_gain(S_pos, S_neg, m)
     return -1

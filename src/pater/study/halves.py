@@ -5,7 +5,7 @@ Knows NumPy and SciPy's sparse arrays; knows no learner.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Dense = NDArray[np.float64]
-Features = "Dense | csr_array"
 Indices = NDArray[np.intp]
 
 
@@ -32,11 +31,15 @@ class Fold(NamedTuple):
 def folds(data: DataSet, seed: int, run: int) -> list[Fold]:
     """The two folds of a run: each half is learned from once, in random order, and tested on once."""
     codes = (data.y > 0).astype(np.int64)
-    scaled = standardised if isinstance(data.X, np.ndarray) else tf_idf
-    halves = random_halves(len(codes), (seed, DATA_SETS[data.key].number, run))
+    first, second = random_halves(len(codes), (seed, DATA_SETS[data.key].number, run))
     return [
-        Fold(*scaled(data.X[train], data.X[test]), codes[train], codes[test]) for train, test in (halves, halves[::-1])
+        Fold(*_scaled(data.X, train, test), codes[train], codes[test])
+        for train, test in ((first, second), (second, first))
     ]
+
+
+def _scaled(X: Any, train: Indices, test: Indices) -> tuple[Any, Any]:
+    return (standardised if isinstance(X, np.ndarray) else tf_idf)(X[train], X[test])
 
 
 def random_halves(n: int, seed: tuple[int, ...]) -> tuple[Indices, Indices]:

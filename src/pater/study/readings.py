@@ -23,7 +23,7 @@ class Reading(NamedTuple):
 READINGS = {
     "as printed": Reading(clipped=False, passive=False),
     "clipped": Reading(clipped=True, passive=False),
-    "clipped, passive": Reading(clipped=True, passive=True),
+    "clipped and passive": Reading(clipped=True, passive=True),
 }
 
 NO_INTERCEPT = "no intercept"

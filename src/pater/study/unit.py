@@ -1,6 +1,6 @@
 """One run of 2-fold cross-validation on one data set: what the study does over and over.
 
-Knows the package's passes; writes nothing. A unit is a pure function of the data, the run's number and the plan, but
+Knows the protocol; writes nothing. A unit is a pure function of the data, the run's number and the plan, but
 for the seconds it took.
 """
 
@@ -9,27 +9,33 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pater import batch, passes
-from pater.data import DataError, DataSet
+from pater import batch, metrics
+from pater.data import DataSet
 from pater.rules import RULES
-from pater.state import SETTINGS, State
 
 from .halves import Fold, folds
-from .plan import NOT_COMPARABLE, UNWEIGHTED, WITH_CURVES, Model, Plan, Unit
+from .plan import NOT_COMPARABLE, UNWEIGHTED, WITH_CURVES, Model, Plan
 from .readings import NO_INTERCEPT, READINGS, learn_by
-from .scores import Scores, scores
+from .training import train
 
 CURVE_POINTS = 100
 
+SCORES = {
+    "accuracy": metrics.accuracy,
+    "balanced_accuracy": metrics.balanced_accuracy,
+    "fpr": metrics.false_positive_rate,
+    "fnr": metrics.false_negative_rate,
+    "ter": metrics.total_error_rate,
+}
+
 _MODEL = ("data_set", "algorithm", "alpha_neg", "alpha_pos", "run", "fold")
 COLUMNS = {
-    "rows": (*_MODEL, *Scores._fields, "train_seconds", "updates"),
+    "rows": (*_MODEL, *SCORES, "train_seconds", "updates"),
     "progress": (*_MODEL, "seen", "correct"),
     "readings": (*_MODEL, "reading", "accuracy"),
     "units": ("data_set", "run", "instances", "features", "positives", "negatives", "seconds", "lines"),
@@ -49,16 +55,6 @@ class Outcome:
     units: list[Line] = field(default_factory=list)
 
 
-class Trained(NamedTuple):
-    """A model after one pass, and what it said of each row before learning from it."""
-
-    w: NDArray[np.float64]
-    bias: float
-    margins: NDArray[np.float64]
-    updates: int
-    seconds: float
-
-
 def run_unit(data: DataSet, run: int, plan: Plan) -> Outcome:
     """All models of the plan on both folds of one run."""
     started = time.perf_counter()
@@ -75,42 +71,15 @@ def run_unit(data: DataSet, run: int, plan: Plan) -> Outcome:
 
 
 def _run_models(outcome: Outcome, key: str, run: int, number: int, fold: Fold, models: list[Model]) -> None:
-    rows = batch.rows_of(fold.X_train)
-    trained = [train(rows, fold.train_codes, model, fold.X_train.shape[1]) for model in models]
+    rows, n_features = batch.rows_of(fold.X_train), fold.X_train.shape[1]
+    train(rows, fold.train_codes, models[0], n_features)  # else the first model alone would pay for cold memory
+    trained = [train(rows, fold.train_codes, model, n_features) for model in models]
     verdicts = _predictions(fold, [(one.w, one.bias) for one in trained])
     points = CURVE_POINTS if run == 0 and key in WITH_CURVES else 1
-    for model, one, verdict in zip(models, trained, verdicts, strict=True):
+    for model, one, scores in zip(models, trained, _scores(verdicts, fold.test_codes == 1), strict=True):
         name = (key, model.algorithm, model.alpha_neg, model.alpha_pos, run, number)
-        outcome.rows.append((*name, *scores(verdict, fold.test_codes == 1), one.seconds, one.updates))
+        outcome.rows.append((*name, *scores, one.seconds, one.updates))
         outcome.progress += [(*name, *point) for point in _progress(one.margins, fold.train_codes, points)]
-
-
-def train(
-    rows: passes.Rows, codes: NDArray[np.int64], model: Model, n_features: int, *, intercept: bool = True
-) -> Trained:
-    """Pass once over the rows; the seconds are the processor's, of the compiled call alone."""
-    state = State.new(1, n_features, means=RULES[model.rule].moves_along_means)
-    state.arrange(interleaved=passes.interleaved(rows, state))
-    settings = _settings(model, intercept)
-    margins = np.empty((1, len(codes)))
-    started = time.thread_time()
-    bad = passes.learn(rows, codes, state, settings, margins=margins)
-    seconds = time.thread_time() - started
-    if bad >= 0:
-        raise DataError(f"row {bad} of the training half holds a number that is not finite, or too large to square")
-    w, bias = state.own_weights()
-    return Trained(w[0], float(bias[0]), margins[0], int(state.scalars["updates"][0]), seconds)
-
-
-@cache
-def _settings(model: Model, intercept: bool) -> NDArray[np.void]:
-    settings = np.zeros(1, SETTINGS)
-    settings["rule"] = RULES[model.rule].code
-    settings["positive"] = 1
-    settings["alpha_neg"], settings["alpha_pos"] = model.alpha_neg, model.alpha_pos
-    settings["C"] = 1.0
-    settings["intercept"] = intercept
-    return settings
 
 
 def _predictions(fold: Fold, learned: list[tuple[NDArray[np.float64], float]]) -> NDArray[np.bool_]:
@@ -120,6 +89,14 @@ def _predictions(fold: Fold, learned: list[tuple[NDArray[np.float64], float]]) -
         margins = np.array(weights) @ fold.X_test.T
         margins += np.array(biases)[:, None]
     return np.asarray(margins >= 0)
+
+
+def _scores(verdicts: NDArray[np.bool_], positive: NDArray[np.bool_]) -> list[list[float]]:
+    """For each model its `SCORES`."""
+    tp, fp = verdicts[:, positive].sum(axis=1), verdicts[:, ~positive].sum(axis=1)
+    n_pos, n_neg = np.count_nonzero(positive), np.count_nonzero(~positive)
+    confusion = metrics.Confusion(tp, fp, n_neg - fp, n_pos - tp)
+    return list(np.transpose([score(confusion) for score in SCORES.values()]).tolist())
 
 
 def _progress(margins: NDArray[np.float64], codes: NDArray[np.int64], points: int) -> Iterator[tuple[int, int]]:
@@ -158,23 +135,4 @@ def _other_readings(models: list[Model]) -> Iterator[tuple[str, Model]]:
         if model.algorithm == "PATER-I":
             yield "clipped", model
         if model.algorithm == "PATER-II":
-            yield "clipped, passive", model
-
-
-def warm_up() -> None:
-    """Compile, or read from the cache, all that a unit calls, so that no measured second holds a compilation."""
-    from scipy.sparse import csr_array
-
-    X, codes = np.array([[1.0, 2.0], [3.0, 1.0], [0.0, 1.0]]), np.array([1, 0, 1])
-    for rows in (batch.rows_of(X), batch.rows_of(csr_array(X))):
-        for rule in ("perceptron", "pater-i"):
-            train(rows, codes, Model("", rule), 2)
-    learn_by(True, True, True, 1.0, 1.0, X, codes)
-
-
-def size_of(data: DataSet) -> int:
-    """How much work a unit of this data set is, roughly."""
-    return int(np.prod(data.X.shape)) if isinstance(data.X, np.ndarray) else int(data.X.nnz)
-
-
-__all__ = ["COLUMNS", "Outcome", "Unit", "run_unit", "train", "warm_up"]
+            yield "clipped and passive", model

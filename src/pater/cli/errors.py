@@ -1,0 +1,35 @@
+"""What a verb raises to end with one clear line instead of a traceback."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+class CommandError(Exception):
+    """The command cannot be done; the message says why and what to do."""
+
+    code = 1
+
+
+class UsageError(CommandError):
+    """The command was called in a way that makes no sense."""
+
+    code = 2
+
+
+def chosen(given: Iterable[str], known: Sequence[str], what: str) -> tuple[str, ...]:
+    """Names out of options that may be repeated and may hold several, separated by commas, in the order of `known`.
+
+    Case does not matter. An unknown name is answered with the nearest ones.
+    """
+    names = [name.strip() for text in given for name in text.split(",") if name.strip()]
+    by_lower = {name.lower(): name for name in known}
+    for name in names:
+        if name.lower() not in by_lower:
+            near = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)
+            near += [lower for lower in by_lower if name.lower() in lower and lower not in near]
+            nearest = ", ".join(by_lower[lower] for lower in near[:5]) or ", ".join(known)
+            raise UsageError(f"there is no {what} {name!r}; did you mean {nearest}?")
+    wanted = {name.lower() for name in names}
+    return tuple(name for name in known if name.lower() in wanted)

@@ -1,0 +1,96 @@
+"""Matplotlib figures as SVG that take their colours from the page they stand in, light or dark.
+
+Knows Matplotlib; knows nothing of the study. A figure is drawn in stand-in colours, and each is written out as a CSS
+variable with a fallback, so that the file is whole on its own, too.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+INK, MUTED, LINE, PAPER = "#010101", "#010102", "#010103", "#010104"
+ALGORITHM = {
+    "PE": "#020201",
+    "PA": "#020202",
+    "PATER-I": "#020203",
+    "PATER-II": "#020204",
+    "wPATER-I": "#020205",
+    "wPATER-II": "#020206",
+}
+DASHES = {"PE": "1 1", "PA": "", "PATER-I": "3 1.2", "PATER-II": "3 1.2", "wPATER-I": "", "wPATER-II": ""}
+
+_ON_THE_PAGE = {
+    INK: "var(--ink, #1d2330)",
+    MUTED: "var(--muted, #667085)",
+    LINE: "var(--line, #d9dde5)",
+    PAPER: "var(--paper, #ffffff)",
+    ALGORITHM["PE"]: "var(--pe, #9aa1ad)",
+    ALGORITHM["PA"]: "var(--pa, #5c6473)",
+    ALGORITHM["PATER-I"]: "var(--pater-i, #7fb0dd)",
+    ALGORITHM["PATER-II"]: "var(--pater-ii, #e9b27c)",
+    ALGORITHM["wPATER-I"]: "var(--wpater-i, #1667b0)",
+    ALGORITHM["wPATER-II"]: "var(--wpater-ii, #c4620a)",
+}
+
+_STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "pater",  # the same figure, the same file
+    "font.size": 9,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": MUTED,
+    "axes.labelsize": 8.5,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": LINE,
+    "grid.linewidth": 0.6,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "xtick.color": LINE,
+    "ytick.color": LINE,
+    "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": MUTED,
+    "text.color": INK,
+    "legend.frameon": False,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Draw in here."""
+    with matplotlib.rc_context(_STYLE):
+        yield
+
+
+def dashes(algorithm: str) -> Any:
+    """The line style of an algorithm, so that colour is not the only thing that tells it from the others."""
+    lengths = [float(length) for length in DASHES[algorithm].split()]
+    return (0, lengths) if lengths else "solid"
+
+
+def svg(figure: Figure, name: str, description: str) -> str:
+    """The figure as an SVG element that scales with its place; `name` keeps its ids apart from other figures'."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = file.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="[^"]*"', r"\1\2", text)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"([^>]*?) height="[^"]*"', r"\1\2", text)
+    text = re.sub(r'\bid="', f'id="{name}-', text)
+    text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{name}-", text)
+    text = re.sub(r"font: ([^;\"]*?)px [^;\"]*", r"font: \1px var(--sans, sans-serif)", text)
+    for stand_in, colour in _ON_THE_PAGE.items():
+        text = text.replace(stand_in, colour)
+    return text.replace("<svg ", f'<svg role="img" aria-label="{description}" ', 1)

@@ -1,0 +1,204 @@
+"""The page: tables, figures and words in one file that needs no network.
+
+Knows the results and Jinja; what a figure or a table holds is decided elsewhere, how it is said is in `page/`.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+from markupsafe import Markup
+
+from pater import __version__
+from pater.data import DATA_SETS
+
+from . import figures
+from .plan import ALGORITHMS, NOT_COMPARABLE, WEIGHTS, Plan
+from .results import Results, comparisons, results, save
+from .statistics import Comparison
+from .store import Store
+
+PAGE = "report.html"
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """How this run went, which no table knows."""
+
+    jobs: int
+    seconds: float
+    units_run: int
+
+
+def write_report(store: Store, plan: Plan, circumstances: Circumstances) -> Results:
+    """Compute, draw and write all that follows from the rows."""
+    found = results(store, plan)
+    save(found, store.folder / "tables")
+    compared = comparisons(found.table2_accuracies, found.table4_seconds)
+    drawn = _draw(found, compared)
+    folder = store.folder / "figures"
+    folder.mkdir(exist_ok=True)
+    for path in folder.glob("*.svg"):
+        path.unlink()  # of sets that an earlier command asked for
+    for name, text in drawn.items():
+        (folder / f"{name}.svg").write_text(text, encoding="utf-8")
+    computing = float(store.frame("units", plan)["seconds"].sum())
+    (store.folder / PAGE).write_text(render(found, compared, drawn, plan, circumstances, computing), encoding="utf-8")
+    return found
+
+
+def _draw(found: Results, compared: dict[str, Comparison]) -> dict[str, str]:
+    drawn = {}
+    if found.table2_accuracies["comparable"].any():
+        drawn["distances"] = figures.distances(found.table2_accuracies)
+    for key, lines in found.figure1_curves.groupby("data_set", sort=False):
+        drawn[f"curve-{key}"] = figures.curve(lines, DATA_SETS[key].name, key)
+    for name, comparison in compared.items():
+        key = name.replace(", ", "-").replace(" ", "-")
+        drawn[f"ranks-{key}"] = figures.critical_difference(comparison, name.capitalize(), key)
+    return drawn
+
+
+def render(
+    found: Results,
+    compared: dict[str, Comparison],
+    drawn: dict[str, str],
+    plan: Plan,
+    circumstances: Circumstances,
+    computing: float,
+) -> str:
+    """The page as HTML; `computing` is how many seconds the units took, whenever they were run."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pater.study", "page"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(duration=duration, strength=strength, count=count, signed=signed)
+    names = [name for name in ALGORITHMS if name in plan.algorithms]
+    return environment.get_template("report.html.j2").render(
+        algorithms=names,
+        accuracies=_grid(found.table2_accuracies, names),
+        averages=_by(found.table2_averages, "algorithm"),
+        seconds=_grid(found.table4_seconds, names),
+        mean_seconds=_by(
+            found.table4_seconds.groupby("algorithm")[["seconds", "seconds_published"]].mean().reset_index(),
+            "algorithm",
+        ),
+        data_sets=_lines(found.table1_data_sets),
+        weights=_lines(found.table3_weights),
+        honest=_pairs(found.beyond_honest_weights, "data_set"),
+        honest_means=_by(_means(found.beyond_honest_weights), "algorithm"),
+        scores=_lines(_means(found.beyond_other_scores)),
+        readings=_pairs(found.beyond_readings, "reading"),
+        averaged_sets=_averaged_sets(plan),
+        compared=compared,
+        drawn={name: Markup(text) for name, text in drawn.items()},  # our own SVG, not text to escape
+        names={key: entry.name for key, entry in DATA_SETS.items()},
+        not_comparable=NOT_COMPARABLE,
+        n_weights=len(WEIGHTS),
+        n_models=len(plan.models),
+        n_fits=2 * len(plan.models) * len(plan.units),
+        plan=plan,
+        circumstances=circumstances,
+        computing=computing,
+        command=command(plan),
+        surroundings=surroundings(circumstances),
+    )
+
+
+def _lines(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return list(table.to_dict("records"))
+
+
+def _by(table: pd.DataFrame, column: str) -> dict[str, dict[str, Any]]:
+    return {line[column]: line for line in _lines(table)}
+
+
+def _grid(cells: pd.DataFrame, names: list[str]) -> dict[str, list[dict[str, Any]]]:
+    """For each data set its cells, in the order of the algorithms."""
+    return {
+        key: [line for name in names for line in _lines(part[part["algorithm"] == name])]
+        for key, part in cells.groupby("data_set", sort=False)
+    }
+
+
+def _pairs(table: pd.DataFrame, column: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Lines by `column`, then by algorithm."""
+    return {key: _by(part, "algorithm") for key, part in table.groupby(column, sort=False)}
+
+
+def _means(table: pd.DataFrame) -> pd.DataFrame:
+    """Means over the comparable data sets, or over all if none is."""
+    comparable = table[~table["data_set"].isin(NOT_COMPARABLE)]
+    chosen = table if comparable.empty else comparable
+    return chosen.groupby("algorithm", sort=False).mean(numeric_only=True).reset_index()
+
+
+def _averaged_sets(plan: Plan) -> str:
+    comparable = set(plan.sets) - NOT_COMPARABLE
+    number = len(comparable or plan.sets)
+    return f"{number}{' comparable' if comparable else ''} data set{'s' if number != 1 else ''}"
+
+
+def duration(seconds: float) -> str:
+    """A time with the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def strength(distance: float) -> float:
+    """How strongly to shade a cell: 0 at the published mean, 1 at two published standard deviations and beyond."""
+    return round(min(abs(distance) / 2, 1.0), 3)
+
+
+def count(number: int) -> str:
+    return f"{number:,}"
+
+
+def signed(number: float) -> str:
+    return f"{number:+.2f}".replace("-", "−")
+
+
+def command(plan: Plan) -> str:
+    """What to type for the same rows."""
+    words = ["pater reproduce", f"--seed {plan.seed}", f"--runs {plan.runs}"]
+    if plan.sets != tuple(DATA_SETS):
+        words.append(f"--sets {','.join(plan.sets)}")
+    if plan.algorithms != ALGORITHMS:
+        words.append(f"--algorithms {','.join(plan.algorithms)}")
+    return " ".join(words)
+
+
+def surroundings(circumstances: Circumstances) -> dict[str, str]:
+    """What the numbers were made with."""
+    libraries = ("numpy", "scipy", "numba", "pandas", "matplotlib")
+    return {
+        "pater": __version__,
+        "Python": f"{platform.python_implementation()} {platform.python_version()}",
+        **{name: version(name) for name in libraries},
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "jobs": str(circumstances.jobs),
+        "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _processor() -> str:
+    """The processor's own name for itself, where the system tells."""
+    if sys.platform == "linux":
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or "unknown"

@@ -1,0 +1,72 @@
+"""Run the units of a plan that are not finished yet, several at a time.
+
+Knows threads: the compiled passes and NumPy let go of the interpreter, so that threads use all processors and share
+the data. Which thread runs a unit changes nothing in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
+
+from pater.data import DATA_SETS, DataSet
+
+from .plan import Plan, Unit
+from .store import Store
+from .training import warm_up
+from .unit import Outcome, run_unit
+
+ALONE_BELOW = 1500
+"""Rows. A pass over fewer takes some microseconds, and handing the interpreter to another thread takes as many again:
+such units would gain nothing from company, and their measured seconds would lose."""
+
+Load = Callable[[str], DataSet]
+
+
+def run(
+    plan: Plan,
+    store: Store,
+    load: Load,
+    *,
+    jobs: int = 1,
+    on_finished: Callable[[Unit], None] = lambda unit: None,
+) -> None:
+    """Run what `store` does not hold yet of the plan; interrupted, keep what is finished and pass the interrupt on."""
+    # Long ones first, so that no thread is left with one at the end.
+    waiting = sorted(set(plan.units) - store.finished, key=lambda unit: (-DATA_SETS[unit.data_set].rows, unit.place))
+    if not waiting:
+        return
+    small = [unit for unit in waiting if DATA_SETS[unit.data_set].rows < ALONE_BELOW]
+    large = waiting[: len(waiting) - len(small)]
+    warm_up()
+    try:
+        # One BLAS thread for each of ours; and no result may hang on how many BLAS would have liked.
+        with threadpool_limits(1):
+            _run_units(small, 1, plan, store, load, on_finished)
+            _run_units(large, jobs, plan, store, load, on_finished)
+    finally:
+        store.tidy()
+
+
+def _run_units(
+    units: list[Unit], threads: int, plan: Plan, store: Store, load: Load, on_finished: Callable[[Unit], None]
+) -> None:
+    with ThreadPoolExecutor(threads) as pool:
+        loading = {key: pool.submit(load, key) for key in dict.fromkeys(unit.data_set for unit in units)}
+        running = {pool.submit(_run, loading[unit.data_set], unit.run, plan): unit for unit in units}
+        try:
+            for future in as_completed(running):
+                store.add(future.result())
+                on_finished(running[future])
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            for future, unit in running.items():
+                if unit not in store.finished and not future.cancelled() and future.exception() is None:
+                    store.add(future.result())
+            raise
+
+
+def _run(data: Future[DataSet], run: int, plan: Plan) -> Outcome:
+    return run_unit(data.result(), run, plan)

@@ -1,0 +1,59 @@
+"""Are the algorithms different? Ranks, the Friedman test and the Nemenyi test (Demšar, 2006).
+
+Pure functions of a table of scores, a row a data set, a column an algorithm.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+from scipy import stats
+
+SIGNIFICANCE = 0.05
+
+
+class Comparison(NamedTuple):
+    """The outcome of both tests."""
+
+    mean_ranks: pd.Series  # best first
+    n_sets: int
+    chi_squared: float
+    p_value: float
+    critical_distance: float
+    groups: list[list[str]]  # algorithms that the Nemenyi test cannot tell apart, the largest such groups
+
+
+def ranks(scores: pd.DataFrame, *, best_is_largest: bool) -> pd.DataFrame:
+    """1 for the best of each row; those that tie share the mean of their places."""
+    return scores.rank(axis=1, ascending=not best_is_largest, method="average")
+
+
+def compare(scores: pd.DataFrame, *, best_is_largest: bool) -> Comparison:
+    """Both tests at the 5 % level."""
+    ranked = ranks(scores, best_is_largest=best_is_largest)
+    n, k = scores.shape
+    statistic, p_value = stats.friedmanchisquare(*(ranked[name] for name in ranked)) if n > 1 else (0.0, 1.0)
+    distance = critical_distance(k, n)
+    mean_ranks = ranked.mean().sort_values(kind="stable")
+    return Comparison(mean_ranks, n, float(statistic), float(p_value), distance, groups(mean_ranks, distance))
+
+
+def critical_distance(n_algorithms: int, n_sets: int) -> float:
+    """How far apart two mean ranks must be to differ by the Nemenyi test: q/√2 · √(k(k + 1)/(6n))."""
+    q = stats.studentized_range.ppf(1 - SIGNIFICANCE, n_algorithms, np.inf)
+    return float(q / np.sqrt(2) * np.sqrt(n_algorithms * (n_algorithms + 1) / (6 * n_sets)))
+
+
+def groups(mean_ranks: pd.Series, distance: float) -> list[list[str]]:
+    """The longest stretches of the sorted mean ranks that are no longer than `distance`."""
+    names, values = list(mean_ranks.index), mean_ranks.to_numpy()
+    found: list[list[str]] = []
+    reached = 0
+    for first in range(len(names)):
+        last = int(np.searchsorted(values, values[first] + distance, side="right"))
+        if last - first > 1 and last > reached:
+            found.append(names[first:last])
+            reached = last
+    return found

@@ -1,0 +1,126 @@
+"""The files of a study: append a finished unit, take up an interrupted study, and never mix two.
+
+Knows CSV and the plan; runs nothing. A unit is finished when its line in `units.csv`, written last, is whole and the
+other files have as many whole lines of it as that line says. Whatever else an interruption left behind is dropped.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+
+from pater import __version__
+
+from .plan import Plan, Unit
+from .unit import COLUMNS, Line, Outcome
+
+SETTINGS_FILE = "study.json"
+
+Blocks = dict[Unit, list[str]]
+
+
+class StudyError(Exception):
+    """A study cannot go on; the message says why and what to do."""
+
+
+class Store:
+    """The files of one study in `folder`, opened for a plan."""
+
+    def __init__(self, folder: Path, plan: Plan, *, fresh: bool = False) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        if fresh:
+            for path in (*map(self.path, COLUMNS), folder / SETTINGS_FILE):
+                path.unlink(missing_ok=True)
+        self._claim(plan)
+        self.finished: set[Unit] = set()
+        self.tidy()
+
+    def path(self, name: str) -> Path:
+        return self.folder / f"{name}.csv"
+
+    def add(self, outcome: Outcome) -> None:
+        """Append a unit to the files, the line that makes it count last."""
+        for name in COLUMNS:
+            with self.path(name).open("a", encoding="utf-8") as file:
+                file.write("".join(map(_text, getattr(outcome, name))))
+        [(data_set, run, *_)] = outcome.units
+        self.finished.add(Unit(data_set, run))
+
+    def tidy(self) -> None:
+        """Keep the finished units, in the paper's order, and nothing else."""
+        blocks = {name: _read_blocks(self.path(name), columns) for name, columns in COLUMNS.items()}
+        self.finished = {unit for unit in blocks["units"] if _is_whole(unit, blocks)}
+        for name, columns in COLUMNS.items():
+            lines = [
+                line for unit in sorted(self.finished, key=lambda u: u.place) for line in blocks[name].get(unit, [])
+            ]
+            _replace(self.path(name), _text(columns) + "".join(lines))
+
+    def frame(self, name: str, plan: Plan) -> pd.DataFrame:
+        """What one of the files holds of this plan; it may hold more sets and runs."""
+        frame = pd.read_csv(self.path(name))
+        return frame[frame["data_set"].isin(plan.sets) & (frame["run"] < plan.runs)].reset_index(drop=True)
+
+    def _claim(self, plan: Plan) -> None:
+        """Refuse a folder whose units are not what this plan would make of them."""
+        path = self.folder / SETTINGS_FILE
+        wanted = {"pater": __version__, "seed": plan.seed, "algorithms": list(plan.algorithms)}
+        if path.exists():
+            there = _read_settings(path)
+        elif self.path("rows").exists():
+            there = {}
+        else:
+            _replace(path, json.dumps(wanted, indent=2) + "\n")
+            return
+        for name, value in wanted.items():
+            if there.get(name) != value:
+                raise StudyError(
+                    f"{self.folder} holds a study with {name} {_plain(there.get(name, 'unknown'))}, not "
+                    f"{_plain(value)}: choose another --out, or throw its rows away with --fresh."
+                )
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _text(cells: Line) -> str:
+    return ",".join(map(str, cells)) + "\n"
+
+
+def _read_blocks(path: Path, columns: tuple[str, ...]) -> Blocks:
+    """The whole lines of a file, by unit."""
+    blocks: Blocks = {}
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+    if lines and lines[0] != _text(columns):
+        raise StudyError(f"{path} has other columns than this version writes: choose another --out, or --fresh.")
+    run = columns.index("run")
+    for line in lines[1:]:
+        cells = line.split(",")
+        if line.endswith("\n") and len(cells) == len(columns):
+            blocks.setdefault(Unit(cells[0], int(cells[run])), []).append(line)
+    return blocks
+
+
+def _is_whole(unit: Unit, blocks: dict[str, Blocks]) -> bool:
+    promised = int(blocks["units"][unit][0].rsplit(",", 1)[1])
+    return promised == sum(len(blocks[name].get(unit, [])) for name in COLUMNS if name != "units")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write beside the file, then rename: a reader, or a crash, sees the old or the new one."""
+    partial = path.with_name(f".{path.name}.new")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)

@@ -1,0 +1,70 @@
+"""One model, one pass over the training half, and the processor's time for it.
+
+Knows the package's passes; knows nothing of the protocol.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pater import batch, passes
+from pater.data import DataError
+from pater.rules import RULES
+from pater.state import SETTINGS, State
+
+from .plan import Model
+from .readings import learn_by
+
+
+class Trained(NamedTuple):
+    """A model after one pass, and what it said of each row before learning from it."""
+
+    w: NDArray[np.float64]
+    bias: float
+    margins: NDArray[np.float64]
+    updates: int
+    seconds: float
+
+
+def train(
+    rows: passes.Rows, codes: NDArray[np.int64], model: Model, n_features: int, *, intercept: bool = True
+) -> Trained:
+    """Pass once over the rows; the seconds are the processor's, of the compiled call alone."""
+    state = State.new(1, n_features, means=RULES[model.rule].moves_along_means)
+    settings = _settings(model, intercept)
+    state.arrange(passes.layout_for(rows, state, settings))
+    margins = np.empty((1, len(codes)))
+    started = time.thread_time()
+    bad = passes.learn(rows, codes, state, settings, margins=margins)
+    seconds = time.thread_time() - started
+    if bad >= 0:
+        raise DataError(f"row {bad} of the training half holds a number that is not finite, or too large to square")
+    w, bias = state.own_weights()
+    return Trained(w[0], float(bias[0]), margins[0], int(state.scalars["updates"][0]), seconds)
+
+
+@cache
+def _settings(model: Model, intercept: bool) -> NDArray[np.void]:
+    settings = np.zeros(1, SETTINGS)
+    settings["rule"] = RULES[model.rule].code
+    settings["positive"] = 1
+    settings["alpha_neg"], settings["alpha_pos"] = model.alpha_neg, model.alpha_pos
+    settings["C"] = 1.0
+    settings["intercept"] = intercept
+    return settings
+
+
+def warm_up() -> None:
+    """Compile, or read from the cache, all that a unit calls, so that no measured second holds a compilation."""
+    from scipy.sparse import csr_array
+
+    X, codes = np.array([[1.0, 2.0], [3.0, 1.0], [0.0, 1.0]]), np.array([1, 0, 1])
+    for rows in (batch.rows_of(X), batch.rows_of(csr_array(X))):
+        for rule in ("perceptron", "pater-i"):
+            train(rows, codes, Model("", rule), 2)
+    learn_by(True, True, True, 1.0, 1.0, X, codes)

@@ -1,0 +1,83 @@
+"""Help is instant, wrong usage costs one line, and nothing ends in a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pater
+
+Run = Callable[..., Any]
+
+HEAVY = "numpy scipy sklearn numba pandas matplotlib jinja2 pooch rich.progress"
+
+
+def test_help_answers_at_once(start: Callable[..., subprocess.Popen[str]]) -> None:
+    took = []
+    for _ in range(3):
+        began = time.perf_counter()
+        out, err = start("--help").communicate(timeout=20)
+        took.append(time.perf_counter() - began)
+        assert "reproduce" in out
+        assert err == ""
+    assert min(took) < 0.5
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = f"""
+import sys
+from pater.cli import main
+try:
+    main(["--help"])
+finally:
+    print([name for name in "{HEAVY}".split() if name in sys.modules], file=sys.stderr)
+"""
+    environment = os.environ | {"PYTHONPATH": str(Path(pater.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+def test_without_a_verb_there_is_help(run: Run) -> None:
+    for arguments in ((), ("data",)):
+        done = run(*arguments)
+        assert done.code == 0
+        assert "Usage: pater" in done.out
+
+
+def test_the_version(run: Run) -> None:
+    assert run("--version").out == f"pater {pater.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("reproduc",), "reproduce"),
+        (("data", "lst"), "list"),
+        (("reproduce", "--sed", "1"), "--seed"),
+        (("reproduce", "--runs", "0"), "--runs"),
+        (("reproduce", "--runs", "many"), "--runs"),
+        (("reproduce", "--jobs", "0"), "--jobs"),
+        (("reproduce", "--seed", "-1"), "--seed"),
+        (("reproduce", "--sets", "pimaa,wdbc"), "did you mean pima"),
+        (("reproduce", "--sets", ","), "--sets"),
+        (("reproduce", "--algorithms", "PATER-3"), "did you mean PATER-I"),
+        (("reproduce", "--data", "no-such-folder"), "no-such-folder"),
+        (("data", "info", "wdcb"), "did you mean wdbc"),
+        (("data", "info", "zzzz"), "monks-3"),
+        (("data", "fetch", "spam"), "spambase"),
+    ],
+)
+def test_wrong_usage_is_one_line_that_helps(run: Run, arguments: tuple[str, ...], words: str) -> None:
+    done = run(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("pater: ")
+    assert done.err.count("\n") == 1
+    assert words in done.err

@@ -164,21 +164,23 @@ def know_products(table, m):
 def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     know_products(table, m)
+    positive_code, rule = p.positive, p.rule
+    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
     for r in range(start, stop):
-        i = order[r] if order.size > 0 else r
+        i = order[r] if ordered else r
         ux, px, nx, _, xx = dot_lanes(rows, i, table)
         if not xx <= LARGEST_ROW:
             return r
-        s = weights[i] if weights.size > 0 else 1.0
+        s = weights[i] if weighted else 1.0
         if s == 0.0:
-            if margins.size > 0:
+            if wanted:
                 margins[r] = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
             continue
-        positive = codes[i] == p.positive
+        positive = codes[i] == positive_code
         margin, loss = judge(m, p, ux, px, nx, positive, s)
-        if margins.size > 0:
+        if wanted:
             margins[r] = margin
-        if p.rule == PATER_I and loss == 0.0:
+        if rule == PATER_I and loss == 0.0:
             continue
         s = weight_now(m, p, positive, s)
         enter(rows, i, table, m, positive, s, loss, px, nx, xx)

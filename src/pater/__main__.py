@@ -1,0 +1,5 @@
+"""`python -m pater` is `pater`."""
+
+from pater.cli import main
+
+main()

@@ -27,7 +27,7 @@ class _Alias:
         self.__array_interface__ = {**array.__array_interface__, "data": (array.__array_interface__["data"][0], False)}
 
 
-def _readable(array: NDArray[Any]) -> NDArray[Any]:
+def readable(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.flags.writeable else np.asarray(_Alias(array))
 
 
@@ -44,7 +44,7 @@ def is_plain_csr(X: Any) -> bool:
 def dense_rows(X: NDArray[Any]) -> Rows:
     if not is_plain(X):
         X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype in FLOATS else np.float64)
-    return (_readable(X),)
+    return (readable(X),)
 
 
 @kernel
@@ -86,11 +86,11 @@ def csr_rows(X: Any) -> Rows:
         X.has_canonical_format = False
         X.sum_duplicates()
         indptr, indices, data = X.indptr, X.indices, X.data
-    return (*_unsigned(indptr, indices), _readable(data))
+    return (*_unsigned(indptr, indices), readable(np.ascontiguousarray(data)))
 
 
 def _unsigned(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    return tuple(_readable(np.ascontiguousarray(a)).view(f"u{a.dtype.itemsize}") for a in arrays)
+    return tuple(readable(np.ascontiguousarray(a)).view(f"u{a.dtype.itemsize}") for a in arrays)
 
 
 def number_of_rows(rows: Rows) -> int:

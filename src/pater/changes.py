@@ -5,7 +5,10 @@ Knows `state` only. Each returns a new state and leaves its arguments as they ar
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .state import S_NEG, S_POS, SCALARS, State, U
 
@@ -19,9 +22,9 @@ def mirrored(state: State) -> State:
     result.arrange("split")
     vectors, m = result.vectors, result.scalars
     for kind in (U, -1):
-        np.negative(vectors[:, kind], out=vectors[:, kind])
+        np.subtract(0.0, vectors[:, kind], out=vectors[:, kind])  # not −0.0, which is other bits
     for name in ("bias", "bias_steps", "offset", "slope_offset"):
-        np.negative(m[name], out=m[name])
+        np.subtract(0.0, m[name], out=m[name])
     for a, b in (("tp", "tn"), ("fp", "fn")):
         m[a], m[b] = state.scalars[b], state.scalars[a]
     if state.has_means:
@@ -39,11 +42,15 @@ def joined(states: list[State]) -> State:
     return State(vectors, np.concatenate([state.scalars for state in states]), "split", states[0].group)
 
 
-def merged(a: State, b: State, *, average: bool) -> State:
-    """One state of what both have seen: class sums, counts and losses add; weights average by the samples seen."""
+def merged(a: State, b: State, *, average: bool, by_direction: NDArray[np.bool_] | bool = False) -> State:
+    """One state of what both have seen: class sums, counts and losses add; weights average by the samples seen.
+
+    Where the length of the weights has no meaning (`by_direction`), they are brought to the same length first, the
+    geometric mean of both: else the one that happens to be longer would drown the other.
+    """
     result = State.new(a.n_models, a.n_features, means=a.has_means, group=a.group)
     vectors, m = result.vectors, result.scalars
-    for name in ("seen_pos", "seen_neg", "t", "updates", "tp", "fp", "tn", "fn"):
+    for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn"):
         m[name] = a.scalars[name] + b.scalars[name]
     m["largest"] = np.maximum(a.scalars["largest"], b.scalars["largest"])
     m["exponent"] = np.maximum(a.scalars["exponent"], b.scalars["exponent"])
@@ -51,8 +58,8 @@ def merged(a: State, b: State, *, average: bool) -> State:
     t = np.maximum(m["t"], 1)
     m["slope"] = 0.0
     mean_w, mean_bias = np.zeros_like(vectors[:, U]), np.zeros_like(m["bias"])
-    for state in (a, b):
-        shift, share = state.scalars["exponent"] - m["exponent"], state.scalars["t"] / t
+    for state, factor in zip((a, b), _same_length(a, b, t, by_direction), strict=True):
+        shift, share = state.scalars["exponent"] - m["exponent"], factor * (state.scalars["t"] / t)
         w, bias = state.own_weights()
         vectors[:, U] += share[:, None] * np.ldexp(w, shift[:, None])
         m["bias"] += share * np.ldexp(bias, shift)
@@ -67,8 +74,26 @@ def merged(a: State, b: State, *, average: bool) -> State:
                 m[f"n_{side}"] += state.scalars[f"n_{side}"] / gain
                 m[f"loss_{side}"] += np.ldexp(state.scalars[f"loss_{side}"] / gain, shift)
         for name in _CALIBRATION:
-            m[name] += share * state.scalars[name] * np.ldexp(1.0, 2 * shift if name == "margin_square" else 0)
+            m[name] += (
+                state.scalars["t"]
+                / t
+                * state.scalars[name]
+                * np.ldexp(1.0, 2 * shift if name == "margin_square" else 0)
+            )
     if average:  # the steps that make the averaged weights come out as the average of both
         vectors[:, -1] = vectors[:, U] - t[:, None] * (mean_w - vectors[:, U])
         m["bias_steps"] = m["bias"] - t * (mean_bias - m["bias"])
     return result
+
+
+def _same_length(a: State, b: State, t: NDArray[np.int64], by_direction: Any) -> tuple[NDArray[np.float64], ...]:
+    """Factors that bring the weights of two states to their geometric mean length, by samples seen."""
+    lengths = []
+    for state in (a, b):
+        w, _ = state.own_weights()
+        with np.errstate(divide="ignore"):
+            lengths.append(np.log(np.linalg.norm(w, axis=1)) + np.log(2.0) * state.scalars["exponent"])
+    mean = sum(length * (state.scalars["t"] / t) for state, length in zip((a, b), lengths, strict=True))
+    apart = np.asarray(by_direction) & np.isfinite(lengths[0]) & np.isfinite(lengths[1])
+    with np.errstate(invalid="ignore"):
+        return tuple(np.where(apart, np.exp(np.clip(mean - length, -700, 700)), 1.0) for length in lengths)

@@ -21,7 +21,7 @@ from .lazy import CANCELLED, FOLD_EVERY, know_products, step, tidy
 from .means import TOO_LARGE
 from .rows import size
 from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I
-from .state import HERD, LONGEST_STEP, SCALARS
+from .state import HERD, LONGEST_STEP, LONGEST_TAU, SCALARS
 from .twofold import enter_products
 
 _FIELDS = list(SCALARS.names or ())
@@ -34,8 +34,8 @@ TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
 _N = len(_FIELDS)
 DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
 ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
-LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES = range(_N + 12, _N + 19)
-_ROWS = _N + 19
+LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED = range(_N + 12, _N + 20)
+_ROWS = _N + 20
 _PLAIN = ("balanced", "average", "calibrate")
 SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
 
@@ -66,7 +66,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
         z[WATCHED, k] = 1.0 if p.watch else 0.0
         z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
         z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
-        z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
+        z[WORK, k], z[CAREFUL, k], z[ENTERED, k] = float(m.work_since_fold), float(m.careful), float(m.entered)
     z[:_N, :n_models] = values.T
     counts_bias = 1.0 if settings[0].intercept else 0.0
     n_seen = 0
@@ -141,6 +141,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
             z[N_POS, k], z[N_NEG, k], z[LOSS_POS, k], z[LOSS_NEG, k] = n_pos, n_neg, loss_pos, loss_neg
             z[LARGEST, k] = max(z[LARGEST, k], e * xx)
             z[WORK, k] += e * here
+            z[ENTERED, k] += e
             a_pos = z[ALPHA_POS, k] / n_pos if n_pos > 0.0 else 0.0
             a_neg = z[ALPHA_NEG, k] / n_neg if n_neg > 0.0 else 0.0
             z_bias = counts_bias * (
@@ -152,7 +153,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
             z[TROUBLED, k] = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
             own_loss = s * loss * (a_pos if positive else a_neg)
             tau = (a_pos * loss_pos + a_neg * loss_neg if z[EVERYONE, k] > 0.0 else own_loss) / zz
-            tau = tau if 0.0 < tau < LONGEST_STEP and tau * zz * tau < LONGEST_STEP else 0.0
+            tau = tau if 0.0 < tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0
             tau = tau if e - z[TROUBLED, k] > 0.0 else 0.0
             z[A_POS, k] += tau * a_pos
             z[A_NEG, k] += tau * a_neg
@@ -168,6 +169,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
                 if z[TROUBLED, k] > 0.0 or full:
                     values[k] = z[:_N, k]
                     m.work_since_fold = int(z[WORK, k])
+                    m.entered = int(z[ENTERED, k])
                     if z[TROUBLED, k] > 0.0:
                         step(table[:, :, k], m, settings[k], positive, s, z[LOSS, k])
                     else:
@@ -180,4 +182,5 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
         m.t += n_seen
         m.updates += int(z[UPDATES, k])
         m.work_since_fold = int(z[WORK, k])
+        m.entered = int(z[ENTERED, k])
     return bad

@@ -14,9 +14,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from .batch import FLOATS, is_plain, is_plain_csr, number_of_rows, rows_of
+from .batch import FLOATS, is_plain, is_plain_csr, number_of_rows, readable, rows_of
 from .labels import as_labels
 from .passes import NOTHING, Rows
+
+
+LARGEST_WEIGHT = 1e20  # times the largest row, squared and summed, it stays a number
 
 
 def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
@@ -35,8 +38,9 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
         if place is None:
             raise
         row, column, value = place
+        kind = "string" if isinstance(value, str) else type(value).__name__
         raise ValueError(
-            f"X must hold numbers: could not convert string to float: {value!r} in row {row}, column {column}. "
+            f"X must hold numbers: could not convert {kind} to float: {value!r} in row {row}, column {column}. "
             "Encode text and categories first, for example with sklearn.preprocessing.OneHotEncoder."
         ) from error
     return rows_of(X)
@@ -55,7 +59,7 @@ def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
             try:
                 float(value)
             except (ValueError, TypeError):
-                return (row, column, value) if isinstance(value, str | bytes) else None
+                return row, column, value
     return None
 
 
@@ -78,7 +82,10 @@ def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
     """One importance a row, finite and not negative; nothing for importance 1 throughout."""
     if sample_weight is None:
         return NOTHING
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}.") from None
     n_rows = number_of_rows(rows)
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
@@ -86,11 +93,13 @@ def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
         raise ValueError(
             f"sample_weight has shape {weights.shape}, expected ({n_rows},): one number for each row of X."
         )
-    sound = (weights >= 0) & (weights <= 1e100)
+    sound = (weights >= 0) & (weights <= LARGEST_WEIGHT)
     if not sound.all():
         row = int(np.argmin(sound))
-        raise ValueError(f"sample_weight must be finite and not negative, got {weights[row]} in row {row}.")
-    return np.ascontiguousarray(weights)
+        raise ValueError(
+            f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {weights[row]} in row {row}."
+        )
+    return readable(np.ascontiguousarray(weights))
 
 
 def not_all_zero(weights: NDArray[np.float64]) -> None:

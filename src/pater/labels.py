@@ -46,12 +46,18 @@ def as_labels(y: Any) -> NDArray[Any]:
         for row, label in enumerate(labels):
             if label is None or label != label:
                 raise ValueError(f"y contains NaN in row {row}: every row needs a label.")
-        kinds = {isinstance(label, str) for label in labels}
-        if len(kinds) > 1:
+            if not isinstance(label, str | int | float | np.generic):
+                raise TypeError(f"y holds {label!r} in row {row}; a label is a number, a boolean or a string.")
+        if len({isinstance(label, str) for label in labels}) > 1:
             raise TypeError("y mixes strings and numbers. Use labels of one type.")
     elif kind not in "iubUS":
         raise ValueError(f"Unknown label type: y has dtype {labels.dtype}; use numbers, booleans or strings.")
     return labels
+
+
+def _writable(labels: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The labels as a plain array; a copy if they cannot be written to, for which no kernel is compiled."""
+    return np.require(labels, dtype, ("C", "W"))
 
 
 @kernel
@@ -75,14 +81,23 @@ def _scan(y, table, n_known, codes, first_rows):
     return found
 
 
+def _is_text(labels: NDArray[Any]) -> bool:
+    return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str))
+
+
 def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     """The code of each label: its place in `known`, or after it for labels that are not there."""
+    if known.size and labels.size and _is_text(known) != _is_text(labels):
+        raise TypeError(
+            f"y holds {'text' if _is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
+            f"{known.tolist()}. The labels of a stream must be of one kind."
+        )
     if labels.dtype.kind in "iufb" and (known.size == 0 or known.dtype.kind in "iufb") and known.size < TABLE_SIZE:
         wide = np.dtype(np.float64 if "f" in (labels.dtype.kind, known.dtype.kind) else np.int64)
         codes = np.empty(labels.size, np.int64)
         table, first_rows = np.empty(TABLE_SIZE, wide), np.empty(TABLE_SIZE, np.int64)
         table[: known.size] = known
-        found = int(_scan(labels.astype(wide, copy=False), table, known.size, codes, first_rows))
+        found = int(_scan(_writable(labels, wide), table, known.size, codes, first_rows))
         if found >= 0:
             n_new = found - known.size
             return Encoded(codes, table[known.size : found].astype(labels.dtype), first_rows[:n_new])

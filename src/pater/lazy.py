@@ -24,11 +24,12 @@ from .means import (
     raise_gain,
     shrink,
     shrink_vectors,
+    zero_gap,
 )
 from .progress import observe
 from .rows import size
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
-from .state import S_NEG, S_POS, ZERO_GAP, U, V
+from .state import S_NEG, S_POS, U, V
 from .twofold import all_products, enter_products, squared_gap
 
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
@@ -62,7 +63,7 @@ def careful_gap(table, m, a_pos, a_neg, z_bias):
     if zz > SAFE_AGAIN * terms and m.careful_work >= CARE_AT_LEAST * table.shape[0]:
         m.careful = 0
     zz += z_bias * z_bias
-    return zz if zz > ZERO_GAP * terms else 0.0
+    return zz if zz > zero_gap(m.entered) * terms else 0.0
 
 
 @exact_kernel
@@ -119,6 +120,7 @@ def enter(rows, i, table, m, positive, s, loss, px, nx, xx):
         m.n_neg += s
         m.loss_neg += s * loss
     m.largest = max(m.largest, xx)
+    m.entered += 1
     m.work_since_fold += size(rows, i)
 
 

@@ -130,10 +130,17 @@ def _read_at_rest(step):
     return (step["w"], x), (x, x)
 
 
+def _moved(step, own, other):
+    """w + (step_own·own + step_other·other): the same whichever class is called own, and exactly negated with them."""
+    builder = step.builder
+    along = builder.fadd(builder.fmul(step["step_own"], own), builder.fmul(step["step_other"], other))
+    return builder.fadd(step["w"], along)
+
+
 def _read(step):
     step.fetch_ahead("x")
     x = step["x"]
-    w = step.fma(step["step_own"], step["own"], step.fma(step["step_other"], step["other"], step["w"]))
+    w = _moved(step, step["own"], step["other"])
     step["w"] = w
     return (w, x), (x, x)
 
@@ -148,7 +155,7 @@ def _enter(step):
 def _read_and_enter(step):
     step.fetch_ahead("x")
     x, own, other = step["x"], step["own"], step["other"]
-    w = step.fma(step["step_own"], own, step.fma(step["step_other"], other, step["w"]))
+    w = _moved(step, own, other)
     step["w"] = w
     own = step.fma(step["s"], x, own)
     step["own"] = own

@@ -6,8 +6,9 @@ Knows `state` only.
 from __future__ import annotations
 
 from ._compile import exact_part, kernel
-from .state import LONGEST_STEP, RESCALE_BITS, ZERO_GAP
+from .state import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
+ROUNDING = 2.0**-52
 RESCALE = 2.0**-RESCALE_BITS
 TOO_LARGE = 2.0**RESCALE_BITS
 TOO_LARGE_GAIN = 2.0**100
@@ -29,11 +30,27 @@ def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
 @exact_part
 def bounded(tau, zz):
     """τ, or 0 for a step longer than any that a sane scale of the data gives."""
-    return tau if tau < LONGEST_STEP and tau * zz * tau < LONGEST_STEP else 0.0
+    return tau if tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0
 
 
 @kernel
-def gap(S_pos, S_neg, a_pos, a_neg, z_bias):
+def zero_gap(entered):
+    """The share of its terms below which ‖z‖² is zero to working precision, with so many rows in the class sums.
+
+    A sum of n numbers may be off by n rounding errors of its own, all to one side when the numbers are the same.
+    """
+    share = (8.0 + entered) * ROUNDING
+    return share * share
+
+
+@kernel
+def suspect(entered):
+    """The share of the largest row below which ‖z‖² may be zero to working precision."""
+    return 4.0 * zero_gap(entered)
+
+
+@kernel
+def gap(S_pos, S_neg, a_pos, a_neg, z_bias, entered):
     """‖z‖² from the vectors themselves; 0 where z is nothing but the rounding of the class means."""
     zz = z_bias * z_bias
     scale = zz
@@ -42,7 +59,7 @@ def gap(S_pos, S_neg, a_pos, a_neg, z_bias):
         q = a_neg * S_neg[j]
         zz += (p - q) * (p - q)
         scale += p * p + q * q
-    return zz if zz > ZERO_GAP * scale else 0.0
+    return zz if zz > zero_gap(entered) * scale else 0.0
 
 
 @kernel

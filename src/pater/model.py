@@ -85,6 +85,10 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
                 p["alpha_pos"] *= weight.get(classes[positive], 1.0)
                 if len(classes) == 2:
                     p["alpha_neg"] *= weight.get(classes[0], 1.0)
+            if RULES[spec.rule].moves_along_means:  # only their ratio counts, and it shall not overflow
+                p["alpha_neg"], p["alpha_pos"] = np.array([p["alpha_neg"], p["alpha_pos"]]) / max(
+                    p["alpha_neg"], p["alpha_pos"]
+                )
     return settings.ravel()
 
 
@@ -215,7 +219,11 @@ class Model:
             for label in np.setdiff1d(theirs.classes, mine.classes):
                 mine.add_class(label)
         average = any(spec.average for spec in self.specs)
-        both = replace(a, state=merged(a.state, b.state, average=average), fixed=a.fixed and b.fixed)
+        endless = np.array(
+            [RULES[spec.rule].grows_without_end for spec in self.specs] * (a.state.n_models // len(self.specs))
+        )
+        state = merged(a.state, b.state, average=average, by_direction=endless)
+        both = replace(a, state=state, fixed=a.fixed and b.fixed)
         if a.history is not None and b.history is not None:
             both.history = History.after(a.history.rows + b.history.rows)
         return both

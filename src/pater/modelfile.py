@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .history import History
 from .model import Model, Spec
 from .rules import RULES
-from .state import RESCALE_BITS, SCALARS, Layout, State
+from .state import RESCALE_BITS, SCALARS, Layout, State, herd_cuts
 
 FORMAT = "pater model"
 MAJOR, MINOR = 1, 0
@@ -36,7 +36,7 @@ _COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind =
 _ANY_SIGN = {"bias", "bias_steps", "A_pos", "A_neg", "B_pos", "B_neg", "slope", "offset", "slope_offset"}
 _ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn"}
 _FLAGS = {"products_known", "careful"}
-_KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}
+_KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}  # a herd has no V
 _LARGEST_HEADER = 1 << 28
 
 Arrays = dict[str, Any]  # of NDArray, or what is written like one
@@ -83,22 +83,23 @@ _ADDED = ("scoring", "feature_names", "columns", "counts", "scaler", "sources", 
 
 def save(path: str | os.PathLike[str], saved: Saved) -> None:
     """Write a model file: beside its place, to the disk, then in one step to its place."""
-    model, state = saved.model, saved.model.state.unherded()
+    model, state = saved.model, saved.model.state
+    kept = _columns_in_use(state)
     header: dict[str, Any] = {
         "classes": {"type": _label_type(model.classes), "values": model.classes.tolist(), "fixed": model.fixed},
         "specs": [_spec_to_json(spec) for spec in model.specs],
         "state": {
             "models": state.n_models,
             "features": state.n_features,
+            "kept": int(kept.size),
             "layout": state.layout,
-            "vectors": _KINDS[state.has_means],
+            "vectors": _kinds(state.has_means, state.layout),
             "reals": _REALS,
             "counts": _COUNTS,
         },
         "history": None,
         **{name: getattr(saved, name) for name in _ADDED},
     }
-    kept = _columns_in_use(state)
     arrays: Arrays = {
         "vectors": _Vectors(state, kept),
         "reals": np.stack([state.scalars[name] for name in _REALS], axis=1),
@@ -117,12 +118,15 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
     write(path, header, {**arrays, **saved.arrays})
 
 
+def _kinds(means: bool, layout: str) -> list[str]:
+    return [name for name in _KINDS[means] if layout != "herd" or name != "V"]
+
+
 def _columns_in_use(state: State) -> NDArray[np.int64]:
     """The columns that hold anything but zeros; or all, if that is most of them."""
     used = np.zeros(state.n_features, np.bool_)
-    axes = (0,) if state.layout == "split" else tuple(range(1, state.vectors.ndim - 1))
-    for vectors in state.vectors:  # −0 counts as something: a model is to come back bit for bit
-        used |= (vectors.view(np.uint64) != 0).any(axis=axes)
+    for vector in _each_vector(state, len(_kinds(state.has_means, state.layout))):
+        used |= vector.view(np.uint64) != 0  # −0 counts as something: a model is to come back bit for bit
     return np.flatnonzero(used) if 2 * used.sum() < used.size else np.arange(used.size)
 
 
@@ -133,13 +137,27 @@ class _Vectors:
 
     def __init__(self, state: State, kept: NDArray[np.int64]) -> None:
         self._state, self._kept = state, kept
-        self.shape = (state.n_models, len(_KINDS[state.has_means]), kept.size)
+        self._kinds = len(_kinds(state.has_means, state.layout))
+        self.shape = (state.n_models, self._kinds, kept.size)
         self.nbytes = 8 * math.prod(self.shape)
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
-        for k in range(self._state.n_models):
-            vectors = self._state.some(k, k + 1).kinds()[0]
-            yield vectors if self._kept.size == self._state.n_features else vectors.take(self._kept, axis=1)
+        for vector in _each_vector(self._state, self._kinds):
+            yield vector if self._kept.size == self._state.n_features else vector[self._kept]
+
+
+def _each_vector(state: State, kinds: int) -> Iterator[NDArray[np.float64]]:
+    """Every vector of every model, not copied."""
+    if state.layout == "herd":
+        cuts = herd_cuts(state.n_models, state.group)
+        models = [
+            herd[:, :, lane] for herd, a, b in zip(state.vectors, cuts, cuts[1:], strict=False) for lane in range(b - a)
+        ]
+    else:
+        models = list(state.vectors.swapaxes(1, 2) if state.layout == "split" else state.vectors)
+    for vectors in models:
+        for kind in range(kinds):
+            yield vectors[:, kind]
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
@@ -247,7 +265,7 @@ def _read(path: str | os.PathLike[str], file: IO[bytes], size: int) -> tuple[dic
     at = text.find(b"sha256:")
     digest = hashlib.sha256(start + text[:at] + _UNSIGNED.encode() + text[at + len(_UNSIGNED) :])
     for array in arrays.values():
-        content = _bytes(array) if array.size else memoryview(b"")
+        content = _bytes(array) if array.size else memoryview(bytearray())
         if file.readinto(content) != len(content):  # type: ignore[attr-defined]
             raise ModelFileError(path, "it was cut off.")
         digest.update(content)
@@ -294,11 +312,11 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
         n_models = (1 if classes.size == 2 else classes.size) * len(specs)
         n_features = described["features"]
         _require(described["models"] == n_models and type(n_features) is int, "it counts its models wrongly")
-        _require(described["vectors"] == _KINDS[means], "it names other vectors than its rule has")
+        _require(described["vectors"] == _kinds(means, layout), "it names other vectors than its rule has")
         _require(
             described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected"
         )
-        vectors = _vectors(arrays, described["kept"], (n_models, len(_KINDS[means]), n_features))
+        vectors = _vectors(arrays, described, (n_models, len(_KINDS[means]), n_features))
         state = State(vectors, _scalars(arrays, n_models), "split", len(specs))
         state.arrange(
             "lanes" if layout == "herd" else layout
@@ -335,17 +353,18 @@ def _take(arrays: Arrays, name: str, shape: tuple[int, ...], kind: Any) -> NDArr
     return array
 
 
-def _vectors(arrays: Arrays, n_kept: Any, shape: tuple[int, int, int]) -> NDArray[np.float64]:
-    """The vectors, zero in the columns that were not kept."""
-    n_models, kinds, n_features = shape
+def _vectors(arrays: Arrays, described: dict[str, Any], shape: tuple[int, int, int]) -> NDArray[np.float64]:
+    """The vectors, zero in the columns that were not kept, and V where there was none."""
+    n_models, _, n_features = shape
+    n_kept, kinds = described["kept"], len(described["vectors"])
     _require(type(n_kept) is int and 0 <= n_kept <= n_features <= 1 << 30, "it counts its columns wrongly")
     stored = _take(arrays, "vectors", (n_models, kinds, n_kept), np.float64)
-    if n_kept == n_features:
+    if stored.shape == shape:
         return stored
-    kept = _take(arrays, "kept", (n_kept,), np.int64)
+    kept = np.arange(n_features) if n_kept == n_features else _take(arrays, "kept", (n_kept,), np.int64)
     _require((np.diff(kept, prepend=-1) > 0).all() and (kept < n_features).all(), "its columns are not in order")
     vectors = np.zeros(shape)
-    vectors[:, :, kept] = stored
+    vectors[:, :kinds, kept] = stored
     return vectors
 
 

@@ -257,6 +257,18 @@ class OnlineClassifier(LinearClassifier):
             )
         return model
 
+    def __copy__(self) -> Self:
+        """A copy that learns by itself."""
+        result = type(self).__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        if "_model" in vars(self):
+            result._model = self._model.copy()
+        return result
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_checked"}
+
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
 
@@ -272,11 +284,11 @@ class OnlineClassifier(LinearClassifier):
         """The specs that the parameters ask for. They are looked at again only when a parameter has changed."""
         weight = self.class_weight
         values = [value for name, value in vars(self).items() if not name.endswith("_") and name[0] != "_"]
-        key = (values, dict(weight) if isinstance(weight, dict) else weight)
+        key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None)
         known = vars(self).get("_checked")
         if known is None or known[0] != key:
             self._check()
-            known = (key, self._specs())
+            known = (key, self._specs(), values)  # the values are held, so that no other comes to their address
             self._checked = known
         specs: Specs = known[1]
         return specs

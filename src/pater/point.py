@@ -5,15 +5,15 @@ Knows `rules`, `rows` and `state`.
 
 from __future__ import annotations
 
-from ._compile import kernel
+from ._compile import exact_kernel
 from .means import balanced_alpha
 from .progress import observe
 from .rows import add, dot
 from .rules import LARGEST_ROW, point_step
-from .state import LONGEST_STEP, POINT_U, POINT_V
+from .state import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 
 
-@kernel
+@exact_kernel
 def point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     w, steps = vectors[POINT_U], vectors[POINT_V]
@@ -44,7 +44,7 @@ def point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop)
         tau = point_step(rule, margin if positive else -margin, xx + one, C)
         if tau > 0.0:
             step = tau * s * (alpha_pos if positive else -alpha_neg)
-            if not (abs(step) < LONGEST_STEP and step * xx * step < LONGEST_STEP):
+            if not (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP):
                 continue
             m.updates += 1
             add(rows, i, step, w)

@@ -14,7 +14,7 @@ from .lanes import dot_lanes
 from .passes import Rows
 from .progress import probability
 from .rows import count, dot
-from .state import State
+from .state import POINT_U, POINT_V, State
 
 BLOCK = 4096  # rows of single precision widened at a time
 
@@ -29,6 +29,20 @@ def _lazy_margins(rows, tables, scalars, average, margins):
             margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
             if average:
                 margin += (margin - (vx + (m.B_pos * px - m.B_neg * nx) + m.bias_steps)) / t
+            margins[i, k] = margin
+
+
+@kernel
+def _point_margins(rows, vectors, scalars, average, margins):
+    for k in range(vectors.shape[0]):
+        m = scalars[k]
+        t = max(m.t, 1)
+        for i in range(count(rows)):
+            wx, _ = dot(rows, i, vectors[k, POINT_U])
+            margin = wx + m.bias
+            if average:
+                vx, _ = dot(rows, i, vectors[k, POINT_V])
+                margin += (margin - (vx + m.bias_steps)) / t
             margins[i, k] = margin
 
 
@@ -56,6 +70,9 @@ def margins_of(rows: Rows, n_rows: int, state: State, *, average: bool) -> NDArr
         _lazy_margins(rows, state.vectors, state.scalars, average, margins)
         exponent = state.scalars["exponent"]
         return np.ldexp(margins, exponent - exponent.max()) if exponent.any() else margins
+    if len(rows) == 3 and not state.has_means:
+        _point_margins(rows, state.vectors, state.scalars, average, margins)
+        return margins
     w, bias = state.weights(average=average)
     if len(rows) == 3:
         _margins(rows, w, bias, margins)

@@ -1,13 +1,15 @@
 """What a pass does with one row and one vector, for dense and for compressed sparse rows.
 
 Knows Numba only. Rows are a tuple of arrays: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned
-indices (signed ones would be tested for negative values). The passes are written once, for both.
+indices (signed ones would be tested for negative values). The passes are written once, for both. Single precision is
+widened number by number: Numba's `float()` would not.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba.extending import overload
 
 from ._compile import FAST
@@ -56,8 +58,8 @@ def _size(rows, i):
 @overload(entry, **_OPTIONS)
 def _entry(rows, i, k):
     if len(rows) == 1:
-        return lambda rows, i, k: (k, float(rows[0][i, k]))
-    return lambda rows, i, k: (rows[1][rows[0][i] + k], float(rows[2][rows[0][i] + k]))
+        return lambda rows, i, k: (k, np.float64(rows[0][i, k]))
+    return lambda rows, i, k: (rows[1][rows[0][i] + k], np.float64(rows[2][rows[0][i] + k]))
 
 
 @overload(dot, **_OPTIONS)
@@ -67,8 +69,8 @@ def _dot(rows, i, v):
         vx = 0.0
         xx = 0.0
         for j in range(x.size):
-            vx += v[j] * x[j]
-            xx += float(x[j]) * x[j]
+            vx += v[j] * np.float64(x[j])
+            xx += np.float64(x[j]) * np.float64(x[j])
         return vx, xx
 
     def csr(rows, i, v):
@@ -76,7 +78,7 @@ def _dot(rows, i, v):
         vx = 0.0
         xx = 0.0
         for k in range(indptr[i], indptr[i + 1]):
-            x = float(data[k])
+            x = np.float64(data[k])
             vx += v[indices[k]] * x
             xx += x * x
         return vx, xx
@@ -90,14 +92,14 @@ def _square(rows, i):
         x = rows[0][i]
         xx = 0.0
         for j in range(x.size):
-            xx += float(x[j]) * x[j]
+            xx += np.float64(x[j]) * np.float64(x[j])
         return xx
 
     def csr(rows, i):
         indptr, _, data = rows
         xx = 0.0
         for k in range(indptr[i], indptr[i + 1]):
-            xx += float(data[k]) * data[k]
+            xx += np.float64(data[k]) * np.float64(data[k])
         return xx
 
     return dense if len(rows) == 1 else csr
@@ -108,11 +110,11 @@ def _add(rows, i, a, v):
     def dense(rows, i, a, v):
         x = rows[0][i]
         for j in range(x.size):
-            v[j] += a * x[j]
+            v[j] += a * np.float64(x[j])
 
     def csr(rows, i, a, v):
         indptr, indices, data = rows
         for k in range(indptr[i], indptr[i + 1]):
-            v[indices[k]] += a * data[k]
+            v[indices[k]] += a * np.float64(data[k])
 
     return dense if len(rows) == 1 else csr

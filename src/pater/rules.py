@@ -20,7 +20,7 @@ from ._compile import exact_part
 PERCEPTRON, PA, PA_I, PA_II, PATER_I, PATER_II = range(6)
 FIRST_MEAN_RULE = PATER_I
 
-LARGEST_ROW = 1e220  # of ‖x‖²: beyond it, a product of weights and a row could overflow
+LARGEST_ROW = 1e202  # of ‖x‖²: beyond it, a product of weights and a row could overflow
 
 
 class Rule(NamedTuple):
@@ -29,6 +29,7 @@ class Rule(NamedTuple):
     code: int
     label: str
     moves_along_means: bool
+    grows_without_end: bool = False  # on data that no plane separates: only the direction of its weights has a meaning
 
 
 RULES = {
@@ -37,7 +38,7 @@ RULES = {
     "pa-i": Rule(PA_I, "PA-I", False),
     "pa-ii": Rule(PA_II, "PA-II", False),
     "pater-i": Rule(PATER_I, "PATER-I", True),
-    "pater-ii": Rule(PATER_II, "PATER-II", True),
+    "pater-ii": Rule(PATER_II, "PATER-II", True, True),
 }
 
 

@@ -46,6 +46,7 @@ SCALARS = np.dtype(
         ("pn", "f8"),
         ("pn_low", "f8"),
         ("largest", "f8"),  # largest ‖x‖² that entered a class sum
+        ("entered", "i8"),  # rows in the class sums
         ("products_known", "i8"),  # are pp, nn and pn up to date?
         ("careful", "i8"),  # and are they kept in twice the working precision?
         ("careful_work", "i8"),  # numbers added to the class sums since then
@@ -92,11 +93,10 @@ Layout = Literal["split", "lanes", "herd"]
 
 RESCALE_BITS = 400
 
-# A longer step than this means that scales some 1e200 apart were mixed. It is not taken, so that no state overflows.
-LONGEST_STEP = 1e300
-
-# z is zero to working precision when it is shorter than eight rounding errors of the means it is the difference of.
-ZERO_GAP = (8.0 * 2.0**-52) ** 2
+# Steps beyond these mean that scales some 1e200 apart were mixed. They are not taken, so that no state overflows: with
+# rows no longer than 1e101 (`rules.LARGEST_ROW`) every product stays below 1e308.
+LONGEST_TAU = 1e202
+LONGEST_STEP = 1e300  # of the square
 
 
 def herd_cuts(n_models: int, group: int) -> list[int]:

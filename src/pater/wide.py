@@ -7,7 +7,7 @@ a row. Between rows that step waits in A± and B±, so that w = U + A⁺S⁺ −
 
 from __future__ import annotations
 
-from ._compile import kernel
+from ._compile import exact_kernel
 from .loops import enter, read, read_and_enter, read_at_rest
 from .means import (
     TOO_LARGE,
@@ -21,15 +21,24 @@ from .means import (
     raise_gain,
     shrink,
     shrink_vectors,
+    suspect,
 )
 from .progress import observe
+from .rows import square
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, U, V
 
-SUSPECT = 1e-24  # of the largest row: a ‖z‖² below it may be nothing but rounding
+
+@exact_kernel
+def margin_of(x, w, S_pos, S_neg, m):
+    """f(x), a waiting step included."""
+    margin = m.bias
+    for j in range(x.size):
+        margin += (w[j] + (m.A_pos * S_pos[j] - m.A_neg * S_neg[j])) * x[j]
+    return margin
 
 
-@kernel
+@exact_kernel
 def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     X = rows[0]
@@ -43,6 +52,12 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
         i = order[r] if ordered else r
         x = X[i]
         s = weights[i] if weighted else 1.0
+        if s == 0.0:
+            if not square(rows, i) <= LARGEST_ROW:
+                return r
+            if wanted:
+                margins[r] = margin_of(x, w, S_pos, S_neg, m)
+            continue
         positive = codes[i] == positive_code
         if positive:
             m.seen_pos += s
@@ -64,7 +79,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             m.B_pos = m.B_neg = 0.0
 
         zz = 0.0
-        if everyone_enters and s > 0.0:
+        if everyone_enters:
             wx, xx, zz = read_and_enter(x, s_now, w, own, other, step_own, step_other, a_own, -a_other)
         elif step_own != 0.0 or step_other != 0.0:
             wx, xx = read(x, w, own, other, step_own, step_other)
@@ -76,8 +91,6 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
         margin = wx + m.bias
         if wanted:
             margins[r] = margin
-        if s == 0.0:
-            continue
         m.t += 1
         observe(m, p, margin, positive, s)
         loss = hinge(margin if positive else -margin, m.unit)
@@ -87,6 +100,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             (zz,) = enter(x, s_now, own, other, a_own, -a_other)
         m.n_pos, m.n_neg = n_pos, n_neg
         m.largest = max(m.largest, xx)
+        m.entered += 1
         if positive:
             m.loss_pos += s_now * loss
         else:
@@ -96,8 +110,8 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
 
         z_bias = bias_gap(alpha_pos, alpha_neg, n_pos, n_neg) if intercept else 0.0
         zz += z_bias * z_bias
-        if zz < SUSPECT * (alpha_pos * alpha_pos + alpha_neg * alpha_neg) * (m.largest + 1.0):
-            zz = gap(S_pos, S_neg, a_pos, a_neg, z_bias)
+        if zz < suspect(m.entered) * (alpha_pos * alpha_pos + alpha_neg * alpha_neg) * (m.largest + 1.0):
+            zz = gap(S_pos, S_neg, a_pos, a_neg, z_bias, m.entered)
         if zz > 0.0:
             accumulated_loss = a_pos * m.loss_pos + a_neg * m.loss_neg
             tau = bounded(mean_step(rule, a_own * s_now * loss, accumulated_loss, zz), zz)

@@ -86,14 +86,13 @@ def merged(a: State, b: State, *, average: bool, by_direction: NDArray[np.bool_]
     return result
 
 
-def _same_length(a: State, b: State, t: NDArray[np.int64], by_direction: Any) -> tuple[NDArray[np.float64], ...]:
+def _same_length(a: State, b: State, t: NDArray[np.int64], by_direction: Any) -> list[NDArray[np.float64]]:
     """Factors that bring the weights of two states to their geometric mean length, by samples seen."""
-    lengths = []
-    for state in (a, b):
-        w, _ = state.own_weights()
-        with np.errstate(divide="ignore"):
-            lengths.append(np.log(np.linalg.norm(w, axis=1)) + np.log(2.0) * state.scalars["exponent"])
-    mean = sum(length * (state.scalars["t"] / t) for state, length in zip((a, b), lengths, strict=True))
-    apart = np.asarray(by_direction) & np.isfinite(lengths[0]) & np.isfinite(lengths[1])
-    with np.errstate(invalid="ignore"):
-        return tuple(np.where(apart, np.exp(np.clip(mean - length, -700, 700)), 1.0) for length in lengths)
+    lengths = [np.linalg.norm(state.own_weights()[0], axis=1) for state in (a, b)]
+    apart = np.asarray(by_direction) & (lengths[0] > 0) & (lengths[1] > 0)
+    logs = [
+        np.log(np.where(apart, length, 1.0)) + np.log(2.0) * state.scalars["exponent"]
+        for state, length in zip((a, b), lengths, strict=True)
+    ]
+    mean = sum(log * (state.scalars["t"] / t) for state, log in zip((a, b), logs, strict=True))
+    return [np.where(apart, np.exp(np.clip(mean - log, -700, 700)), 1.0) for log in logs]

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from ._compile import exact_kernel
 from .lanes import HERD_LANES, add_herd, dot_herd
-from .lazy import CANCELLED, FOLD_EVERY, know_products, step, tidy
+from .lazy import CANCELLED, FOLD_EVERY, LARGEST_A, know_products, step, tidy
 from .means import TOO_LARGE
 from .rows import size
 from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I
 from .state import HERD, LONGEST_STEP, LONGEST_TAU, SCALARS
-from .twofold import enter_products
+from .twofold import count_products
 
 _FIELDS = list(SCALARS.names or ())
 A_POS, A_NEG, BIAS = (_FIELDS.index(name) for name in ("A_pos", "A_neg", "bias"))
@@ -120,7 +120,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
             for k in range(HERD):
                 if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
                     values[k] = z[:_N, k]
-                    enter_products(rows, i, s, table[:, :, k], positive, scalars[k])
+                    count_products(rows, i, table[:, :, k], positive, -1.0, scalars[k])
                     scalars[k].careful_work += size(rows, i)
                     z[:_N, k] = values[k]
         here = float(size(rows, i))
@@ -160,18 +160,20 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
             z[BIAS, k] += tau * z_bias
             z[UPDATES, k] += 1.0 if tau > 0.0 else 0.0
             full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_at
+            full = full or z[A_POS, k] > LARGEST_A or z[A_NEG, k] > LARGEST_A
             n_seldom += 1 if full or z[TROUBLED, k] > 0.0 else 0
         add_herd(rows, i, table, additions)
         if n_seldom > 0:
             for k in range(HERD):
                 m = scalars[k]
                 full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_at
+                full = full or z[A_POS, k] > LARGEST_A or z[A_NEG, k] > LARGEST_A
                 if z[TROUBLED, k] > 0.0 or full:
                     values[k] = z[:_N, k]
                     m.work_since_fold = int(z[WORK, k])
                     m.entered = int(z[ENTERED, k])
                     if z[TROUBLED, k] > 0.0:
-                        step(table[:, :, k], m, settings[k], positive, s, z[LOSS, k])
+                        step(rows, i, table[:, :, k], m, settings[k], positive, s, z[LOSS, k])
                     else:
                         tidy(table[:, :, k], m)
                     z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)

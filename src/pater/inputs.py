@@ -18,7 +18,6 @@ from .batch import FLOATS, is_plain, is_plain_csr, number_of_rows, readable, row
 from .labels import as_labels
 from .passes import NOTHING, Rows
 
-
 LARGEST_WEIGHT = 1e20  # times the largest row, squared and summed, it stays a number
 
 
@@ -34,15 +33,14 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
             estimator, X, reset=reset, accept_sparse="csr", dtype=list(FLOATS), order="C", ensure_all_finite=False
         )
     except (ValueError, TypeError) as error:
-        place = _first_non_number(X)
+        place = None if np.iscomplexobj(X) else _first_non_number(X)
         if place is None:
             raise
         row, column, value = place
-        kind = "string" if isinstance(value, str) else type(value).__name__
-        raise ValueError(
-            f"X must hold numbers: could not convert {kind} to float: {value!r} in row {row}, column {column}. "
+        raise type(error)(
+            f"X must hold numbers, not {value!r} in row {row}, column {column}: {error}. "
             "Encode text and categories first, for example with sklearn.preprocessing.OneHotEncoder."
-        ) from error
+        ) from None
     return rows_of(X)
 
 
@@ -97,7 +95,8 @@ def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
     if not sound.all():
         row = int(np.argmin(sound))
         raise ValueError(
-            f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {weights[row]} in row {row}."
+            f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {weights[row]} "
+            f"in row {row}."
         )
     return readable(np.ascontiguousarray(weights))
 

@@ -30,12 +30,13 @@ from .progress import observe
 from .rows import size
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, U, V
-from .twofold import all_products, enter_products, squared_gap
+from .twofold import all_products, count_products, squared_gap
 
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
 CANCELLED = 1e-8  # of its terms: a ‖z‖² below it is taken with care
 SAFE_AGAIN = 1e-4  # of its terms: above it, care may end, once as many numbers were added as entering it cost
 CARE_AT_LEAST = 0.125  # of d
+LARGEST_A = 1e170  # beyond it, A·x could overflow when rows of 1e-100 and of 1e100 meet
 
 
 @exact_kernel
@@ -75,7 +76,7 @@ def tidy(table, m):
         shrink_vectors(table[:, V:])
     if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
         lower_gain(table[:, S_POS], table[:, S_NEG], m)
-    if m.work_since_fold >= FOLD_EVERY * table.shape[0]:
+    if m.work_since_fold >= FOLD_EVERY * table.shape[0] or m.A_pos > LARGEST_A or m.A_neg > LARGEST_A:
         fold(table, m)
 
 
@@ -105,7 +106,7 @@ def weight_now(m, p, positive, s):
 def enter(rows, i, table, m, positive, s, loss, px, nx, xx):
     """Count the row in; to be called before it is added to its class sum."""
     if m.careful:
-        enter_products(rows, i, s, table, positive, m)
+        count_products(rows, i, table, positive, -1.0, m)
         m.careful_work += size(rows, i)
     elif positive:
         m.pp += s * (2.0 * px + s * xx)
@@ -125,8 +126,10 @@ def enter(rows, i, table, m, positive, s, loss, px, nx, xx):
 
 
 @exact_part
-def step(table, m, p, positive, s, loss):
+def step(rows, i, table, m, p, positive, s, loss):
     """Move w along z; to be called when the row is in its class sum."""
+    if m.careful:
+        count_products(rows, i, table, positive, 1.0, m)
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     if p.balanced:
         alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
@@ -150,6 +153,7 @@ def step(table, m, p, positive, s, loss):
                 m.B_neg += m.t * tau * a_neg
                 m.bias_steps += m.t * tau * z_bias
     full = m.loss_pos + m.loss_neg > TOO_LARGE or m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
+    full = full or m.A_pos > LARGEST_A or m.A_neg > LARGEST_A
     if full or m.work_since_fold >= FOLD_EVERY * table.shape[0]:
         tidy(table, m)
 
@@ -190,5 +194,5 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
             add_lanes(rows, i, table, -m.A_pos * s, s, 0.0, -m.B_pos * s)
         else:
             add_lanes(rows, i, table, m.A_neg * s, 0.0, s, m.B_neg * s)
-        step(table, m, p, positive, s, loss)
+        step(rows, i, table, m, p, positive, s, loss)
     return -1

@@ -131,7 +131,7 @@ def _read_at_rest(step):
 
 
 def _moved(step, own, other):
-    """w + (step_own·own + step_other·other): the same whichever class is called own, and exactly negated with them."""
+    """The weights after the waiting step: the same whichever class is called own, exactly negated with the classes."""
     builder = step.builder
     along = builder.fadd(builder.fmul(step["step_own"], own), builder.fmul(step["step_other"], other))
     return builder.fadd(step["w"], along)

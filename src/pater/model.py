@@ -85,10 +85,9 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
                 p["alpha_pos"] *= weight.get(classes[positive], 1.0)
                 if len(classes) == 2:
                     p["alpha_neg"] *= weight.get(classes[0], 1.0)
-            if RULES[spec.rule].moves_along_means:  # only their ratio counts, and it shall not overflow
-                p["alpha_neg"], p["alpha_pos"] = np.array([p["alpha_neg"], p["alpha_pos"]]) / max(
-                    p["alpha_neg"], p["alpha_pos"]
-                )
+            if RULES[spec.rule].moves_along_means:  # only their ratio counts; a power of two keeps it from overflowing
+                _, exponent = np.frexp(max(p["alpha_neg"], p["alpha_pos"]))
+                p["alpha_neg"], p["alpha_pos"] = (np.ldexp(p[name], -exponent) for name in ("alpha_neg", "alpha_pos"))
     return settings.ravel()
 
 
@@ -219,10 +218,9 @@ class Model:
             for label in np.setdiff1d(theirs.classes, mine.classes):
                 mine.add_class(label)
         average = any(spec.average for spec in self.specs)
-        endless = np.array(
-            [RULES[spec.rule].grows_without_end for spec in self.specs] * (a.state.n_models // len(self.specs))
-        )
-        state = merged(a.state, b.state, average=average, by_direction=endless)
+        endless = [RULES[spec.rule].grows_without_end for spec in self.specs]
+        by_direction = np.tile(endless, a.state.n_models // len(self.specs))
+        state = merged(a.state, b.state, average=average, by_direction=by_direction)
         both = replace(a, state=state, fixed=a.fixed and b.fixed)
         if a.history is not None and b.history is not None:
             both.history = History.after(a.history.rows + b.history.rows)

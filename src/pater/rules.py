@@ -20,7 +20,7 @@ from ._compile import exact_part
 PERCEPTRON, PA, PA_I, PA_II, PATER_I, PATER_II = range(6)
 FIRST_MEAN_RULE = PATER_I
 
-LARGEST_ROW = 1e202  # of ‖x‖²: beyond it, a product of weights and a row could overflow
+LARGEST_ROW = 1e206  # of ‖x‖²: beyond it, a product of weights and a row could overflow
 
 
 class Rule(NamedTuple):

@@ -93,9 +93,8 @@ Layout = Literal["split", "lanes", "herd"]
 
 RESCALE_BITS = 400
 
-# Steps beyond these mean that scales some 1e200 apart were mixed. They are not taken, so that no state overflows: with
-# rows no longer than 1e101 (`rules.LARGEST_ROW`) every product stays below 1e308.
-LONGEST_TAU = 1e202
+# Steps beyond these mean that scales some 1e200 apart were mixed. They are not taken, so that no state overflows.
+LONGEST_TAU = 1e280
 LONGEST_STEP = 1e300  # of the square
 
 

@@ -47,19 +47,20 @@ def scaled(a, a_low, factor):
 
 
 @exact_kernel
-def enter_products(rows, i, s, table, positive, m):
-    """What adding s·x to its class sum does to ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻. To be called before the sum changes."""
+def count_products(rows, i, table, positive, sign, m):
+    """Add what the columns of a row hold of ‖S^own‖² and S⁺·S⁻, or (sign −1) take it away.
+
+    Away before the row is added to its class sum and back after it: so the products are those of the sums as they are,
+    rounded, and not as they should be.
+    """
     own, other = (S_POS, S_NEG) if positive else (S_NEG, S_POS)
-    square, square_low = 0.0, 0.0  # 2s·S^own·x + s²·‖x‖²
-    cross, cross_low = 0.0, 0.0  # s·S^other·x
+    square, square_low = 0.0, 0.0
+    cross, cross_low = 0.0, 0.0
     for k in range(size(rows, i)):
-        j, x = entry(rows, i, k)
-        x, x_low = product(s, x)
-        twice, twice_low = add(2.0 * table[j, own], 0.0, x, x_low)
-        p, p_low = product(twice, x)
-        square, square_low = add(square, square_low, p, p_low + twice_low * x + twice * x_low)
-        p, p_low = product(table[j, other], x)
-        cross, cross_low = add(cross, cross_low, p, p_low + table[j, other] * x_low)
+        j, _ = entry(rows, i, k)
+        mine, theirs = table[j, own], table[j, other]
+        square, square_low = add(square, square_low, *product(mine, sign * mine))
+        cross, cross_low = add(cross, cross_low, *product(theirs, sign * mine))
     if positive:
         m.pp, m.pp_low = add(m.pp, m.pp_low, square, square_low)
     else:

@@ -46,6 +46,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, intercept, average = p.rule, p.positive, p.balanced, p.intercept, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    one = 1.0 if intercept else 0.0
     everyone_enters, forgets = rule != PATER_I, 0.0 < p.forgetting < 1.0
     m.products_known = 0
     for r in range(start, stop):
@@ -110,7 +111,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
 
         z_bias = bias_gap(alpha_pos, alpha_neg, n_pos, n_neg) if intercept else 0.0
         zz += z_bias * z_bias
-        if zz < suspect(m.entered) * (alpha_pos * alpha_pos + alpha_neg * alpha_neg) * (m.largest + 1.0):
+        if zz < suspect(m.entered) * (alpha_pos * alpha_pos + alpha_neg * alpha_neg) * (m.largest + one):
             zz = gap(S_pos, S_neg, a_pos, a_neg, z_bias, m.entered)
         if zz > 0.0:
             accumulated_loss = a_pos * m.loss_pos + a_neg * m.loss_neg

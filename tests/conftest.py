@@ -1,0 +1,124 @@
+"""What the tests of the core share: learners by rule, streams, forms of the same data, and the bits of a model.
+
+Everything is a session fixture that holds no state, so that Hypothesis may call it again and again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, settings
+
+from pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+
+settings.register_profile(
+    "pater", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], print_blob=True
+)
+settings.load_profile("pater")
+
+_DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+
+_LEARNERS: dict[str, Callable[..., Any]] = {
+    "perceptron": Perceptron,
+    "pa": lambda **params: PassiveAggressiveClassifier("PA", **params),
+    "pa-i": lambda **params: PassiveAggressiveClassifier("PA-I", **params),
+    "pa-ii": lambda **params: PassiveAggressiveClassifier("PA-II", **params),
+    "pater-i": lambda **params: PATERClassifier("I", **params),
+    "pater-ii": lambda **params: PATERClassifier("II", **params),
+}
+
+
+def _learner(rule: str, **params: Any) -> Any:
+    return _LEARNERS[rule](**params)
+
+
+@pytest.fixture(scope="session")
+def learner() -> Callable[..., Any]:
+    """`learner(rule, **params)`: an estimator of the rule with this name in the table of rules."""
+    return _learner
+
+
+def _as_form(X: Any, form: str) -> Any:
+    kind, floats, *indices = form.split("-")
+    X = np.ascontiguousarray(X, dtype=floats)
+    if kind == "dense":
+        return X
+    matrix = sp.csr_array(X)
+    matrix.indptr, matrix.indices = (a.astype(indices[0]) for a in (matrix.indptr, matrix.indices))
+    return matrix
+
+
+@pytest.fixture(scope="session")
+def as_form() -> Callable[..., Any]:
+    """`as_form(X, "dense-f8")`, "dense-f4", "csr-f8-i4", "csr-f4-i8", …: the same numbers in another form."""
+    return _as_form
+
+
+def _stream(n: int, d: int, *, seed: int = 0, density: float = 1.0, noise: float = 0.5) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.3, 1, -1)
+    X = rng.normal(size=(n, d)) + 1.5 * np.outer(y, rng.normal(size=d)) / np.sqrt(d)
+    X *= rng.random((n, d)) < density
+    y[rng.random(n) < 0.1 * noise] *= -1
+    return X.astype(np.float32).astype(np.float64), y  # numbers that single precision holds, too
+
+
+@pytest.fixture(scope="session")
+def stream() -> Callable[..., Any]:
+    """`stream(n, d, seed=0)`: well-scaled rows, labels −1 and +1 in ratio 7:3, some of them wrong."""
+    return _stream
+
+
+def _bits(estimator: Any) -> dict[str, Any]:
+    model = estimator._model
+    return {
+        "classes": model.classes.tolist(),
+        "fixed": model.fixed,
+        "vectors": np.ascontiguousarray(model.state.kinds()).tobytes(),
+        **{name: model.state.scalars[name].tobytes() for name in model.state.scalars.dtype.names},
+    }
+
+
+@pytest.fixture(scope="session")
+def bits() -> Callable[..., Any]:
+    """`bits(estimator)`: every bit of what an online learner has learned, by name."""
+    return _bits
+
+
+def _weights(estimator: Any) -> Any:
+    return np.hstack([estimator.coef_, estimator.intercept_[:, None]])
+
+
+@pytest.fixture(scope="session")
+def weights() -> Callable[..., Any]:
+    """`weights(estimator)`: the weights of each model with the intercept as the last."""
+    return _weights
+
+
+@pytest.fixture(scope="session")
+def unchanged_by() -> Callable[..., Any]:
+    """`unchanged_by(estimator, call)`: the error that `call` raises; the estimator must pickle the same after it."""
+
+    def check(estimator: Any, call: Callable[[], Any], kind: Any = (ValueError, TypeError)) -> str:
+        before = pickle.dumps(estimator)
+        with pytest.raises(kind) as caught:
+            call()
+        assert pickle.dumps(estimator) == before, "a failed call left its traces"
+        return str(caught.value)
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def paper_data() -> Path:
+    """The folder with the paper's data sets; tests that need it are skipped without it."""
+    if not (_DATA_FOLDER / "MANIFEST.tsv").is_file():
+        pytest.skip("needs the data sets: set PATER_DATA to a folder with them and MANIFEST.tsv")
+    return _DATA_FOLDER

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._compile import exact_kernel
 from .lanes import HERD_LANES, add_herd, dot_herd
-from .lazy import CANCELLED, FOLD_EVERY, LARGEST_A, know_products, step, tidy
+from .lazy import CANCELLED, FOLD_EVERY, LARGEST_PRODUCT, fold, know_products, step, tidy
 from .means import TOO_LARGE
 from .rows import size
 from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I
@@ -77,6 +77,19 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
         if not xx <= LARGEST_ROW:
             bad = r
             break
+        n_overflow = 0
+        for k in range(HERD):
+            product = max(z[A_POS, k], z[A_NEG, k]) * (1.0 + xx + abs(z[DOT_POS, k]) + abs(z[DOT_NEG, k]))
+            n_overflow += 0 if product < LARGEST_PRODUCT else 1
+        if n_overflow > 0:
+            for k in range(n_models):
+                product = max(z[A_POS, k], z[A_NEG, k]) * (1.0 + xx + abs(z[DOT_POS, k]) + abs(z[DOT_NEG, k]))
+                if not product < LARGEST_PRODUCT:
+                    values[k] = z[:_N, k]
+                    fold(table[:, :, k], scalars[k])
+                    z[:_N, k] = values[k]
+                    z[WORK, k] = 0.0
+            xx = dot_herd(rows, i, table, dots)
         s = weights[i] if weights.size > 0 else 1.0
         if margins.size > 0:
             for k in range(n_models):
@@ -117,7 +130,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
         for k in range(HERD):
             n_careful += 1 if z[ENTERS, k] * z[CAREFUL, k] > 0.0 else 0
         if n_careful > 0:
-            for k in range(HERD):
+            for k in range(n_models):
                 if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
                     values[k] = z[:_N, k]
                     count_products(rows, i, table[:, :, k], positive, -1.0, scalars[k])
@@ -160,14 +173,12 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
             z[BIAS, k] += tau * z_bias
             z[UPDATES, k] += 1.0 if tau > 0.0 else 0.0
             full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_at
-            full = full or z[A_POS, k] > LARGEST_A or z[A_NEG, k] > LARGEST_A
             n_seldom += 1 if full or z[TROUBLED, k] > 0.0 else 0
         add_herd(rows, i, table, additions)
         if n_seldom > 0:
-            for k in range(HERD):
+            for k in range(n_models):
                 m = scalars[k]
                 full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_at
-                full = full or z[A_POS, k] > LARGEST_A or z[A_NEG, k] > LARGEST_A
                 if z[TROUBLED, k] > 0.0 or full:
                     values[k] = z[:_N, k]
                     m.work_since_fold = int(z[WORK, k])

@@ -36,7 +36,7 @@ FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
 CANCELLED = 1e-8  # of its terms: a ‖z‖² below it is taken with care
 SAFE_AGAIN = 1e-4  # of its terms: above it, care may end, once as many numbers were added as entering it cost
 CARE_AT_LEAST = 0.125  # of d
-LARGEST_A = 1e170  # beyond it, A·x could overflow when rows of 1e-100 and of 1e100 meet
+LARGEST_PRODUCT = 1e280  # of A and a row: beyond it, with an importance of up to 1e20, U could overflow
 
 
 @exact_kernel
@@ -76,8 +76,14 @@ def tidy(table, m):
         shrink_vectors(table[:, V:])
     if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
         lower_gain(table[:, S_POS], table[:, S_NEG], m)
-    if m.work_since_fold >= FOLD_EVERY * table.shape[0] or m.A_pos > LARGEST_A or m.A_neg > LARGEST_A:
+    if m.work_since_fold >= FOLD_EVERY * table.shape[0]:
         fold(table, m)
+
+
+@exact_part
+def overflows(m, px, nx, xx):
+    """Could the lazy form overflow here? Only where rows of 1e-100 and of 1e100 meet; w itself does not."""
+    return not max(m.A_pos, m.A_neg) * (1.0 + xx + abs(px) + abs(nx)) < LARGEST_PRODUCT
 
 
 @exact_part
@@ -153,7 +159,6 @@ def step(rows, i, table, m, p, positive, s, loss):
                 m.B_neg += m.t * tau * a_neg
                 m.bias_steps += m.t * tau * z_bias
     full = m.loss_pos + m.loss_neg > TOO_LARGE or m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
-    full = full or m.A_pos > LARGEST_A or m.A_neg > LARGEST_A
     if full or m.work_since_fold >= FOLD_EVERY * table.shape[0]:
         tidy(table, m)
 
@@ -177,6 +182,9 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
         ux, px, nx, _, xx = dot_lanes(rows, i, table)
         if not xx <= LARGEST_ROW:
             return r
+        if overflows(m, px, nx, xx):
+            fold(table, m)
+            ux, px, nx, _, xx = dot_lanes(rows, i, table)
         s = weights[i] if weighted else 1.0
         if s == 0.0:
             if wanted:

@@ -34,7 +34,8 @@ class Confusion(NamedTuple):
 
 def _ratio(part: Any, whole: Any) -> Floats:
     part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
-    return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
+    ratio = np.zeros(np.broadcast_shapes(part.shape, whole.shape))
+    return np.asarray(np.divide(part, whole, out=ratio, where=whole > 0))
 
 
 def false_positive_rate(c: Confusion) -> Floats:

@@ -137,6 +137,7 @@ def learn(
     if margins is None:
         margins = _no_margins(state.n_models)
     shared = (rows, order, codes, weights, margins, state.vectors)
+    arguments: tuple[Any, ...]
     if layout == "herd":
         cuts = np.array(herd_cuts(state.n_models, state.group))
         values = state.scalars.view(np.float64).reshape(state.n_models, -1)

@@ -68,6 +68,8 @@ def margins_of(rows: Rows, n_rows: int, state: State, *, average: bool) -> NDArr
     margins = np.empty((n_rows, state.n_models))
     if len(rows) == 3 and state.layout == "lanes":
         _lazy_margins(rows, state.vectors, state.scalars, average, margins)
+        if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not
+            _margins(rows, *state.own_weights(average=average), margins)
         exponent = state.scalars["exponent"]
         return np.ldexp(margins, exponent - exponent.max()) if exponent.any() else margins
     if len(rows) == 3 and not state.has_means:

@@ -42,7 +42,7 @@ def score(counts: Confusion, scoring: str, settings: dict[str, float] | None = N
 def best(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.intp]:
     """Which spec is best in each problem; of equals, the first, so put first what needs least justification."""
     values = score(counts, scoring, settings)
-    return np.argmax(values if SCORES[scoring].more_is_better else -values, axis=1)
+    return np.asarray(np.argmax(values if SCORES[scoring].more_is_better else -values, axis=1))
 
 
 class Grid:

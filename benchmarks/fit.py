@@ -72,9 +72,7 @@ def best_times(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[st
 
 
 def contenders(X: Any, y: np.ndarray, w: np.ndarray) -> dict[str, Callable[[], Any]]:
-    sgd = SGDClassifier(
-        loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, max_iter=1, tol=None, shuffle=False
-    )
+    sgd = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, max_iter=1, tol=None, shuffle=False)
     return {
         "X @ w": lambda: X @ w,
         "scikit-learn pa1": lambda: sgd.fit(X, y),

@@ -34,9 +34,9 @@ def one_pass(X: Any, y: np.ndarray) -> None:
 
 def one_model(X: Any, y: np.ndarray) -> None:
     warnings.filterwarnings("ignore")
-    SGDClassifier(
-        loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, max_iter=1, tol=None, shuffle=False
-    ).fit(X, y)
+    SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, max_iter=1, tol=None, shuffle=False).fit(
+        X, y
+    )
 
 
 def many_models(X: Any, y: np.ndarray) -> None:

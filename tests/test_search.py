@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -30,7 +32,7 @@ def stream(n, d, seed=0, shift=0.0):
 def run(X, y, specs, *, group=None, cuts=(), **options):
     state = State.new(len(specs), X.shape[1], means=True, group=group or len(specs))
     edges = [0, *cuts, len(y)]
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in itertools.pairwise(edges):
         assert learn(rows_of(X[start:stop]), y[start:stop], state, settings_of(specs, (0, 1)), **options) == -1
     return state
 

@@ -19,7 +19,7 @@ from numba import njit
 FAST = {"reassoc", "contract", "nsz"}
 
 _PACKAGE_STAMP = tuple(
-    (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(__file__).parent.glob("*.py"))
+    (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(__file__).parent.rglob("*.py"))
 )
 
 

@@ -1,0 +1,218 @@
+"""Damaged inputs and damaged model files: each must end in a model or in an error that names the file.
+
+    python benchmarks/fuzz.py --cases 10000
+
+Valid files of every format, plain and compressed, are mutated byte by byte, line by line and by words that parsers
+stumble over, and learned from; valid model files are mutated and loaded. What is looked for: an exception that is not
+ours, an error that does not say where, a case that takes too long, more memory than the bound. The tests run a few
+hundred cases of this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import gzip
+import io
+import json
+import random
+import resource
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pater.modelfile import ModelFileError
+from pater.stream import InputError, load, train
+
+SECONDS = 20
+MEGABYTES = 900  # of address space in use at the end: two models of the largest width that is allowed, and the program
+TEXTS = (
+    rb"inf nan -nan 1e999 1e-999 0x10 99999999999999999999 4194303 -1 : :: | || # , ,, 1:1 1:1:1 qid:3 'tag |a:b |a:1"
+    rb" +1 1e 1e+ . - +. 0.1234567890123456789012 ? NA"
+)
+BYTES = (b'"', b'""', b"\r", b"\r\n", b"\n", b"\n\n", b"\t", b" ", b"\x00", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf")
+WORDS = [*TEXTS.split(), *BYTES]
+
+
+def _libsvm(rows: int = 40) -> bytes:
+    r = random.Random(1)
+    lines = [
+        f"{r.choice(['+1', '-1', '1.0'])} "
+        + " ".join(f"{j}:{r.gauss(0, 1):.4g}" for j in sorted(r.sample(range(1, 60), 6)))
+        for _ in range(rows)
+    ]
+    return "\n".join(lines).encode() + b"\n"
+
+
+def _vw() -> bytes:
+    r = random.Random(2)
+    return b"".join(
+        f"{r.choice([1, -1])} {r.choice(['', '2 '])}'t{k}|user a:{r.random():.3f} b |item:2 c{k % 7} d:1e-3\n".encode()
+        for k in range(40)
+    )
+
+
+def _csv(delimiter: str = ",") -> bytes:
+    r = random.Random(3)
+    rows = [("age", "city", "note", "label")]
+    rows += [(f"{r.gauss(40, 9):.2f}", r.choice("ABC"), '"a ""b""\nc"', r.choice(["yes", "no"])) for _ in range(40)]
+    return "\n".join(delimiter.join(row) for row in rows).encode() + b"\n"
+
+
+def _table() -> pa.Table:
+    return pa.table(
+        {"a": [k / 7 for k in range(60)], "c": ["xyz"[k % 3] for k in range(60)], "y": [k % 2 for k in range(60)]}
+    )
+
+
+def _parquet() -> bytes:
+    out = io.BytesIO()
+    pq.write_table(_table(), out, row_group_size=25)
+    return out.getvalue()
+
+
+def _arrow() -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_file(out, _table().schema) as writer:
+        writer.write_table(_table(), max_chunksize=25)
+    return out.getvalue()
+
+
+SEEDS: dict[str, Callable[[], bytes]] = {
+    "rows.svm": _libsvm,
+    "rows.vw": _vw,
+    "rows.csv": _csv,
+    "rows.tsv": lambda: _csv("\t"),
+    "rows.parquet": _parquet,
+    "rows.arrow": _arrow,
+    "rows.svm.gz": lambda: gzip.compress(_libsvm(), mtime=0),
+}
+
+
+def mutated(content: bytes, r: random.Random) -> bytes:
+    """One to four changes of the kinds that files suffer."""
+    text = bytearray(content)
+    for _ in range(r.choice((1, 1, 2, 4))):
+        at, size = r.randrange(len(text) + 1), r.choice((1, 1, 2, 8, 40))
+        kind = r.randrange(7)
+        if kind == 0 and text:
+            text[at % len(text)] ^= 1 << r.randrange(8)
+        elif kind == 1:
+            text[at : at + size] = r.randbytes(size)
+        elif kind == 2:
+            del text[at : at + size]
+        elif kind == 3:
+            text[at:at] = r.choice(WORDS)
+        elif kind == 4:
+            text[at:at] = text[at : at + size] * r.choice((1, 3))
+        elif kind == 5:
+            del text[at:]
+        else:
+            start = text.rfind(b"\n", 0, at) + 1
+            end = text.find(b"\n", at) + 1
+            text[at:at] = text[start:end]
+    return bytes(text)
+
+
+WHOLE = ("no row to learn from", "no column", "is empty", "compressed")  # what is wrong with a file as a whole
+
+
+class WrongError(Exception):
+    """A case that did not end as it should."""
+
+
+def _too_long(*_: Any) -> None:
+    raise WrongError("took too long")
+
+
+def learn(path: Path, on_error: str, model: Path | None) -> str:
+    """Learn from a damaged file: "model", or "error" if there was one that says where."""
+    try:
+        train(
+            path,
+            algo="pater-i",
+            on_error=on_error,
+            model=model,
+            label="label" if path.suffix in (".csv", ".tsv") else None,
+        )
+    except (InputError, ModelFileError) as error:
+        if path.name not in str(error):
+            raise WrongError(f"the error does not name the file: {error}") from None
+        if path.suffix in (".svm", ".vw", ".csv", ".tsv") and not any(word in str(error) for word in ("line ", *WHOLE)):
+            raise WrongError(f"the error does not say where: {error}") from None
+        return "error"
+    return "model"
+
+
+def open_model(path: Path, _: str, __: Path | None) -> str:
+    """Load a damaged model file: "error"; a model only if it is the one that was saved."""
+    try:
+        load(path)
+    except ModelFileError as error:
+        if path.name not in str(error):
+            raise WrongError(f"the error does not name the file: {error}") from None
+        return "error"
+    return "model"
+
+
+def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str, bytes]]:
+    """Run cases; of each its name and how it ended. A wrong one is an exception that carries what caused it."""
+    r = random.Random(seed)
+    contents = {name: make() for name, make in SEEDS.items()}
+    sound = folder / "sound.svm"
+    sound.write_bytes(_libsvm())
+    train(sound, model=folder / "model.pater", scale=True)
+    contents["model.pater"] = (folder / "model.pater").read_bytes()
+    for name, content in contents.items():  # compile everything before time is taken
+        (folder / name).write_bytes(content)
+        (open_model if name == "model.pater" else learn)(folder / name, "stop", None)
+    names = list(contents)
+    before = signal.signal(signal.SIGALRM, _too_long)
+    try:
+        for k in range(count):
+            name = names[k % len(names)]
+            content = mutated(contents[name], r)
+            path = folder / name
+            path.write_bytes(content)
+            signal.alarm(SECONDS)
+            try:
+                run = open_model if name == "model.pater" else learn
+                ended = run(path, r.choice(("stop", "skip")), folder / "out.pater" if k % 10 == 0 else None)
+            except BaseException as error:
+                raise WrongError(f"case {k} of seed {seed}, {name}, {type(error).__name__}: {error}") from error
+            finally:
+                signal.alarm(0)
+            if name == "model.pater" and ended == "model" and content != contents[name]:
+                raise WrongError(f"case {k} of seed {seed}: a changed model file was loaded in silence")
+            yield name, ended, content
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    start, ended = time.monotonic(), collections.Counter[tuple[str, str]]()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, how, _ in cases(Path(folder), options.cases, options.seed):
+            ended[name, how] += 1
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    assert megabytes < MEGABYTES, megabytes
+    told = {f"{name}: {how}": n for (name, how), n in sorted(ended.items())}
+    print(
+        json.dumps(
+            {"cases": options.cases, "seconds": time.monotonic() - start, "peak_megabytes": megabytes, **told}, indent=1
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

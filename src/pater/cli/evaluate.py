@@ -1,0 +1,122 @@
+"""`pater evaluate`: a model against labelled data, or a learner by progressive validation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import options as o
+from .errors import UsageError
+from .terminal import say
+
+EXAMPLE = """\b
+Examples:
+  pater evaluate new.svm --model rows.pater
+  pater evaluate rows.svm --algo pater-ii --class-weight 1:10 --plot curves.png
+"""
+
+
+def evaluate(
+    data: o.Data,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Judge this model, which does not learn."),
+    ] = None,
+    algo: o.Algo = "auto",
+    C: o.Aggressiveness = 1.0,
+    class_weight: o.ClassWeight = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw both curves: png, pdf or svg.")
+    ] = None,
+    as_json: o.AsJson = False,
+    format: o.Format = None,
+    label: o.Label = None,
+    weight_column: o.WeightColumn = None,
+    categorical: o.Categorical = None,
+    drop: o.Drop = None,
+    bits: o.Bits = None,
+    features: o.Features = o.LIMIT_OF_FEATURES,
+    scale: o.Scale = False,
+    average: o.Average = False,
+    no_intercept: o.NoIntercept = False,
+    scoring: o.Scoring = "balanced_accuracy",
+    on_error: o.OnError = "stop",
+    threads: o.Threads = None,
+) -> None:
+    """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
+    if C <= 0:
+        raise UsageError(f"--aggressiveness must be positive, got {C}.")
+    with o.one_line_errors():
+        from pater.stream import InputError, load
+        from pater.stream import validation as v
+        from pater.stream.learner import Learner, specs_of
+        from pater.stream.reading import make_input
+        from pater.stream.training import matched
+
+        saved = load(model) if model else None
+        source = make_input(
+            data,
+            format=format,
+            columns=saved.columns if saved else None,
+            label=label,
+            weight=weight_column,
+            categorical=categorical or (),
+            drop=drop or (),
+            bits=bits,
+            features=1 << 30 if saved else features,
+            on_error=on_error,
+            threads=threads,
+            keep_missing=saved.scale if saved else scale,
+        )
+        columns = source.describe()
+        skipped: list[Any] = []
+
+        def counted() -> Any:
+            for batch in source.batches():
+                skipped.extend(batch.faults)
+                yield batch
+
+        if saved:
+            result = v.judge(saved, counted()).result()
+        else:
+            weights = matched(o.class_weight(class_weight), numeric=columns.numeric_labels)
+            specs = specs_of(algo, C=C, class_weight=weights, intercept=not no_intercept, average=average)
+            if scoring not in ("accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"):
+                raise InputError(f"there is no score {scoring!r}.")
+            learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")
+            result = v.judge_progressively(learner, counted()).result()
+        if plot:
+            v.plot(result, plot)
+    if as_json:
+        typer.echo(json.dumps({**result, "skipped": len(skipped)}))
+    else:
+        _show(result)
+    if skipped:
+        say(f"{len(skipped):,} malformed lines were skipped; the first: {skipped[0]}")
+
+
+def _show(result: dict[str, Any]) -> None:
+    names = [str(label) for label in result["classes"]]
+    width = max(8, *(len(name) for name in names), *(len(f"{n:,}") for row in result["confusion"] for n in row))
+    typer.echo(f"{'truth, then said':<18}" + "".join(f"{name:>{width + 2}}" for name in names))
+    for name, row in zip(names, result["confusion"], strict=True):
+        typer.echo(f"{name:<18}" + "".join(f"{n:>{width + 2},}" for n in row))
+    typer.echo(
+        f"\n{result['rows']:,} rows, accuracy {result['accuracy']:.4f}, balanced {result['balanced_accuracy']:.4f}"
+    )
+    for each in result["of_class"]:
+        rates = [
+            ("FPR", "fpr"),
+            ("FNR", "fnr"),
+            ("TER", "ter"),
+            ("precision", "precision"),
+            ("recall", "recall"),
+            ("F1", "f1"),
+        ]
+        told = [f"{shown} {each[name]:.4f}" for shown, name in [*rates, ("G-mean", "g_mean")]]
+        if each["roc_auc"] is not None:
+            told += [f"ROC area {each['roc_auc']:.4f}", f"average precision {each['average_precision']:.4f}"]
+        typer.echo(f"class {each['class']}: {', '.join(told)}")

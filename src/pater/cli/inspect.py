@@ -1,0 +1,64 @@
+"""`pater inspect`: what a model file holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from . import options as o
+
+EXAMPLE = """\b
+Examples:
+  pater inspect rows.pater
+  pater inspect rows.pater --top 50 --json
+"""
+
+
+def inspect(
+    model: o.ModelIn,
+    top: Annotated[
+        int, typer.Option("--top", min=0, metavar="N", help="How many of the largest weights to show.")
+    ] = 10,
+    as_json: o.AsJson = False,
+) -> None:
+    """Say what a model learned from, its settings and counts, and its largest weights."""
+    with o.one_line_errors():
+        from pater.stream import load
+        from pater.stream.summary import summary
+
+        told = summary(load(model), top)
+    if as_json:
+        typer.echo(json.dumps(told, indent=1, ensure_ascii=False))
+        return
+    for name, value in told.items():
+        if name == "largest_weights":
+            for each in value:
+                _weights(each)
+        elif isinstance(value, dict):
+            _pairs(name, value)
+        else:
+            typer.echo(f"{name.replace('_', ' ') + ':':<14}{_text(value)}")
+
+
+def _pairs(name: str, value: dict[str, Any]) -> None:
+    shown = ", ".join(f"{key.replace('_', ' ')} {_text(each)}" for key, each in value.items())
+    typer.echo(f"{name.replace('_', ' ') + ':':<14}{shown}")
+
+
+def _weights(each: dict[str, Any]) -> None:
+    if not each["weights"]:
+        return
+    typer.echo(f"\nlargest weights, class {each['class']}, by {each['rule']}")
+    width = max(len(str(name)) for name, _ in each["weights"])
+    for name, value in each["weights"]:
+        typer.echo(f"  {name!s:<{width}}  {value: .6g}")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(map(_text, value)) or "none"
+    return f"{value:,}" if type(value) is int else str(value)

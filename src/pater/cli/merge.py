@@ -1,0 +1,33 @@
+"""`pater merge`: one model of what several have seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as o
+from .errors import UsageError
+from .terminal import say
+
+EXAMPLE = """\b
+Example:
+  pater merge monday.pater tuesday.pater -m both.pater
+"""
+
+
+def merge(
+    models: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Model files of the same settings.")],
+    model: o.ModelOut,
+) -> None:
+    """Merge models: class sums and counts add, weights average by the rows that each has seen."""
+    if len(models) < 2:
+        raise UsageError("merge wants at least two models.")
+    with o.one_line_errors():
+        from pater.stream import load
+        from pater.stream.merging import merged
+
+        together = merged([load(path) for path in models], [str(path) for path in models])
+        together.save(model)
+    say(f"{together.rows:,} rows in {model}")

@@ -1,0 +1,113 @@
+"""Options that several verbs share, and how the errors of the library become lines for the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .errors import CommandError, UsageError
+
+Data = Annotated[
+    list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="NAME",
+        help="libsvm, vw, csv, tsv, parquet or arrow.  [default: by the ending of the name, else libsvm]",
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option("--label", "-l", metavar="COLUMN", help="A table's label.  [default: label, target, class or y]"),
+]
+WeightColumn = Annotated[
+    str | None, typer.Option("--weight-column", metavar="COLUMN", help="A table's importance of each row.")
+]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option("--categorical", metavar="COLUMN", help="Hash this column of a table as column=value. Repeatable."),
+]
+Drop = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Leave this column of a table out. Repeatable.")
+]
+Bits = Annotated[
+    int | None,
+    typer.Option(
+        "--bits",
+        "-b",
+        min=1,
+        max=26,
+        metavar="N",
+        help="Hash feature names to 2^N columns.  [default: 18 for VW and for tables with text, else no hash]",
+    ),
+]
+Features = Annotated[
+    int, typer.Option("--features", min=1, metavar="N", help="The most features that indices may ask for.")
+]
+OnError = Annotated[
+    str,
+    typer.Option("--on-error", metavar="stop|skip", help="What to do with a malformed line; skipped ones are counted."),
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", "-j", min=1, metavar="N", help="Threads.  [default: one a processor]")
+]
+Algo = Annotated[
+    str,
+    typer.Option("--algo", "-a", metavar="NAME", help="auto, pater-i, pater-ii, pa, pa-i, pa-ii or perceptron."),
+]
+Aggressiveness = Annotated[float, typer.Option("--aggressiveness", "-C", help="C of pa-i and pa-ii.")]
+ClassWeight = Annotated[
+    str | None,
+    typer.Option("--class-weight", "-w", metavar="LABEL:WEIGHT,...", help="For example 1:10; or balanced."),
+]
+Scoring = Annotated[
+    str,
+    typer.Option("--scoring", metavar="NAME", help="What best means to auto: accuracy, balanced_accuracy, ter, f1 ..."),
+]
+Scale = Annotated[bool, typer.Option("--scale", help="Standardise as the stream passes.")]
+Average = Annotated[bool, typer.Option("--average", help="Predict with the average of the weights over the stream.")]
+NoIntercept = Annotated[bool, typer.Option("--no-intercept", help="Learn no constant term.")]
+ModelOut = Annotated[Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.")]
+ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", dir_okay=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+LIMIT_OF_FEATURES = 1 << 22
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Whatever is wrong with an input or a model file ends in one line."""
+    from pater.modelfile import ModelFileError
+    from pater.stream import InputError
+
+    try:
+        yield
+    except (InputError, ModelFileError) as error:
+        raise CommandError(str(error)) from None
+    except MemoryError:
+        raise CommandError("there is not enough memory; fewer --bits or --features need less.") from None
+
+
+def class_weight(text: str | None) -> dict[str, float] | str | None:
+    """From 1:10 or spam:3,ham:1 to weights by label."""
+    if text is None or text == "balanced":
+        return text
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        label, _, number = part.strip().rpartition(":")
+        try:
+            weights[label.strip()] = float(number)
+        except ValueError:
+            label = ""
+        if not label or not 0 < weights[label.strip()] < float("inf"):
+            raise UsageError(
+                f"--class-weight wants LABEL:WEIGHT with a positive weight, as in 1:10; got {part.strip()!r}."
+            )
+    return weights

@@ -1,0 +1,64 @@
+"""`pater predict`: what a model says of rows, in their order, one for each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import options as o
+from .errors import CommandError
+from .terminal import say
+
+EXAMPLE = """\b
+Examples:
+  pater predict rows.pater new.svm
+  pater predict rows.pater new.svm --margins -o margins.parquet
+  zcat new.vw.gz | pater predict clicks.pater - -f vw --output-format jsonl
+"""
+
+
+def predict(
+    model: o.ModelIn,
+    data: o.Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", dir_okay=False, metavar="FILE", help="[default: standard output]")
+    ] = None,
+    margins: Annotated[
+        bool, typer.Option("--margins", help="Add the margin of each class, or of the second of two.")
+    ] = False,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
+    output_format: Annotated[
+        str | None,
+        typer.Option(
+            "--output-format", metavar="NAME", help="csv, jsonl or parquet.  [default: by the ending, else csv]"
+        ),
+    ] = None,
+    format: o.Format = None,
+    on_error: o.OnError = "stop",
+    threads: o.Threads = None,
+) -> None:
+    """Predict the rows of DATA with a model. A line that was skipped as malformed has empty fields."""
+    with o.one_line_errors():
+        from pater.stream import load
+        from pater.stream.outputs import predict_to
+
+        try:
+            skipped = predict_to(
+                load(model),
+                data,
+                output,
+                margins=margins,
+                probabilities=probabilities,
+                output_format=output_format,
+                format=format,
+                on_error=on_error,
+                threads=threads,
+            )
+        except BrokenPipeError:
+            raise CommandError("the reader of the predictions has gone away.") from None
+    if skipped:
+        say(f"{len(skipped):,} malformed lines were skipped; the first of them:")
+        for fault in skipped[:5]:
+            say(f"  {fault}")

@@ -1,0 +1,95 @@
+"""A stream of bytes cut into blocks of whole lines.
+
+Knows `sources`. Where a block ends depends on where it begins and on the bytes alone, not on how they arrive: a run
+that goes on from the end of a block cuts the rest as the first run would have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
+
+from .errors import InputError
+from .sources import Source
+
+BLOCK_BYTES = 1 << 20
+LONGEST_LINE = 1 << 25
+
+
+class Place(NamedTuple):
+    """How far a source was read: decompressed bytes and lines, or, of a columnar file, rows twice; and their hash."""
+
+    offset: int = 0
+    lines: int = 0
+    digest: str = ""
+
+
+START = Place()
+
+
+class Block(NamedTuple):
+    """Some whole lines, the last one closed by a newline, and the place after them."""
+
+    text: bytes
+    first_line: int
+    end: Place
+
+
+B = TypeVar("B", bound=Any)  # a block of any format: it has an `end`
+
+
+def last_newline(text: bytes) -> int:
+    """Where the last line ends that is whole, or −1."""
+    return text.rfind(b"\n")
+
+
+def blocks(
+    source: Source, *, hashed: bool = False, size: int = BLOCK_BYTES, cut: Callable[[bytes], int] = last_newline
+) -> Iterator[Block]:
+    """The blocks of `source`; with `hashed`, the place after each holds the hash of all bytes so far.
+
+    `cut` finds the end of the last whole line.
+    """
+    reader = source.open()
+    try:
+        digest = hashlib.sha256()
+        offset, line, rest, at_end = 0, 0, b"", False
+        while not at_end:
+            text = rest + reader.read(size - len(rest))
+            at_end = len(text) < size
+            while not at_end and cut(text) < 0:
+                if len(text) >= LONGEST_LINE:
+                    raise InputError(f"{source.shown}, line {line + 1}: longer than {LONGEST_LINE >> 20} MiB.")
+                more = reader.read(len(text))
+                at_end = len(more) < len(text)
+                text += more
+            end = len(text) if at_end else cut(text) + 1
+            whole, rest = text[:end], text[end:]
+            if not whole:
+                break
+            if hashed:
+                digest.update(whole)
+            offset += len(whole)
+            text = whole if whole.endswith(b"\n") else whole + b"\n"
+            first, line = line + 1, line + text.count(b"\n")
+            yield Block(text, first, Place(offset, line, digest.hexdigest() if hashed else ""))
+    finally:
+        reader.close()
+
+
+def after(place: Place, blocks: Iterator[B], source: str) -> Iterator[B]:
+    """The blocks that come after `place`; an error if what comes before is not what it was."""
+    if place.offset == 0:
+        yield from blocks
+        return
+    for block in blocks:
+        if block.end.offset >= place.offset:
+            if block.end != place:
+                break
+            yield from blocks
+            return
+    raise InputError(
+        f"{source} changed before line {place.lines + 1}, where this run is to go on. "
+        "Bring the old input back, or start anew without --resume."
+    )

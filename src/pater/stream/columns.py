@@ -1,0 +1,72 @@
+"""What the columns of the rows mean: indices as given, hashed names, or the columns of a table.
+
+Knows JSON's types only. It is part of the model file, so that a model reads new data as it read what it learned from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+INDICES, HASHED, TABLE = "indices", "hashed", "table"
+NUMBER, CATEGORY = "number", "category"
+DEFAULT_BITS, MOST_BITS = 18, 30
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How features become columns.
+
+    kind
+        "indices": column j is feature j of the file. "hashed": names go to 2^bits columns by MurmurHash3. "table": one
+        column for each column of a table, in the order of `table`.
+    bits
+        Of the hash; 0 where nothing is hashed.
+    table
+        Name and kind ("number" or "category") of the columns of a table that are features.
+    label
+        The table's column with the label.
+    weight
+        The table's column with the importance of a row.
+    numeric_labels
+        Are the labels of the table whole numbers, or text?
+    """
+
+    kind: str = INDICES
+    bits: int = 0
+    table: tuple[tuple[str, str], ...] = ()
+    label: str | None = None
+    weight: str | None = None
+    numeric_labels: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "table": [list(column) for column in self.table]}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Columns:
+        """The columns that a model file describes; a ValueError if it describes none."""
+        known = cls.__dataclass_fields__
+        if not isinstance(value, dict) or set(value) != set(known):
+            raise ValueError("its description of the columns has other fields than this version knows")
+        table = value["table"]
+        sound = (
+            value["kind"] in (INDICES, HASHED, TABLE)
+            and type(value["bits"]) is int
+            and (1 <= value["bits"] <= MOST_BITS if value["kind"] == HASHED else value["bits"] == 0)
+            and isinstance(table, list)
+            and all(isinstance(column, list) and len(column) == 2 for column in table)
+            and all(isinstance(name, str) and kind in (NUMBER, CATEGORY) for name, kind in table)
+            and len({name for name, _ in table}) == len(table)
+            and (value["kind"] != TABLE or (len(table) > 0 and all(kind == NUMBER for _, kind in table)))
+            and all(value[name] is None or isinstance(value[name], str) for name in ("label", "weight"))
+            and type(value["numeric_labels"]) is bool
+        )
+        if not sound:
+            raise ValueError("its description of the columns is not sound")
+        return cls(**{**value, "table": tuple((name, kind) for name, kind in table)})
+
+    def name_of(self, column: int) -> str | None:
+        """What a user calls a column; None where a hash has forgotten it."""
+        if self.kind == TABLE:
+            return self.table[column][0]
+        return str(column) if self.kind == INDICES else None

@@ -1,0 +1,284 @@
+"""A learner of batches: a model, and what has to be done to a batch before the model sees it.
+
+Knows `model`, `search`, `modelfile`, `scale` and `columns`; knows no file format of data. This is what `pater train`
+saves and `pater predict` loads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import modelfile
+from ..batch import part
+from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
+from ..model import Model, Spec, Specs, UnknownLabelError
+from ..passes import Rows, available_threads
+from ..predictions import margins_of, probabilities
+from ..rules import RULES
+from ..search import alpha_grid, best, confusion
+from ..state import State
+from .batches import Batch, too_large
+from .columns import INDICES, Columns
+from .errors import Fault, InputError
+from .scale import Scaler
+
+SMALLEST = 1 << 10  # columns that a model of indices begins with
+TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
+
+
+def specs_of(
+    algo: str,
+    *,
+    C: float = 1.0,
+    class_weight: Any = None,
+    intercept: bool = True,
+    average: bool = False,
+    probability: bool = False,
+) -> Specs:
+    """The models that an algorithm's name stands for: one, or for "auto" PATER-I and -II with all weights to try."""
+    if isinstance(class_weight, dict):
+        class_weight = tuple(class_weight.items())
+    if algo != "auto" and algo not in RULES:
+        raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")
+    base = Spec("pater-i", C, class_weight, (1.0, 1.0), intercept, average, watch=True, calibrate=probability)
+    if algo != "auto":
+        return (base._replace(rule=algo),)
+    base = base._replace(discount=True)
+    return tuple(base._replace(rule=rule, alphas=pair) for pair in alpha_grid() for rule in ("pater-i", "pater-ii"))
+
+
+@dataclass
+class Learner:
+    """Learns from batches, predicts them, and can be saved."""
+
+    specs: Specs
+    columns: Columns | None = None
+    scoring: str = "balanced_accuracy"
+    scale: bool = False
+    skip: bool = False
+    model: Model | None = None
+    scaler: Scaler | None = None
+    rows: int = 0
+    skipped: int = 0
+    missing: int = 0
+    n_features: int = 0
+    sources: list[str] = field(default_factory=list)
+    threads: int = field(default_factory=available_threads)
+
+    def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
+        """Learn from a batch, in order, stopping to `report` after each number of rows in `at`; what was refused."""
+        faults = self.prepare(batch)
+        if not len(batch):
+            return faults
+        assert self.model is not None
+        assert batch.labels is not None
+        ends = [stop - self.rows for stop in at if self.rows < stop < self.rows + len(batch)]
+        start = 0
+        for stop in [*ends, len(batch)]:
+            some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
+            try:
+                self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads)
+            except UnknownLabelError as error:
+                raise InputError(f"{batch.source}: {error}") from None
+            self.rows += stop - start
+            start = stop
+            if stop < len(batch):
+                report()
+        return faults
+
+    def prepare(self, batch: Batch) -> list[Fault]:
+        """Make room for a batch, scale it, and leave out what cannot be learned from."""
+        if len(batch):
+            self._make_room(batch)
+        if self.scaler is not None:
+            self.scaler(batch.rows, learn=True)
+        faults = self._refuse(batch)
+        self.skipped += len(faults) + len(batch.faults)
+        self.missing += batch.missing
+        return faults
+
+    def _make_room(self, batch: Batch) -> None:
+        labels = batch.labels
+        assert labels is not None
+        self.n_features = max(self.n_features, batch.n_features)
+        wanted = self.n_features
+        if self.columns is None or self.columns.kind == INDICES:
+            wanted = max(SMALLEST, 1 << max(0, self.n_features - 1).bit_length())
+        if self.model is None:
+            classes = np.unique(labels)
+            # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
+            known = classes if classes.size == 2 else np.empty(0, labels.dtype)
+            self.model = Model.new(known, wanted, self.specs)
+            self.scaler = Scaler.new(wanted) if self.scale else None
+        elif self.model.classes.size and (self.model.classes.dtype.kind in "UO") != (labels.dtype.kind in "UO"):
+            told = (
+                f"{labels[0].item()!r}, but the classes so far are {self.model.classes.tolist()}" if len(labels) else ""
+            )
+            if told:
+                raise InputError(f"{batch.source}, line {batch.lines[0]}: the label is {told}.")
+        if self.model.state.n_features < wanted:
+            self.model.state = resized(self.model.state, wanted)
+            if self.scaler is not None:
+                self.scaler.grow(wanted)
+
+    def _refuse(self, batch: Batch) -> list[Fault]:
+        """Take rows that no pass takes out of a batch, or raise an error for the first."""
+        bad = np.zeros(len(batch), np.bool_)
+        too_large(batch.rows, bad)
+        if not bad.any():
+            return []
+        faults = [Fault(batch.source, int(batch.lines[r]), 0, TOO_LARGE) for r in np.flatnonzero(bad)]
+        if not self.skip:
+            raise InputError(str(faults[0]))
+        batch.take(~bad)
+        return faults
+
+    def _fitted(self) -> Model:
+        if self.model is None or self.model.classes.size == 0:
+            raise InputError("nothing was learned: there was no row to learn from.")
+        return self.model
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        return self._fitted().classes
+
+    def chosen(self) -> list[int]:
+        """Which model speaks for each class, or for both of two: the best by its progressive score."""
+        model = self._fitted()
+        places = best(confusion(model), self.scoring)
+        return [int(problem * len(model.specs) + place) for problem, place in enumerate(places)]
+
+    def state(self) -> State:
+        """The models that were chosen."""
+        return self._fitted().state.some_of(self.chosen())
+
+    def margins(self, batch: Batch) -> NDArray[np.float64]:
+        """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
+        model, rows = self._fitted(), batch.rows
+        width = model.state.n_features
+        if len(rows) == 3 and batch.n_features > width:
+            rows = _without_columns_from(width, rows)  # of features never seen, a model says nothing
+        if self.scaler is not None:
+            rows = tuple(array.copy() for array in rows)
+            self.scaler(rows, learn=False)
+        return margins_of(rows, len(batch), self.state(), average=model.specs[0].average)
+
+    def labels(self, margins: NDArray[np.float64]) -> NDArray[Any]:
+        classes = self.classes
+        if classes.size <= 2:
+            return np.asarray(
+                classes[(margins[:, 0] >= 0).astype(int) if classes.size == 2 else np.zeros(len(margins), int)]
+            )
+        return np.asarray(classes[margins.argmax(axis=1)])
+
+    def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities of the classes, fitted along the stream if that was asked for when training began."""
+        model = self._fitted()
+        if not model.specs[0].calibrate:
+            raise InputError("the model has no probabilities: train it with --probabilities.")
+        p = np.empty_like(margins)
+        probabilities(margins, model.state.scalars[self.chosen()], p)
+        if model.classes.size == 1:
+            return np.ones_like(p)
+        return np.hstack([1 - p, p]) if model.classes.size == 2 else np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def scores(self) -> dict[str, float]:
+        """Progressive scores of the model that predicts; with more than two classes, the mean over the classes."""
+        model = self._fitted()
+        counts = confusion(model)
+        places = best(counts, self.scoring)
+        of_best = type(counts)(*(np.take_along_axis(each, places[:, None], axis=1) for each in counts))
+        rates = {
+            "accuracy": accuracy,
+            "balanced_accuracy": balanced_accuracy,
+            "fpr": false_positive_rate,
+            "fnr": false_negative_rate,
+            "ter": total_error_rate,
+        }
+        return {name: float(rate(of_best).mean()) for name, rate in rates.items()}
+
+    def save(self, path: str | os.PathLike[str], *, progress: dict[str, Any] | None = None) -> None:
+        """Write the model file; with `progress`, a checkpoint, which keeps spare columns too."""
+        model = self._fitted()
+        width = model.state.n_features
+        if progress is None and width > self.n_features > 0:
+            width = self.n_features
+            model = replace(model, state=resized(model.state, width))
+        saved = modelfile.Saved(
+            model,
+            scoring=self.scoring,
+            feature_names=[name for name, _ in self.columns.table]
+            if self.columns and self.columns.kind == "table"
+            else None,
+            columns=self.columns.to_json() if self.columns else None,
+            counts={"rows": self.rows, "skipped": self.skipped, "missing": self.missing, "features": self.n_features},
+            scaler={"rows": self.scaler.rows} if self.scaler else None,
+            sources=self.sources,
+            progress=progress,
+            arrays=self.scaler.arrays(width) if self.scaler else {},
+        )
+        modelfile.save(path, saved)
+
+    @classmethod
+    def from_saved(cls, saved: modelfile.Saved) -> Learner:
+        """The learner of a model file; a ValueError if the file describes none."""
+        model = saved.model
+        columns = Columns.from_json(saved.columns) if saved.columns is not None else None
+        width = model.state.n_features
+        if columns is not None:
+            fixed = {"hashed": 1 << columns.bits, "table": len(columns.table)}.get(columns.kind, width)
+            if fixed != width:
+                raise ValueError("its columns do not fit its features")
+            text = model.classes.dtype.kind in "UO"
+            if columns.table and model.classes.size and text == columns.numeric_labels:
+                raise ValueError("its classes do not fit its labels")
+        if saved.scoring not in SCORES:
+            raise ValueError(f"there is no score {saved.scoring!r}")
+        scaler = Scaler.from_arrays(saved.scaler, saved.arrays, width) if saved.scaler is not None else None
+        n_features = min(saved.counts.get("features", width), width)
+        return cls(
+            model.specs,
+            columns,
+            saved.scoring,
+            scaler is not None,
+            model=model,
+            scaler=scaler,
+            n_features=n_features,
+            sources=list(saved.sources),
+            rows=saved.counts.get("rows", 0),
+            skipped=saved.counts.get("skipped", 0),
+            missing=saved.counts.get("missing", 0),
+        )
+
+
+def load(path: str | os.PathLike[str]) -> Learner:
+    """The learner that a model file holds."""
+    saved = modelfile.load(path)
+    try:
+        return Learner.from_saved(saved)
+    except ValueError as error:
+        raise modelfile.ModelFileError(path, f"it is not a sound model file: {error}.") from None
+
+
+def resized(state: State, n_features: int) -> State:
+    """The same models without the last columns, not copied; or with more columns, which no row has filled yet."""
+    axis = 2 if state.layout == "split" else 1
+    if n_features <= state.n_features:
+        vectors = state.vectors[:, :, :n_features] if axis == 2 else state.vectors[:, :n_features]
+    else:
+        vectors = np.zeros([n_features if k == axis else n for k, n in enumerate(state.vectors.shape)])
+        (vectors[:, :, : state.n_features] if axis == 2 else vectors[:, : state.n_features])[:] = state.vectors
+    return replace(state, vectors=vectors)
+
+
+def _without_columns_from(width: int, rows: Rows) -> Rows:
+    indptr, indices, data = rows
+    known = indices < width
+    starts = np.concatenate([[0], np.cumsum(known)])
+    return starts[indptr].astype(np.uint32), indices[known], data[known]

@@ -1,0 +1,57 @@
+"""Several learners made one: of what each has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .errors import InputError
+from .learner import Learner, resized
+from .scale import Scaler
+
+
+def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
+    """One learner of what all have seen. Class sums and counts add; weights average by the rows seen."""
+    first = learners[0]
+    model, scaler = first.model, first.scaler
+    assert model is not None
+    result = Learner(first.specs, first.columns, first.scoring, first.scale, n_features=first.n_features)
+    for learner, name in zip(learners, names, strict=True):
+        if learner.specs != first.specs or learner.scoring != first.scoring:
+            raise InputError(
+                f"{name} has other settings than {names[0]}; only models of the same settings can be merged."
+            )
+        if learner.columns != first.columns or learner.scale != first.scale:
+            raise InputError(
+                f"{name} has other columns than {names[0]}; only models of the same columns can be merged."
+            )
+        result.rows += learner.rows
+        result.skipped += learner.skipped
+        result.missing += learner.missing
+        result.sources += learner.sources
+        result.n_features = max(result.n_features, learner.n_features)
+    for learner in learners[1:]:
+        other, their_scaler = learner.model, learner.scaler
+        assert other is not None
+        if model.classes.size and other.classes.size and model.classes.dtype.kind != other.classes.dtype.kind:
+            raise InputError("the models have classes of different types.")
+        width = max(model.state.n_features, other.state.n_features)
+        for each in (model, other):
+            if each.state.n_features < width:
+                each.state = resized(each.state, width)
+        model = model.merge(other)
+        if scaler is not None and their_scaler is not None:
+            scaler = _together(scaler, their_scaler, width)
+    result.model, result.scaler = model, scaler
+    return result
+
+
+def _together(a: Scaler, b: Scaler, width: int) -> Scaler:
+    """The scaler of all rows of both: means by their counts, and the distance of the means in the squares."""
+    for each in (a, b):
+        each.grow(width)
+    count = a.count + b.count
+    share = np.divide(b.count, count, out=np.zeros(width), where=count > 0)
+    gap = b.mean - a.mean
+    return Scaler(a.rows + b.rows, count, a.mean + gap * share, a.square + b.square + gap * gap * a.count * share)

@@ -1,0 +1,223 @@
+"""Where bytes come from: files, globs, standard input; plain or compressed.
+
+Knows no format. A file is named by what the caller wrote, so that messages point where the caller can look.
+"""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import importlib
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import InputError
+
+STANDARD_INPUT = "-"
+
+_BY_ENDING = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".lzma": "xz", ".zst": "zstd", ".zstd": "zstd"}
+_BY_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_FORMATS = {
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+    ".txt": "libsvm",
+    ".dat": "libsvm",
+    ".vw": "vw",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+FORMATS = ("libsvm", "vw", "csv", "tsv", "parquet", "arrow")
+
+# What a damaged or truncated compressed file makes the decompressors raise.
+_DAMAGE: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+
+
+@dataclass
+class Source:
+    """One input. `size` and `done` count stored bytes, before decompression; `size` is None for a pipe."""
+
+    name: str
+    format: str
+    size: int | None
+    done: int = field(default=0, compare=False)
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return "standard input" if self.name == STANDARD_INPUT else self.name
+
+    def open(self) -> _Reader:
+        return _Reader(self)
+
+
+class _Reader:
+    """A source, open: decompressed bytes, and every mishap as an `InputError` that names the source."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        try:
+            self._raw: IO[bytes] = sys.stdin.buffer if source.name == STANDARD_INPUT else open(source.name, "rb")  # noqa: SIM115
+        except OSError as error:
+            raise InputError(f"{source.name}: {_reason(error)}") from None
+        buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
+        start = buffered.peek(6)[:6]
+        kind = next((kind for magic, kind in _BY_MAGIC.items() if start.startswith(magic)), None)
+        self._stream: Any = _decompressed(buffered, kind, source.shown)
+        if kind is None and source.size is not None:  # a plain file needs no buffer: a block is one call to the system
+            self._stream = _Plain(self._raw, source)
+
+    def read(self, size: int) -> bytes:
+        """Exactly `size` bytes, fewer only at the end: blocks must not depend on how a pipe delivers."""
+        parts: list[bytes] = []
+        while size > 0:
+            try:
+                part = self._stream.read(size)
+            except _DAMAGE as error:
+                raise InputError(f"{self._source.shown}: {_reason(error)}") from None
+            except Exception as error:  # zstandard's own error class is known only once it is imported
+                if type(error).__name__ != "ZstdError":
+                    raise
+                raise InputError(f"{self._source.shown}: {error}") from None
+            if not part:
+                break
+            parts.append(part)
+            size -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def close(self) -> None:
+        if self._source.name != STANDARD_INPUT:
+            self._raw.close()
+
+
+class _Plain:
+    """A plain file from its beginning."""
+
+    def __init__(self, file: IO[bytes], source: Source) -> None:
+        file.seek(0)
+        self._file, self._source = file, source
+        source.done = 0
+
+    def read(self, size: int) -> bytes:
+        part = self._file.read(size)
+        self._source.done += len(part)
+        return part
+
+
+class _Counted(io.RawIOBase):
+    """Raw bytes, counted as they pass."""
+
+    def __init__(self, raw: IO[bytes], source: Source) -> None:
+        self._raw, self._source = raw, source
+        source.done = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        part = self._raw.read1(len(buffer)) if hasattr(self._raw, "read1") else self._raw.read(len(buffer))
+        buffer[: len(part)] = part
+        self._source.done += len(part)
+        return len(part)
+
+
+def _decompressed(raw: Any, kind: str | None, name: str) -> Any:
+    if kind == "gzip":
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if kind == "bzip2":
+        return bz2.BZ2File(raw, "rb")
+    if kind == "xz":
+        return lzma.LZMAFile(raw, "rb")
+    if kind == "zstd":
+        try:
+            zstandard = importlib.import_module("zstandard")
+        except ImportError:
+            raise InputError(f"{name} is compressed with zstd: install the package zstandard to read it.") from None
+        return _Zstd(raw, zstandard.ZstdDecompressor())
+    return raw
+
+
+class _Zstd:
+    """Frames of zstd one after the other. The package's own reader takes a file that was cut off for a whole one."""
+
+    CHUNK = 2048  # of compressed bytes, so that not even zeros become more than can be held
+
+    def __init__(self, raw: Any, decompressor: Any) -> None:
+        self._raw, self._decompressor = raw, decompressor
+        self._frame: Any = None
+        self._waiting, self._ready = b"", b""
+
+    def read(self, size: int) -> bytes:
+        while not self._ready:
+            if self._frame is not None and self._frame.eof:
+                self._waiting, self._frame = self._frame.unused_data, None
+            given = self._waiting or self._raw.read(self.CHUNK)
+            self._waiting = b""
+            if not given:
+                if self._frame is not None:
+                    raise EOFError("it ends inside a frame")
+                return b""
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            self._ready = self._frame.decompress(given)
+        part, self._ready = self._ready[:size], self._ready[size:]
+        return part
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"the compressed data is damaged or cut off ({error})"
+
+
+def sources(paths: Iterable[str | os.PathLike[str]], format: str | None = None) -> list[Source]:
+    """The inputs that `paths` name, in order; a glob stands for its matches, sorted."""
+    found: list[Source] = []
+    for path in paths:
+        text = os.fspath(path)
+        names = [text]
+        if text != STANDARD_INPUT and glob.has_magic(text) and not os.path.exists(text):
+            names = sorted(glob.glob(text, recursive=True))
+            if not names:
+                raise InputError(f"{text}: no file has a name like this.")
+        found += [Source(name, format or format_of(name), _size(name)) for name in names]
+    if not found:
+        raise InputError("there is no input: name a file, or - for standard input.")
+    if sum(source.name == STANDARD_INPUT for source in found) > 1:
+        raise InputError("standard input (-) can be named once only.")
+    return found
+
+
+def format_of(name: str) -> str:
+    if name == STANDARD_INPUT:
+        return "libsvm"
+    path = Path(name)
+    if path.suffix.lower() in _BY_ENDING:
+        path = path.with_suffix("")
+    return _FORMATS.get(path.suffix.lower(), "libsvm")
+
+
+def _size(name: str) -> int | None:
+    if name == STANDARD_INPUT:
+        return None
+    try:
+        found = os.stat(name)
+    except OSError as error:
+        raise InputError(f"{name}: {_reason(error)}") from None
+    if os.path.isdir(name):
+        raise InputError(f"{name} is a folder; name the files in it, for example with '{name}/*'.")
+    return found.st_size if os.path.isfile(name) else None

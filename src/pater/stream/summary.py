@@ -1,0 +1,74 @@
+"""What there is to say of a learner: where it comes from, how it is set, what it learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .learner import Learner
+
+
+def summary(learner: Learner, top: int) -> dict[str, Any]:
+    """Everything worth reading, as JSON would have it."""
+    model, columns = learner.model, learner.columns
+    assert model is not None
+    chosen = learner.chosen()
+    specs = [model.specs[k % len(model.specs)] for k in chosen]
+    base = model.specs[0]
+    told: dict[str, Any] = {
+        "learner": "auto" if len(model.specs) > 1 else base.rule,
+        "sources": learner.sources,
+        "classes": model.classes.tolist(),
+        "features": learner.n_features or model.state.n_features,
+        "columns": _told(learner),
+        "settings": {
+            "C": base.C,
+            "class_weight": base.class_weight if isinstance(base.class_weight, str | None) else dict(base.class_weight),
+            "intercept": base.intercept,
+            "average": base.average,
+            "probabilities": base.calibrate,
+            "scale": learner.scaler is not None,
+        },
+        "counts": {
+            "rows": learner.rows,
+            "skipped": learner.skipped,
+            "missing": learner.missing,
+            "updates": model.state.scalars["updates"][chosen].tolist(),
+        },
+        "progressive": learner.scores() if base.watch else {},
+    }
+    if len(model.specs) > 1:
+        told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
+        told["chosen"] = [f"{spec.rule}, α⁻ = {spec.alphas[0]:g}, α⁺ = {spec.alphas[1]:g}" for spec in specs]
+    weights, intercepts = learner.state().weights(average=base.average)
+    names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
+    told["largest_weights"] = [
+        {
+            "class": name,
+            "rule": spec.rule,
+            "intercept": float(intercept),
+            "weights": [
+                (_name(columns, int(j)), float(w[j])) for j in np.argsort(-np.abs(w), kind="stable")[:top] if w[j] != 0
+            ],
+        }
+        for name, spec, w, intercept in zip(names, specs, weights, intercepts, strict=True)
+    ]
+    return told
+
+
+def _name(columns: Any, j: int) -> str:
+    name = columns.name_of(j) if columns is not None else str(j)
+    return name if name is not None else f"#{j}"
+
+
+def _told(learner: Learner) -> str:
+    columns = learner.columns
+    if columns is None:
+        return "as the caller gave them"
+    if columns.kind == "table":
+        return f"a table of {len(columns.table)} columns, label {columns.label!r}"
+    if columns.kind == "indices":
+        return "the indices of the file"
+    table = f", a table of {len(columns.table)} columns, label {columns.label!r}" if columns.table else ""
+    return f"hashed to {columns.bits} bits{table}"

@@ -1,0 +1,322 @@
+"""The run: batches in, a model file out, checkpoints on the way.
+
+Knows `reading`, `learner` and `modelfile`. A checkpoint is a model file that also says how far the run had come. What
+the run had read by then is known by its hash, so that a changed input is noticed; and blocks are cut by content alone,
+so that the rest of the run does, bit for bit, what it would have done.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .. import modelfile
+from ..metrics import SCORES
+from .batches import Batch
+from .blocks import START, Place, after
+from .columns import HASHED, TABLE
+from .errors import Fault, InputError
+from .learner import Learner, load, specs_of
+from .libsvm import LIMIT_OF_FEATURES
+from .reading import Input, make_input
+
+KEPT_FAULTS = 5
+
+
+@dataclass
+class Every:
+    """How often to write a checkpoint: after so many rows, or so many seconds."""
+
+    rows: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, text: str | int | None) -> Every | None:
+        """From 100000 (rows) or 30s, 5m, 2h."""
+        if text is None:
+            return None
+        match = re.fullmatch(r"(\d+)\s*([smh]?)", str(text).strip())
+        if not match or int(match[1]) == 0:
+            raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")
+        number = int(match[1])
+        return cls(seconds=float(number * {"s": 1, "m": 60, "h": 3600}[match[2]])) if match[2] else cls(rows=number)
+
+
+@dataclass
+class Run:
+    """A run under way, as whoever shows its progress sees it."""
+
+    input: Input
+    learner: Learner
+    passes: int
+    settings: dict[str, Any]
+    checkpoint: Path | None = None
+    every: Every | None = None
+    number: int = 1  # of the pass
+    source: int = 0
+    place: Place = START
+    ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
+    faults: list[Fault] = field(default_factory=list)  # the first few lines that were skipped
+    resumed_at: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def share(self) -> float | None:
+        """How much of the work is done, if the sizes of the sources are known."""
+        sizes = [source.size for source in self.input.sources]
+        if any(size is None for size in sizes):
+            return None
+        total = sum(size or 0 for size in sizes) or 1
+        done = sum(source.done for source in self.input.sources)
+        return min(1.0, (self.number - 1 + done / total) / self.passes)
+
+    def learn(
+        self, *, show: Callable[[Run], None], at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]
+    ) -> None:
+        """Go on to the end of the last pass."""
+        last_rows, last_time = self.learner.rows, time.monotonic()
+        while self.number <= self.passes:
+            for batch in self._rest_of_pass():
+                self._take(batch, at, report)
+                show(self)
+                due = self.every is not None and (
+                    (self.every.rows and self.learner.rows - last_rows >= self.every.rows)
+                    or (self.every.seconds and time.monotonic() - last_time >= self.every.seconds)
+                )
+                if due and self.learner.rows > 0:
+                    self.save_checkpoint()
+                    last_rows, last_time = self.learner.rows, time.monotonic()
+            self.number, self.source, self.place = self.number + 1, 0, START
+
+    def _rest_of_pass(self) -> Iterator[Batch]:
+        hashed = self.every is not None
+        with closing(self.input.batches(first=self.source, place=self.place, hashed=hashed)) as batches:
+            for batch in batches:
+                while self.source < batch.source_number:
+                    self._finish_source()
+                yield batch
+        while self.source < len(self.input.sources):
+            self._finish_source()
+
+    def _finish_source(self) -> None:
+        if self.source == len(self.ends):
+            self.ends.append(self.place)
+        elif self.ends[self.source] != self.place:
+            raise InputError(f"{self.input.sources[self.source].shown} changed between two passes.")
+        self.source, self.place = self.source + 1, START
+
+    def _take(self, batch: Batch, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]) -> None:
+        learner = self.learner
+        faults = [*batch.faults, *learner.learn(batch, at=at(self), report=lambda: report(self))]
+        self.faults += sorted(faults, key=lambda fault: fault.line)[: max(0, KEPT_FAULTS - len(self.faults))]
+        self.place = batch.end
+        report(self)
+
+    def save_checkpoint(self) -> None:
+        assert self.checkpoint is not None
+        self.learner.save(
+            self.checkpoint,
+            progress={
+                "pass": self.number,
+                "source": self.source,
+                "place": list(self.place),
+                "ends": [list(place) for place in self.ends],
+                "faults": [list(fault) for fault in self.faults],
+                "settings": self.settings,
+            },
+        )
+
+    def go_on_from(self, path: Path) -> None:
+        """Take up what a checkpoint holds; an error if it belongs to another run, or if what was read has changed."""
+        for left_over in path.parent.glob(f"{glob.escape(path.name)}.*.part"):  # of a write that was killed
+            left_over.unlink(missing_ok=True)
+        saved = modelfile.load(path)
+        try:
+            assert saved.progress is not None
+            progress = saved.progress
+            number, source, settings = progress["pass"], progress["source"], progress["settings"]
+            places = [_place(value) for value in (progress["place"], *progress["ends"])]
+            faults = [Fault(*fault) for fault in progress["faults"]]
+            learner = Learner.from_saved(saved)
+            if not (type(number) is int and type(source) is int and number >= 1 and 0 <= source <= len(places) - 1):
+                raise ValueError("its place in the input is none")
+        except (AssertionError, ValueError, KeyError, TypeError) as error:
+            raise modelfile.ModelFileError(path, f"it is not a sound checkpoint: {error}.") from None
+        for name, value in self.settings.items():
+            if settings.get(name) != value:
+                raise InputError(
+                    f"{path} was written with {name} = {settings.get(name)!r}, but now it is {value!r}. "
+                    "Go on with the same settings, or start anew without --resume."
+                )
+        learner.skip, learner.threads = self.learner.skip, self.learner.threads
+        self.learner, self.number, self.source, self.faults = learner, number, source, faults
+        self.place, self.ends = places[0], places[1:]
+        self.resumed_at = learner.rows
+        self.input.columns = learner.columns
+        for source_number in range(min(source, len(self.input.sources))):
+            self._still_the_same(source_number)
+
+    def _still_the_same(self, number: int) -> None:
+        source, end = self.input.sources[number], self.ends[number]
+        for _ in after(end, self.input.blocks(source, hashed=True), source.name):
+            raise InputError(
+                f"{source.name} changed: it has grown since it was learned from. Start anew without --resume."
+            )
+
+
+def _place(value: Any) -> Place:
+    offset, lines, digest = value
+    if not (type(offset) is int and type(lines) is int and offset >= 0 and lines >= 0 and isinstance(digest, str)):
+        raise ValueError("a place in the input is none")
+    return Place(offset, lines, digest)
+
+
+def _nothing(_: Run) -> None:
+    pass
+
+
+def _nowhere(_: Run) -> Iterable[int]:
+    return ()
+
+
+def train(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    model: str | os.PathLike[str] | None = None,
+    algo: str = "auto",
+    C: float = 1.0,
+    class_weight: Any = None,
+    intercept: bool = True,
+    average: bool = False,
+    probability: bool = False,
+    scoring: str = "balanced_accuracy",
+    scale: bool = False,
+    passes: int = 1,
+    initial: str | os.PathLike[str] | None = None,
+    checkpoint_every: str | int | None = None,
+    resume: bool = False,
+    on_error: str = "stop",
+    features: int = LIMIT_OF_FEATURES,
+    threads: int | None = None,
+    show: Callable[[Run], None] = _nothing,
+    at: Callable[[Run], Iterable[int]] = _nowhere,
+    report: Callable[[Run], None] = _nothing,
+    **reading: Any,
+) -> Learner:
+    """Learn from files or pipes, and save the model.
+
+    Parameters
+    ----------
+    paths, on_error, features, threads
+        As in :func:`pater.stream.read`.
+    model : path, optional
+        Where the model file goes.
+    algo : {"auto", "pater-i", "pater-ii", "pa", "pa-i", "pa-ii", "perceptron"}
+        "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
+    C, class_weight, intercept, average, probability
+        As of the estimators. Keys of `class_weight` may be text; they are matched to numeric labels.
+    scoring : str
+        What "best" means to "auto", a name of `pater.metrics.SCORES`.
+    scale : bool
+        Standardise as the stream passes.
+    passes : int
+        Over the files.
+    initial : path, optional
+        A model file to go on from; its settings hold.
+    checkpoint_every : int or str, optional
+        Rows, or a time such as "30s". The checkpoint stands beside the model, with `.checkpoint` at the end.
+    resume : bool
+        Go on from the checkpoint, if there is one.
+    show, at, report
+        Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
+    **reading
+        `format`, `label`, `weight`, `categorical`, `drop` and `bits`, as in :func:`pater.stream.read`.
+
+    Returns
+    -------
+    Learner
+        What was learned.
+    """
+    if passes < 1:
+        raise InputError(f"passes must be at least 1, got {passes}.")
+    if scoring not in SCORES:
+        raise InputError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
+    every = Every.of(checkpoint_every)
+    checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
+    if (every or resume) and checkpoint is None:
+        raise InputError("a checkpoint stands beside the model: name the model file.")
+    before = load(initial) if initial is not None else None
+    source = make_input(
+        paths,
+        columns=before.columns if before else None,
+        on_error=on_error,
+        features=features,
+        threads=threads,
+        keep_missing=scale or (before is not None and before.scale),
+        **reading,
+    )
+    if passes > 1 and any(each.size is None for each in source.sources):
+        raise InputError("several passes need files; a pipe can be read once.")
+    columns = source.describe()
+    if columns.kind in (HASHED, TABLE) and columns.bits > 26:
+        raise InputError(f"{columns.bits} bits are more than a model has room for; up to 26.")
+    learner = before or Learner(
+        specs_of(
+            algo,
+            C=C,
+            class_weight=matched(class_weight, numeric=columns.numeric_labels),
+            intercept=intercept,
+            average=average,
+            probability=probability,
+        ),
+        columns,
+        scoring,
+        scale,
+    )
+    learner.skip = on_error == "skip"
+    learner.sources = [*learner.sources, *(each.name for each in source.sources)]
+    if threads:
+        learner.threads = threads
+    settings = {
+        "algo": algo,
+        "C": C,
+        "class_weight": str(class_weight),
+        "intercept": intercept,
+        "average": average,
+        "probability": probability,
+        "scoring": scoring,
+        "scale": scale,
+        "passes": passes,
+        "on_error": on_error,
+        "sources": len(source.sources),
+        "columns": columns.to_json(),
+        "initial": os.fspath(initial) if initial is not None else None,
+    }
+    run = Run(source, learner, passes, settings, checkpoint, every)
+    if resume and checkpoint is not None and checkpoint.exists():
+        run.go_on_from(checkpoint)
+    run.learn(show=show, at=at, report=report)
+    if run.learner.model is None:
+        raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")
+    if model is not None:
+        run.learner.save(model)
+        if checkpoint is not None and (every or resume):
+            checkpoint.unlink(missing_ok=True)
+    return run.learner
+
+
+def matched(class_weight: Any, *, numeric: bool) -> Any:
+    """Class weights whose labels have the type of the labels of the data."""
+    if not isinstance(class_weight, dict) or not numeric:
+        return class_weight
+    try:
+        return {int(label): weight for label, weight in class_weight.items()}
+    except (TypeError, ValueError):
+        raise InputError(f"class_weight names {list(class_weight)}, but the labels are whole numbers.") from None

@@ -1,0 +1,311 @@
+"""`pater train` and the other verbs as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pater.cli import main
+from pater.stream import load, train
+
+PATER = [sys.executable, "-c", "from pater.cli import main; main()"]
+
+
+@pytest.fixture
+def pater(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a verb in this process: its exit code and what it wrote."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as leave:
+            main([str(argument) for argument in arguments])
+        out, err = capfd.readouterr()
+        return int(leave.value.code or 0), out, err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Some megabytes of libsvm text, in several blocks."""
+    generator = np.random.default_rng(0)
+    columns = np.cumsum(generator.integers(1, 30, (20_000, 14)), axis=1)
+    values = generator.standard_normal(columns.shape).round(6)
+    labels = np.where(values[:, 0] + values[:, 1] > 1.5, 1, -1)
+    path = tmp_path_factory.mktemp("rows") / "rows.svm"
+    with path.open("w") as file:
+        for label, js, xs in zip(labels.tolist(), columns.tolist(), values.tolist(), strict=True):
+            file.write(f"{label} {' '.join(f'{j}:{x!r}' for j, x in zip(js, xs, strict=True))}\n")
+    return path
+
+
+def test_plain_lines_when_piped(pater: Any, rows: Path, tmp_path: Path) -> None:
+    code, out, err = pater("train", rows, "--algo", "pater-i", "-m", tmp_path / "m")
+    assert (code, out) == (0, "")
+    assert "\x1b" not in err
+    lines = err.splitlines()
+    assert lines[0].startswith("1,024 rows, ")
+    assert lines[-1].startswith("20,000 rows, ")
+    assert "FPR" in lines[-1]
+
+
+def test_quiet(pater: Any, rows: Path, tmp_path: Path) -> None:
+    assert pater("train", rows, "-a", "pa", "-q", "-m", tmp_path / "m") == (0, "", "")
+
+
+def test_json_lines_at_powers_of_two(pater: Any, rows: Path, tmp_path: Path) -> None:
+    code, out, err = pater("train", rows, "-a", "pater-ii", "--log-json", "-m", tmp_path / "m")
+    told = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert [line["rows"] for line in told] == [*(2**k for k in range(15)), 20_000]
+    assert [line["final"] for line in told] == [False] * 15 + [True]
+    assert 0.5 < told[-1]["balanced_accuracy"] <= 1
+    whole = train(rows, algo="pater-ii")
+    assert told[-1]["accuracy"] == pytest.approx(whole.scores()["accuracy"], abs=1e-6)
+
+
+def test_the_command_is_the_library(pater: Any, rows: Path, tmp_path: Path) -> None:
+    pater("train", rows, "--scale", "--class-weight", "1:3", "--log-json", "-m", tmp_path / "a")
+    train(rows, scale=True, class_weight={1: 3.0}, model=tmp_path / "b")
+    a, b = load(tmp_path / "a"), load(tmp_path / "b")
+    assert a.state().weights()[0].tobytes() == b.state().weights()[0].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "what"),
+    [
+        (["train", "none.svm", "-m", "m"], 1, "none.svm: No such file or directory"),
+        (["train", "bad.svm", "-m", "m"], 1, "bad.svm, line 2, column 6: the value is not a number"),
+        (["train", "good.svm", "-m", "no/such/folder/m"], 1, "cannot be written"),
+        (["train", "good.svm", "-m", "m", "--algo", "svm"], 1, "no algorithm 'svm'"),
+        (["train", "good.svm", "-m", "m", "--class-weight", "heavy"], 2, "LABEL:WEIGHT"),
+        (["train", "good.svm", "-m", "m", "-C", "-1"], 2, "positive"),
+        (["train", "good.svm"], 2, "--model"),
+        (["train", "-", "-m", "m", "--passes", "2"], 1, "a pipe can be read once"),
+        (["train", "bad.csv", "-m", "m"], 1, "bad.csv: say which column is the label with --label"),
+        (["train", "damaged.svm.gz", "-m", "m"], 1, "damaged.svm.gz: the compressed data is damaged or cut off"),
+        (["predict", "good.svm", "good.svm"], 1, "good.svm: it is not a model file"),
+        (["inspect", "none"], 1, "none: cannot be read"),
+        (["evaluate", "good.svm", "--model", "good.svm"], 1, "not a model file"),
+        (["merge", "good.svm", "-m", "m"], 2, "at least two"),
+        (["convert", "good.svm", "out.xml", "--output-format", "xml"], 2, "no format 'xml'"),
+    ],
+)
+def test_errors_are_one_line(
+    pater: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, what: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("good.svm").write_text("1 1:1\n-1 2:1\n")
+    Path("bad.svm").write_text("1 1:1\n-1 2:x\n")
+    Path("bad.csv").write_text("a,b\n1,2\n")
+    Path("damaged.svm.gz").write_bytes(b"\x1f\x8b\x08\x00garbage")
+    got, out, err = pater(*arguments)
+    assert (got, out) == (code, "")
+    assert what in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_what_is_skipped_is_told_even_when_quiet(pater: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("1 1:1\nx 2:1\n-1 2:x\n-1 2:1\n" + "1 1:y\n" * 9)
+    code, _, err = pater("train", tmp_path / "a.svm", "-q", "--on-error", "skip", "-m", tmp_path / "m")
+    assert code == 0
+    assert "11 malformed lines were skipped; the first of them:" in err
+    assert f"{tmp_path / 'a.svm'}, line 2, column 1: the label is not a number" in err
+    assert err.count("line ") == 5
+    assert load(tmp_path / "m").skipped == 11
+
+
+def test_predict_keeps_order_and_row_count(pater: Any, rows: Path, tmp_path: Path) -> None:
+    pater("train", rows, "-q", "-a", "pater-i", "--probabilities", "-m", tmp_path / "m")
+    (tmp_path / "new.svm").write_text("1 1:1\nbad line here\n-1 2:1 30:2\n# comment\n1:3\n")
+    code, out, err = pater(
+        "predict", tmp_path / "m", tmp_path / "new.svm", "--on-error", "skip", "--margins", "--probabilities"
+    )
+    header, *lines = out.splitlines()
+    assert (code, header) == (0, "label,margin,probability_-1,probability_1")
+    assert len(lines) == 4
+    assert lines[1] == ",,,"
+    assert "line 2" in err
+    for name in ("p.jsonl", "p.parquet", "p.csv"):
+        code, out, _ = pater("predict", tmp_path / "m", rows, "-o", tmp_path / name)
+        assert (code, out) == (0, "")
+    labels = (tmp_path / "p.csv").read_text().split()[1:]
+    assert [json.loads(line)["label"] for line in (tmp_path / "p.jsonl").open()] == list(map(int, labels))
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(tmp_path / "p.parquet")["label"].to_pylist() == list(map(int, labels))
+
+
+def test_inspect(pater: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(
+        "age,height,y\n" + "".join(f"{k % 7},{k % 5},{int(k % 7 > 3)}\n" for k in range(200))
+    )
+    pater("train", tmp_path / "a.csv", "-q", "-m", tmp_path / "m")
+    code, out, _ = pater("inspect", tmp_path / "m", "--json")
+    told = json.loads(out)
+    assert code == 0
+    assert told["counts"]["rows"] == 200
+    assert told["largest_weights"][0]["weights"][0][0] == "age"
+    code, out, _ = pater("inspect", tmp_path / "m")
+    assert "age" in out
+    assert "auto" in out
+
+
+def test_evaluate(pater: Any, rows: Path, tmp_path: Path) -> None:
+    pater("train", rows, "-q", "-a", "pater-ii", "-m", tmp_path / "m")
+    code, out, _ = pater("evaluate", rows, "--model", tmp_path / "m", "--json", "--plot", tmp_path / "curves.png")
+    told = json.loads(out)
+    assert code == 0
+    assert sum(map(sum, told["confusion"])) == told["rows"] == 20_000
+    (one,) = told["of_class"]
+    assert one["ter"] == pytest.approx(one["fpr"] + one["fnr"])
+    assert (tmp_path / "curves.png").stat().st_size > 1000
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    from pater.stream import read
+
+    learner = load(tmp_path / "m")
+    batches = list(read(rows))
+    margins = np.concatenate([learner.margins(batch)[:, 0] for batch in batches])
+    truth = np.concatenate([batch.labels for batch in batches if batch.labels is not None])
+    assert one["roc_auc"] == pytest.approx(roc_auc_score(truth, margins))
+    assert one["average_precision"] == pytest.approx(average_precision_score(truth, margins))
+
+
+def test_evaluate_progressively(pater: Any, rows: Path) -> None:
+    code, out, _ = pater("evaluate", rows, "--algo", "pater-i", "--json")
+    told = json.loads(out)
+    scores = train(rows, algo="pater-i").scores()
+    assert code == 0
+    assert told["accuracy"] == pytest.approx(scores["accuracy"])
+    assert told["of_class"][0]["ter"] == pytest.approx(scores["ter"])
+
+
+def test_merge(pater: Any, rows: Path, tmp_path: Path) -> None:
+    text = rows.read_bytes()
+    cut = text.index(b"\n", len(text) // 2) + 1
+    for name, part in (("a", text[:cut]), ("b", text[cut:])):
+        (tmp_path / f"{name}.svm").write_bytes(part)
+        pater("train", tmp_path / f"{name}.svm", "-q", "-a", "pater-ii", "--scale", "-m", tmp_path / name)
+    code, _, err = pater("merge", tmp_path / "a", tmp_path / "b", "-m", tmp_path / "both")
+    assert (code, err) == (0, f"20,000 rows in {tmp_path / 'both'}\n")
+    both, whole = load(tmp_path / "both"), train(rows, algo="pater-ii", scale=True)
+    assert both.scaler is not None
+    assert whole.scaler is not None
+    width = both.n_features
+    np.testing.assert_allclose(both.scaler.mean[:width], whole.scaler.mean[:width], rtol=1e-9, atol=1e-12)
+    pater("train", tmp_path / "a.svm", "-q", "-a", "pa", "-m", tmp_path / "c")
+    code, _, err = pater("merge", tmp_path / "a", tmp_path / "c", "-m", tmp_path / "both")
+    assert code == 1
+    assert "other settings" in err
+
+
+def test_convert(pater: Any, tmp_path: Path) -> None:
+    lines = [f"{k % 2} {1 + k % 3}:{0.1 * k + 0.1!r} 9:{k}" for k in range(50)]
+    (tmp_path / "a.svm").write_text("\n".join(lines) + "\n")
+    for a, b in (
+        ("a.svm", "b.vw"),
+        ("a.svm", "c.csv"),
+        ("c.csv", "d.parquet"),
+        ("d.parquet", "e.arrow"),
+        ("e.arrow", "f.tsv"),
+    ):
+        assert pater("convert", tmp_path / a, tmp_path / b)[0] == 0
+    assert (tmp_path / "b.vw").read_text().splitlines()[1] == "1 | 2:0.2 9:1"
+    weights = {}
+    for name in ("c.csv", "d.parquet", "e.arrow", "f.tsv"):
+        learner = train(tmp_path / name, algo="pater-i", label="label")
+        weights[name] = learner.state().weights()[0].tobytes()
+    assert len(set(weights.values())) == 1
+    (tmp_path / "t.csv").write_text("a,y\n1,yes\n2,no\n")
+    _, _, err = pater("convert", tmp_path / "t.csv", tmp_path / "t.svm")
+    assert "yes is 0, no is 1" in err
+    assert (tmp_path / "t.svm").read_text() == "0 1:1\n1 1:2\n"
+
+
+def test_a_pipe(rows: Path, tmp_path: Path) -> None:
+    with rows.open() as file:
+        subprocess.run([*PATER, "train", "-", "-q", "-m", str(tmp_path / "a")], stdin=file, check=True, timeout=120)
+    subprocess.run([*PATER, "train", str(rows), "-q", "-m", str(tmp_path / "b")], check=True, timeout=120)
+    a, b = load(tmp_path / "a"), load(tmp_path / "b")
+    assert a.state().weights()[0].tobytes() == b.state().weights()[0].tobytes()
+
+
+def test_a_table_from_a_pipe(tmp_path: Path) -> None:
+    text = "a,b,y\n" + "".join(f"{k % 7},{k % 5},{int(k % 7 > 3)}\n" for k in range(200))
+    command = [*PATER, "train", "-", "--format", "csv", "-q", "-m", str(tmp_path / "m")]
+    subprocess.run(command, input=text, text=True, check=True, timeout=120)
+    assert load(tmp_path / "m").rows == 200
+
+
+def test_training_imports_no_scikit_learn(tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n")
+    code = (
+        "import sys\nfrom pater.cli import main\n"
+        f"try: main(['train', {str(tmp_path / 'a.svm')!r}, '-q', '-m', {str(tmp_path / 'm')!r}])\n"
+        "except SystemExit as leave: assert not leave.code\n"
+        "assert not {'sklearn', 'matplotlib', 'pandas', 'pyarrow'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+@pytest.mark.parametrize("verb", ["train", "predict", "evaluate", "inspect", "merge", "convert"])
+def test_every_verb_has_an_example(pater: Any, verb: str) -> None:
+    code, out, _ = pater(verb, "--help")
+    assert code == 0
+    assert "Example" in out
+    assert f"  pater {verb} " in out
+
+
+def killed(command: list[str], after: float) -> bool:
+    """Start a run and kill it after some seconds. False if it was done before."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        time.sleep(after)
+        process.kill()
+        return process.wait() != 0
+
+
+def test_fifty_kills(rows: Path, tmp_path: Path) -> None:
+    data, model, checkpoint = tmp_path / "rows.svm", tmp_path / "m", tmp_path / "m.checkpoint"
+    data.write_bytes(rows.read_bytes() * 4)
+    command = [
+        *PATER,
+        "train",
+        str(data),
+        "-a",
+        "pater-i",
+        "-q",
+        "--checkpoint-every",
+        "1",
+        "--resume",
+        "-m",
+        str(model),
+    ]
+    start = time.monotonic()
+    subprocess.run([*command[:-1], str(tmp_path / "whole")], check=True, timeout=120)
+    length = time.monotonic() - start
+    want = (tmp_path / "whole").read_bytes()
+    seed, kills, went_on, finished = random.Random(7), 0, 0, 0
+    while kills < 50:
+        resumed = checkpoint.exists()
+        if killed(command, seed.uniform(0.5, 1.0) * length):
+            kills += 1
+            went_on += resumed
+        else:
+            assert model.read_bytes() == want
+            finished += 1
+            model.unlink()
+    subprocess.run(command, check=True, timeout=120)
+    assert model.read_bytes() == want
+    assert went_on > 10
+    assert not checkpoint.exists()

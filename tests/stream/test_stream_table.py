@@ -1,0 +1,151 @@
+"""CSV and TSV: columns by name, text hashed, missing values, quotes; Parquet and Arrow give the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.feature_extraction import FeatureHasher
+
+from pater.stream import InputError, read
+
+TEXT = """id,age,city,ok
+1,30,"Par""is, x",yes
+2,,NA,no
+3,41.5,Rome,yes
+4,0,"two
+lines",no
+"""
+
+
+def one(path: Path, text: str | bytes | None = None, **settings: object) -> object:
+    if text is not None:
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    (batch,) = read(path, **settings)  # type: ignore[arg-type]
+    return batch
+
+
+def test_text_is_hashed_as_column_and_value(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.csv", TEXT, label="ok", drop=["id"], bits=10)
+    names = [{"age": 30, 'city=Par"is, x': 1}, {}, {"age": 41.5, "city=Rome": 1}, {"city=two\nlines": 1}]
+    assert abs(batch.X - FeatureHasher(1024).transform(names)).max() == 0
+    assert batch.labels.tolist() == ["yes", "no", "yes", "no"]
+    assert batch.lines.tolist() == [2, 3, 4, 5]
+    assert batch.missing == 2
+
+
+def test_numbers_alone_stay_dense(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.tsv", "a\tb\ty\r\n1\t2.5\t1\r\n?\t-3e2\t0\r\n 4 \t\t1")
+    np.testing.assert_array_equal(batch.X, [[1, 2.5], [0, -300], [4, 0]])
+    assert batch.labels.tolist() == [1, 0, 1]
+    assert batch.labels.dtype == np.int64
+    assert batch.missing == 2
+
+
+def test_weights_and_categories(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.csv", "n,w,y\n1,2,1\n2,0.5,0\n", weight="w", categorical=["n"], bits=8)
+    assert batch.weights.tolist() == [2, 0.5]
+    assert abs(batch.X - FeatureHasher(256).transform([{"n": "1"}, {"n": "2"}])).max() == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "what"),
+    [
+        ("1,2", 4, "too few"),
+        ("1,2,1,9", 7, "too many"),
+        ("1,x,1", 3, "no number"),
+        ("1,inf,1", 3, "infinity"),
+        ("1,1e999,1", 3, "infinity"),
+        ("1,2,", 5, "no label"),
+        ("1,2,0.5", 5, "whole number"),
+        ("1,2,yes", 5, "whole number"),
+        ('1,"2"x,1', 6, "after the closing quote"),
+    ],
+)
+def test_malformed_rows(tmp_path: Path, line: str, column: int, what: str) -> None:
+    (tmp_path / "0.csv").write_text("a,b,y\n1,2,1\n")
+    (tmp_path / "1.csv").write_text(f"a,b,y\n1,2,1\n{line}\n3,4,0\n")
+    _, batch = read([tmp_path / "0.csv", tmp_path / "1.csv"], on_error="skip")
+    (fault,) = batch.faults
+    assert (fault.line, fault.column) == (3, column)
+    assert what in fault.what
+    assert batch.labels is not None
+    assert batch.labels.tolist() == [1, 0]
+    with pytest.raises(InputError, match=r"1\.csv, line 3, column"):
+        list(read([tmp_path / "0.csv", tmp_path / "1.csv"]))
+
+
+def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.csv", 'a,y\n1,1\n2,0\n"3,1\n4,0\n', on_error="skip")
+    assert [fault.line for fault in batch.faults] == [4]
+    assert len(batch) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "what"),
+    [
+        ("a,b\n1,2\n", {}, "--label"),
+        ("a,y\n1,2\n", {"label": "z"}, "no column 'z'"),
+        ("a,a,y\n1,2,1\n", {}, "twice"),
+        ("y\n1\n", {}, "no column to learn from"),
+        ("", {}, "empty"),
+        ("a,y\n1,1\n", {"drop": ["q"]}, "no column 'q'"),
+    ],
+)
+def test_tables_that_make_no_sense(tmp_path: Path, text: str, settings: dict[str, object], what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        one(tmp_path / "a.csv", text, **settings)
+
+
+def test_columns_may_stand_in_another_order_in_another_file(tmp_path: Path) -> None:
+    (tmp_path / "0.csv").write_text("a,b,y\n1,2,1\n")
+    (tmp_path / "1.csv").write_text("y,extra,b,a\n0,7,20,10\n")
+    first, second = read([tmp_path / "0.csv", tmp_path / "1.csv"])
+    np.testing.assert_array_equal(second.X, [[10, 20]])
+    assert first.X.shape == (1, 2)
+
+
+def test_several_blocks_with_quoted_line_ends(tmp_path: Path) -> None:
+    rows = [f'{k},"a ""{k}""\nb",{k % 2}' for k in range(150_000)]
+    (tmp_path / "a.csv").write_text("n,t,y\n" + "\n".join(rows) + "\n")
+    batches = list(read(tmp_path / "a.csv", bits=20))
+    assert len(batches) > 1
+    assert sum(map(len, batches)) == len(rows)
+    assert np.concatenate([batch.lines for batch in batches]).tolist() == list(range(2, 2 + 2 * len(rows), 2))
+
+
+def test_parquet_and_arrow_are_the_same_table(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "age": [30, None, 41.5, 0],
+            "city": pa.array(['Par"is, x', None, "Rome", "two\nlines"]).dictionary_encode(),
+            "ok": ["yes", "no", "yes", "no"],
+        }
+    )
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write(table)
+    want = one(tmp_path / "a.csv", TEXT, label="ok", drop=["id"], bits=10)
+    for name in ("a.parquet", "a.arrow"):
+        batch = one(tmp_path / name, label="ok", bits=10)
+        assert abs(batch.X - want.X).max() == 0
+        assert batch.labels.tolist() == want.labels.tolist()
+        assert batch.missing == 2
+
+
+def test_columnar_faults_name_the_row(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1.0, float("inf"), 3.0], "y": [1, 0, None]}), tmp_path / "a.parquet")
+    batch = one(tmp_path / "a.parquet", on_error="skip")
+    assert [str(fault).partition(", ")[2] for fault in batch.faults] == [
+        "row 2: infinity in column 'a' is no value to learn from",
+        "row 3: there is no label",
+    ]
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 this is none")
+    with pytest.raises(InputError, match=r"b\.parquet"):
+        one(tmp_path / "b.parquet")
+    pq.write_table(pa.table({"a": [[1], [2]], "y": [1, 0]}), tmp_path / "c.parquet")
+    with pytest.raises(InputError, match="neither a number nor text"):
+        one(tmp_path / "c.parquet")

@@ -83,14 +83,19 @@ def two_kinds(size):
 @given(data=streams(), importance=sizes, spread=st.sampled_from([1.0, 1e-10, 1e10]))
 @example(data=two_kinds(1e100), importance=1e100, spread=1.0)
 @example(data=two_kinds(1e-100), importance=1e-100, spread=1.0)
+@example(data=(np.array([[1e-120, 0, 0], [0, 0, 0], [0, 0, 0]]), np.array([-1, 1, 1])), importance=1e-58, spread=1e-10)
 def test_any_importance_that_is_accepted(rule, d, form, data, importance, spread, learner, as_form):
     """One that would overflow is either refused with a reason or does no harm."""
     X, y = data
     X = as_form(widened(X, d), form)
     s = np.resize([importance, importance * spread], len(y)).clip(1e-100, 1e100)
     model = learner(rule).partial_fit(X[:1], y[:1], classes=[-1, 1])
-    with contextlib.suppress(ValueError):
+    refused = "sample_weight"
+    try:
         model.partial_fit(X, y, sample_weight=s)
+    except ValueError as error:
+        refused = str(error)
+    assert "sample_weight" in refused
     assert_finite(model, X)
 
 

@@ -51,7 +51,7 @@ def reproduce(
 ) -> None:
     """Run the paper's experiment and set it beside the published figures.
 
-    Uses the data sets at hand and never goes to the network without --fetch. StoppedError, it keeps what is finished;
+    Uses the data sets at hand and never goes to the network without --fetch. Interrupted, it keeps what is finished;
     the same command goes on.
     """
     missing = [name for name in LIBRARIES if find_spec(name) is None]

@@ -296,7 +296,9 @@ def test_fifty_kills(rows: Path, tmp_path: Path) -> None:
     length = time.monotonic() - start
     want = (tmp_path / "whole").read_bytes()
     seed, kills, went_on, finished = random.Random(7), 0, 0, 0
-    while kills < 50:
+    # How many runs get as far as a checkpoint is up to the machine's load, so go on until enough of them did.
+    while kills < 50 or went_on < 10:
+        assert kills + finished < 300
         resumed = checkpoint.exists()
         if killed(command, seed.uniform(0.5, 1.0) * length):
             kills += 1
@@ -307,5 +309,4 @@ def test_fifty_kills(rows: Path, tmp_path: Path) -> None:
             model.unlink()
     subprocess.run(command, check=True, timeout=120)
     assert model.read_bytes() == want
-    assert went_on > 10
     assert not checkpoint.exists()

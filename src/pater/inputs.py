@@ -18,7 +18,7 @@ from .batch import FLOATS, is_plain, is_plain_csr, number_of_rows, readable, row
 from .labels import as_labels
 from .passes import NOTHING, Rows
 
-LARGEST_WEIGHT = 1e20  # times the largest row, squared and summed, it stays a number
+LARGEST_WEIGHT = 1e20  # times the largest row, squared and summed, it stays a number; and 1/1e20 with the smallest
 
 
 def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
@@ -91,12 +91,12 @@ def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
         raise ValueError(
             f"sample_weight has shape {weights.shape}, expected ({n_rows},): one number for each row of X."
         )
-    sound = (weights >= 0) & (weights <= LARGEST_WEIGHT)
+    sound = (weights == 0) | ((weights >= 1.0 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT))
     if not sound.all():
         row = int(np.argmin(sound))
         raise ValueError(
-            f"sample_weight must be finite, not negative and at most {LARGEST_WEIGHT:g}, got {weights[row]} "
-            f"in row {row}."
+            f"sample_weight must be 0 or positive and finite, between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, "
+            f"got {weights[row]} in row {row}."
         )
     return readable(np.ascontiguousarray(weights))
 

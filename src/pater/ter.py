@@ -45,7 +45,7 @@ def solve(X: Any, y: Floats, v: Floats, *, ridge: float, intercept: bool) -> tup
     if sp.issparse(X) and X.shape[0] * d <= SMALL:
         X = X.toarray()
     if sp.issparse(X):
-        size = np.sqrt(np.asarray(X.multiply(X).T @ v)).ravel()  # columns of like size: fewer steps
+        size = np.sqrt(np.asarray(X.multiply(X).T @ v).ravel() + ridge)  # columns of like size: fewer steps
         size[size == 0] = 1.0
         system = scipy.sparse.linalg.LinearOperator(
             X.shape,

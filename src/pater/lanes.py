@@ -26,7 +26,7 @@ from .state import HERD
 LANES = 4
 HERD_LANES = 3  # a herd does not average, so it has no V
 _UNROLL = 4  # independent sums, enough to hide the time that an addition takes
-_AHEAD = 32  # non-zeros: how far ahead the table of a herd is asked for
+_AHEAD = 32  # non-zeros: how far ahead of its use a cell of the table is asked for
 _F64, _I64, _I32, _BYTES = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 
 
@@ -148,7 +148,7 @@ def dot_lanes(typing_context, rows, i, table):
 
     def codegen(context, builder, signature, args):
         row = _Row(context, builder, signature, args, LANES)
-        (lanes,), xx = row.products(1, lambda column, _: column)
+        (lanes,), xx = row.products(1, lambda column, _: column, ahead=True)
         products = [builder.extract_element(lanes, ir.Constant(_I32, lane)) for lane in range(LANES)]
         return context.make_tuple(builder, signature.return_type, [*products, xx])
 

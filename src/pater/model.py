@@ -120,7 +120,7 @@ class Model:
 
     def with_specs(self, specs: Specs) -> Model:
         """The same model, to go on with these settings."""
-        return replace(self, specs=specs)
+        return Model(self.classes, self.state, specs, self.fixed, self.history)
 
     def settings(self) -> NDArray[np.void]:
         return settings_of(self.specs, tuple(self.classes.tolist()))

@@ -171,6 +171,12 @@ class State:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
         if layout == self.layout:
             return
+        if not self.scalars["t"].any():  # nothing to carry over: no page need be touched
+            self.vectors = State.new(
+                self.n_models, self.n_features, means=self.has_means, layout=layout, group=self.group
+            ).vectors
+            self.layout = layout
+            return
         split = np.ascontiguousarray(self.kinds())
         if layout == "split":
             self.vectors = split

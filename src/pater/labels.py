@@ -57,6 +57,8 @@ def as_labels(y: Any) -> NDArray[Any]:
 
 def _writable(labels: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     """The labels as a plain array; a copy if they cannot be written to, for which no kernel is compiled."""
+    if labels.dtype == dtype and labels.flags.carray:
+        return labels
     return np.require(labels, dtype, ("C", "W"))
 
 
@@ -87,7 +89,8 @@ def _is_text(labels: NDArray[Any]) -> bool:
 
 def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     """The code of each label: its place in `known`, or after it for labels that are not there."""
-    if known.size and labels.size and _is_text(known) != _is_text(labels):
+    of_one_kind = labels.dtype == known.dtype and labels.dtype.kind != "O"
+    if not of_one_kind and known.size and labels.size and _is_text(known) != _is_text(labels):
         raise TypeError(
             f"y holds {'text' if _is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
             f"{known.tolist()}. The labels of a stream must be of one kind."

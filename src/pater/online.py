@@ -6,6 +6,7 @@ and shows what was learned.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Self
 
 import numpy as np
@@ -283,7 +284,7 @@ class OnlineClassifier(LinearClassifier):
     def _checked_specs(self) -> Specs:
         """The specs that the parameters ask for. They are looked at again only when a parameter has changed."""
         weight = self.class_weight
-        values = [value for name, value in vars(self).items() if not name.endswith("_") and name[0] != "_"]
+        values = [*map(self.__dict__.__getitem__, _parameter_names(type(self)))]
         key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None)
         known = vars(self).get("_checked")
         if known is None or known[0] != key:
@@ -311,6 +312,12 @@ class OnlineClassifier(LinearClassifier):
             calibrate=bool(self.probability),
             **settings,
         )
+
+
+@functools.cache
+def _parameter_names(kind: type[OnlineClassifier]) -> tuple[str, ...]:
+    names: list[str] = kind._get_param_names()
+    return tuple(names)
 
 
 def positive_number(name: str, value: Any) -> float:

@@ -315,7 +315,7 @@ class OnlineClassifier(LinearClassifier):
 
 
 @functools.cache
-def _parameter_names(kind: type[OnlineClassifier]) -> tuple[str, ...]:
+def _parameter_names(kind: Any) -> tuple[str, ...]:
     names: list[str] = kind._get_param_names()
     return tuple(names)
 

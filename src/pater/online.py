@@ -284,7 +284,8 @@ class OnlineClassifier(LinearClassifier):
     def _checked_specs(self) -> Specs:
         """The specs that the parameters ask for. They are looked at again only when a parameter has changed."""
         weight = self.class_weight
-        values = [*map(self.__dict__.__getitem__, _parameter_names(type(self)))]
+        kind: Any = type(self)
+        values = [*map(self.__dict__.__getitem__, _parameter_names(kind))]
         key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None)
         known = vars(self).get("_checked")
         if known is None or known[0] != key:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pater import PATERClassifier
-from pater.lazy import FOLD_EVERY
+from pater.lazy import FOLD_AT_LEAST, FOLD_EVERY
 from pater.rules import RULES
 
 N = 600
@@ -58,7 +58,7 @@ def test_fit_is_partial_fit_in_any_chunks(
 @pytest.mark.parametrize("average", [True, False])
 def test_one_row_at_a_time(rule, d, form, average, learner, as_form, stream, bits):
     """The rows suffice for several folds: these follow a count in the state, not the calls."""
-    n = 200 if form.startswith("dense") and d > 64 else 3 * FOLD_EVERY + 10
+    n = 200 if form.startswith("dense") and d > 64 else 3 * max(FOLD_AT_LEAST // d, FOLD_EVERY) + 10
     X, y = stream(n, d)
     X = as_form(X, form)
     whole = learner(rule, average=average).fit(X, y)

@@ -26,7 +26,7 @@ import pytest
 from scipy.sparse import issparse
 
 from pater import PATERClassifier, reference
-from pater.lazy import CANCELLED, FOLD_EVERY
+from pater.lazy import CANCELLED, FOLD_AT_LEAST, FOLD_EVERY
 from pater.passes import WIDE
 
 u = 2.0**-53
@@ -88,7 +88,7 @@ def test_the_squared_gap_is_as_exact_as_its_condition_permits(d, form, ratio, as
             bound = 2 * rounding + rounding**2 + (d + 8) * u
             if lazy and not careful:
                 assert kappa**2 <= 4 / CANCELLED
-                bound += 4 * (min(t, FOLD_EVERY) + d + 8) * u * kappa**2
+                bound += 4 * (min(t, max(FOLD_AT_LEAST // d, FOLD_EVERY)) + d + 8) * u * kappa**2
             if found is not None:
                 probes += 1
                 assert found > 0, "a gap that can be known was taken for none"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._compile import exact_kernel
 from .lanes import HERD_LANES, add_herd, dot_herd
-from .lazy import CANCELLED, FOLD_EVERY, LARGEST_PRODUCT, fold, know_products, step, tidy
+from .lazy import CANCELLED, LARGEST_PRODUCT, finish, fold, fold_after, know_products, tidy
 from .means import TOO_LARGE
 from .rows import size
 from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I
@@ -57,7 +57,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
     """
     z = np.zeros((_ROWS, HERD))
     dots, additions = z[DOT_U : DOT_U + HERD_LANES], z[ADD_U : ADD_U + HERD_LANES]
-    fold_at = float(FOLD_EVERY * table.shape[0])
+    fold_at = float(fold_after(table, settings[0]))
     n_models = scalars.size
     for k in range(n_models):
         m, p = scalars[k], settings[k]
@@ -184,9 +184,9 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
                     m.work_since_fold = int(z[WORK, k])
                     m.entered = int(z[ENTERED, k])
                     if z[TROUBLED, k] > 0.0:
-                        step(rows, i, table[:, :, k], m, settings[k], positive, s, z[LOSS, k])
+                        finish(rows, i, table[:, :, k], m, settings[k], positive, s, z[LOSS, k])
                     else:
-                        tidy(table[:, :, k], m)
+                        tidy(table[:, :, k], m, settings[k])
                     z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
                     z[:_N, k] = values[k]
     for k in range(n_models):

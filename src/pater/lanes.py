@@ -15,7 +15,7 @@ in the same order in both kinds of table, so that a model's numbers do not depen
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -105,8 +105,16 @@ class _Row:
             address = builder.bitcast(builder.gep(self.table, [builder.add(first, _int(cell))]), _BYTES)
             builder.call(prefetch, [address, *(ir.Constant(_I32, code) for code in (0, 3, 1))])
 
-    def products(self, cells: int, cell_of: Callable[[Any, int], Any], *, ahead: bool = False) -> tuple[list[Any], Any]:
-        """For each of the cells that a feature has: the sum over the row of cell·x; and ‖x‖²."""
+    def square_last(self, cell: Any, spread: Any) -> Any:
+        """The cell with its last number replaced by x, so that its product with x is x²."""
+        last = self.width - 1
+        mask = ir.Constant(ir.VectorType(_I32, self.width), [*range(last), self.width + last])
+        return self.builder.shuffle_vector(cell, spread, mask)
+
+    def products(
+        self, cells: int, cell_of: Callable[[Any, int], Any], *, square: Literal["last", "apart", "no"]
+    ) -> tuple[list[Any], Any]:
+        """For each of the cells that a feature has: the sum over the row of cell·x; and ‖x‖², if it is to be apart."""
         builder = self.builder
         zero, zeros = ir.Constant(_F64, 0.0), ir.Constant(self.vector, [0.0] * self.width)
         sums = [[cgutils.alloca_once_value(builder, zeros) for _ in range(_UNROLL)] for _ in range(cells)]
@@ -115,13 +123,15 @@ class _Row:
         def accumulate(place: Any, slot: int) -> None:
             x, spread = self.value(place)
             column = self.column(place)
-            if ahead:
-                self.fetch_ahead(place, cells)
+            self.fetch_ahead(place, cells)
             for cell in range(cells):
                 total = sums[cell][slot]
                 loaded = self.load(cell_of(column, cell))
+                if square == "last":
+                    loaded = self.square_last(loaded, spread)
                 builder.store(_fma(builder, loaded, spread, builder.load(total)), total)
-            builder.store(_fma(builder, x, x, builder.load(squares[slot])), squares[slot])
+            if square == "apart":
+                builder.store(_fma(builder, x, x, builder.load(squares[slot])), squares[slot])
 
         rounds = builder.udiv(self.size, _int(_UNROLL))
         with cgutils.for_range(builder, rounds) as loop:
@@ -141,18 +151,31 @@ class _Row:
         return [total(each) for each in sums], total(squares)
 
 
+def _four_sums(context: Any, builder: Any, signature: Any, args: Any, square: Literal["last", "no"]) -> Any:
+    row = _Row(context, builder, signature, args, LANES)
+    (lanes,), _ = row.products(1, lambda column, _: column, square=square)
+    sums = [builder.extract_element(lanes, ir.Constant(_I32, lane)) for lane in range(LANES)]
+    return context.make_tuple(builder, signature.return_type, sums)
+
+
 @intrinsic
 def dot_lanes(typing_context, rows, i, table):
-    """The four products table[:, lane]·x with row x, and ‖x‖²."""
-    signature = types.UniTuple(types.float64, LANES + 1)(rows, i, table)
+    """The four products table[:, lane]·x with row x."""
 
     def codegen(context, builder, signature, args):
-        row = _Row(context, builder, signature, args, LANES)
-        (lanes,), xx = row.products(1, lambda column, _: column, ahead=True)
-        products = [builder.extract_element(lanes, ir.Constant(_I32, lane)) for lane in range(LANES)]
-        return context.make_tuple(builder, signature.return_type, [*products, xx])
+        return _four_sums(context, builder, signature, args, "no")
 
-    return signature, codegen
+    return types.UniTuple(types.float64, LANES)(rows, i, table), codegen
+
+
+@intrinsic
+def dot_and_square(typing_context, rows, i, table):
+    """U·x, S⁺·x and S⁻·x with row x; and ‖x‖² in the place of V·x, which no step needs."""
+
+    def codegen(context, builder, signature, args):
+        return _four_sums(context, builder, signature, args, "last")
+
+    return types.UniTuple(types.float64, LANES)(rows, i, table), codegen
 
 
 @intrinsic
@@ -185,7 +208,7 @@ def dot_herd(typing_context, rows, i, table, products):
 
     def codegen(context, builder, signature, args):
         row = _Row(context, builder, signature, args, HERD)
-        totals, xx = row.products(HERD_LANES, _herd_cell(builder), ahead=True)
+        totals, xx = row.products(HERD_LANES, _herd_cell(builder), square="apart")
         out = context.make_array(signature.args[3])(context, builder, args[3]).data
         out = builder.bitcast(out, row.vector.as_pointer())
         for lane, total in enumerate(totals):

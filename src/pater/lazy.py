@@ -1,6 +1,6 @@
 """The pass of the mean rules that touches only what a row holds: sparse rows, and dense rows of few columns.
 
-Knows `rules`, `means`, `twofold`, `rows`, `lanes` and `state`. With x of class c, w = U + A⁺S⁺ − A⁻S⁻ stays as it is
+Knows `rules`, `means`, `twofold`, `rows`, `lanes`, `held` and `state`. With x of class c, w = U + A⁺S⁺ − A⁻S⁻ stays as it is
 when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from ‖S⁺‖²,
 ‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
 
@@ -10,8 +10,11 @@ must come to the same bits.
 
 from __future__ import annotations
 
+import math
+
 from ._compile import exact_kernel, exact_part
-from .lanes import add_lanes, dot_lanes
+from .held import carry, hold
+from .lanes import add_lanes, dot_and_square
 from .means import (
     TOO_LARGE,
     TOO_LARGE_GAIN,
@@ -26,14 +29,15 @@ from .means import (
     shrink_vectors,
     zero_gap,
 )
-from .progress import observe
+from .progress import calibrate, observe
 from .rows import size
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, U, V
 from .twofold import all_products, count_products, squared_gap
 
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
-CANCELLED = 1e-8  # of its terms: a ‖z‖² below it is taken with care
+FOLD_AT_LEAST = 2048  # numbers: what leaving the registers costs is lost in so many
+CANCELLED = 1e-7  # of its terms: a ‖z‖² below it is taken with care
 SAFE_AGAIN = 1e-4  # of its terms: above it, care may end, once as many numbers were added as entering it cost
 CARE_AT_LEAST = 0.125  # of d
 LARGEST_PRODUCT = 1e280  # of A and a row: beyond it, with an importance of up to 1e20, U could overflow
@@ -53,6 +57,18 @@ def fold(table, m):
         m.pp, m.nn, m.pn = products(table[:, S_POS], table[:, S_NEG])
 
 
+@exact_part
+def forgets(p):
+    """Do the class sums fade?"""
+    return 0.0 < p.forgetting < 1.0
+
+
+@exact_part
+def fold_after(table, p):
+    """After how many numbers added to the class sums to fold; sums that fade leave U too large if one waits."""
+    return max(1 if forgets(p) else FOLD_AT_LEAST, FOLD_EVERY * table.shape[0])
+
+
 @exact_kernel
 def careful_gap(table, m, a_pos, a_neg, z_bias):
     """‖z‖² from products in twice the working precision; 0 where z is nothing but the rounding of the class means."""
@@ -68,7 +84,7 @@ def careful_gap(table, m, a_pos, a_neg, z_bias):
 
 
 @exact_kernel
-def tidy(table, m):
+def tidy(table, m, p):
     """What seldom needs doing: keep scales in range, and fold."""
     if m.loss_pos + m.loss_neg > TOO_LARGE:
         shrink(m)
@@ -76,7 +92,7 @@ def tidy(table, m):
         shrink_vectors(table[:, V:])
     if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
         lower_gain(table[:, S_POS], table[:, S_NEG], m)
-    if m.work_since_fold >= FOLD_EVERY * table.shape[0]:
+    if m.work_since_fold >= fold_after(table, p):
         fold(table, m)
 
 
@@ -102,40 +118,42 @@ def judge(m, p, ux, px, nx, positive, s):
 @exact_part
 def weight_now(m, p, positive, s):
     """With what weight the row enters its class sum."""
-    if 0.0 < p.forgetting < 1.0:
+    if forgets(p):
         s *= next_gain(m, positive, p.forgetting)
         raise_gain(m, positive, p.forgetting)
     return s
 
 
 @exact_part
-def enter(rows, i, table, m, positive, s, loss, px, nx, xx):
-    """Count the row in; to be called before it is added to its class sum."""
-    if m.careful:
-        count_products(rows, i, table, positive, -1.0, m)
-        m.careful_work += size(rows, i)
-    elif positive:
+def count_squares(m, positive, s, px, nx, xx):
+    """What the products of the class sums become when the row is added to its own."""
+    if positive:
         m.pp += s * (2.0 * px + s * xx)
         m.pn += s * nx
     else:
         m.nn += s * (2.0 * nx + s * xx)
         m.pn += s * px
+
+
+@exact_part
+def enter(rows, i, table, m, positive, s, loss, xx):
+    """Add the row to its class sum, and take from U what that adds to w."""
     if positive:
         m.n_pos += s
         m.loss_pos += s * loss
+        add_lanes(rows, i, table, -m.A_pos * s, s, 0.0, -m.B_pos * s)
     else:
         m.n_neg += s
         m.loss_neg += s * loss
+        add_lanes(rows, i, table, m.A_neg * s, 0.0, s, m.B_neg * s)
     m.largest = max(m.largest, xx)
     m.entered += 1
     m.work_since_fold += size(rows, i)
 
 
 @exact_part
-def step(rows, i, table, m, p, positive, s, loss):
-    """Move w along z; to be called when the row is in its class sum."""
-    if m.careful:
-        count_products(rows, i, table, positive, 1.0, m)
+def direction(m, p):
+    """z by its parts, what they weigh, and ‖z‖² as far as working precision gives it."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     if p.balanced:
         alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
@@ -143,24 +161,44 @@ def step(rows, i, table, m, p, positive, s, loss):
     a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
     z_bias = bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
     terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
-    zz = terms - 2.0 * a_pos * a_neg * m.pn + z_bias * z_bias
+    return a_pos, a_neg, z_bias, terms, terms - 2.0 * a_pos * a_neg * m.pn + z_bias * z_bias
+
+
+@exact_part
+def move(m, p, positive, s, loss, a_pos, a_neg, z_bias, zz):
+    """Move w along z."""
+    own_loss = s * loss * (a_pos if positive else a_neg)
+    tau = bounded(mean_step(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz), zz)
+    if tau > 0.0:
+        m.updates += 1
+        m.A_pos += tau * a_pos
+        m.A_neg += tau * a_neg
+        m.bias += tau * z_bias
+        if p.average:
+            m.B_pos += m.t * tau * a_pos
+            m.B_neg += m.t * tau * a_neg
+            m.bias_steps += m.t * tau * z_bias
+
+
+@exact_part
+def untidy(table, m, p):
+    """Is there something for `tidy` to do?"""
+    full = m.loss_pos + m.loss_neg > TOO_LARGE or m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
+    return full or m.work_since_fold >= fold_after(table, p)
+
+
+@exact_kernel
+def finish(rows, i, table, m, p, positive, s, loss):
+    """What is left to do for a row that is in its class sum, with whatever care it takes."""
+    if m.careful:
+        count_products(rows, i, table, positive, 1.0, m)
+    a_pos, a_neg, z_bias, terms, zz = direction(m, p)
     if m.careful or not zz > CANCELLED * terms:
         zz = careful_gap(table, m, a_pos, a_neg, z_bias)
     if zz > 0.0:
-        own_loss = s * loss * (a_pos if positive else a_neg)
-        tau = bounded(mean_step(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz), zz)
-        if tau > 0.0:
-            m.updates += 1
-            m.A_pos += tau * a_pos
-            m.A_neg += tau * a_neg
-            m.bias += tau * z_bias
-            if p.average:
-                m.B_pos += m.t * tau * a_pos
-                m.B_neg += m.t * tau * a_neg
-                m.bias_steps += m.t * tau * z_bias
-    full = m.loss_pos + m.loss_neg > TOO_LARGE or m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
-    if full or m.work_since_fold >= FOLD_EVERY * table.shape[0]:
-        tidy(table, m)
+        move(m, p, positive, s, loss, a_pos, a_neg, z_bias, zz)
+    if untidy(table, m, p):
+        tidy(table, m, p)
 
 
 @exact_kernel
@@ -171,36 +209,98 @@ def know_products(table, m):
         m.products_known, m.careful = 1, 0
 
 
+@exact_part
+def plain(m, p):
+    """Do the rows to come need only what `plain_rows` does?"""
+    return not (m.careful or p.calibrate or forgets(p))
+
+
+@exact_kernel
+def plain_rows(rows, order, codes, weights, margins, table, home, settings, start, stop):
+    """Pass rows through one model until one needs more than the plain step; its position, s and loss.
+
+    A loss of −1 says that nothing has been done for that row yet; otherwise the row is in its class sum. All that is
+    called here is inlined: a call would drive the scalars out of the registers.
+    """
+    m, p = hold(home), hold(settings)
+    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    r, s, loss = start, 1.0, -1.0
+    while r < stop:
+        i = order[r] if ordered else r
+        ux, px, nx, xx = dot_and_square(rows, i, table)
+        s = weights[i] if weighted else 1.0
+        if not xx <= LARGEST_ROW or overflows(m, px, nx, xx) or s == 0.0:
+            break
+        positive = codes[i] == p.positive
+        margin, loss = judge(m, p, ux, px, nx, positive, s)
+        if wanted:
+            margins[r] = margin
+        if p.rule != PATER_I or loss > 0.0:
+            count_squares(m, positive, s, px, nx, xx)
+            enter(rows, i, table, m, positive, s, loss, xx)
+            a_pos, a_neg, z_bias, terms, zz = direction(m, p)
+            if not zz > CANCELLED * terms:
+                break
+            move(m, p, positive, s, loss, a_pos, a_neg, z_bias, zz)
+            if untidy(table, m, p):
+                r += 1
+                loss = -1.0
+                break
+        r += 1
+        loss = -1.0
+    carry(m, home)
+    return r, s, loss
+
+
+@exact_kernel
+def any_row(rows, i, table, m, p, positive, s):
+    """Pass one row through one model, whatever it takes; its margin, or NaN for a bad row."""
+    ux, px, nx, xx = dot_and_square(rows, i, table)
+    if not xx <= LARGEST_ROW:
+        return math.nan
+    if overflows(m, px, nx, xx):
+        fold(table, m)
+        ux, px, nx, xx = dot_and_square(rows, i, table)
+    if s == 0.0:
+        return ux + (m.A_pos * px - m.A_neg * nx) + m.bias
+    margin, loss = judge(m, p, ux, px, nx, positive, s)
+    if p.calibrate:
+        calibrate(m, margin, positive, s)
+    if p.rule != PATER_I or loss > 0.0:
+        s = weight_now(m, p, positive, s)
+        if m.careful:
+            count_products(rows, i, table, positive, -1.0, m)
+            m.careful_work += size(rows, i)
+        else:
+            count_squares(m, positive, s, px, nx, xx)
+        enter(rows, i, table, m, positive, s, loss, xx)
+        finish(rows, i, table, m, p, positive, s, loss)
+    return margin
+
+
 @exact_kernel
 def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     know_products(table, m)
-    positive_code, rule = p.positive, p.rule
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
-    for r in range(start, stop):
-        i = order[r] if ordered else r
-        ux, px, nx, _, xx = dot_lanes(rows, i, table)
-        if not xx <= LARGEST_ROW:
-            return r
-        if overflows(m, px, nx, xx):
-            fold(table, m)
-            ux, px, nx, _, xx = dot_lanes(rows, i, table)
-        s = weights[i] if weighted else 1.0
-        if s == 0.0:
-            if wanted:
-                margins[r] = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
-            continue
-        positive = codes[i] == positive_code
-        margin, loss = judge(m, p, ux, px, nx, positive, s)
-        if wanted:
-            margins[r] = margin
-        if rule == PATER_I and loss == 0.0:
-            continue
-        s = weight_now(m, p, positive, s)
-        enter(rows, i, table, m, positive, s, loss, px, nx, xx)
-        if positive:
-            add_lanes(rows, i, table, -m.A_pos * s, s, 0.0, -m.B_pos * s)
+    r = start
+    while r < stop:
+        s, loss = 1.0, -1.0
+        if plain(m, p):
+            r, s, loss = plain_rows(rows, order, codes, weights, margins, table, m, p, r, stop)
+            if loss < 0.0 and untidy(table, m, p):
+                tidy(table, m, p)
+                continue
+            if r == stop:
+                break
+        i = order[r] if order.size > 0 else r
+        positive = codes[i] == p.positive
+        if loss >= 0.0:
+            finish(rows, i, table, m, p, positive, s, loss)
         else:
-            add_lanes(rows, i, table, m.A_neg * s, 0.0, s, m.B_neg * s)
-        step(rows, i, table, m, p, positive, s, loss)
+            margin = any_row(rows, i, table, m, p, positive, weights[i] if weights.size > 0 else 1.0)
+            if margin != margin:
+                return r
+            if margins.size > 0:
+                margins[r] = margin
+        r += 1
     return -1

@@ -25,7 +25,7 @@ def _lazy_margins(rows, tables, scalars, average, margins):
         m = scalars[k]
         t = max(m.t, 1)
         for i in range(count(rows)):
-            ux, px, nx, vx, _ = dot_lanes(rows, i, tables[k])
+            ux, px, nx, vx = dot_lanes(rows, i, tables[k])
             margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
             if average:
                 margin += (margin - (vx + (m.B_pos * px - m.B_neg * nx) + m.bias_steps)) / t

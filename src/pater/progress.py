@@ -71,5 +71,3 @@ def observe(m, p, margin, positive, s):
             m.fn += s
         else:
             m.tn += s
-    if p.calibrate:
-        calibrate(m, margin, positive, s)

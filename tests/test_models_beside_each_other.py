@@ -52,6 +52,14 @@ def test_several_models_in_one_call_are_each_alone(means, form, d, threads, as_f
         assert margins[k].tobytes() == own[0].tobytes()
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_the_first_bad_row_is_found_whoever_meets_it(threads, stream):
+    X, y = stream(9000, 6)
+    X[[4321, 8000], 2] = np.nan
+    codes, p = (y > 0).astype(np.int64), settings_of_several(means=True)
+    assert learn(rows_of(X), codes, State.new(5, 6, means=True), p, threads=threads) == 4321
+
+
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("d", WIDTHS)

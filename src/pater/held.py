@@ -26,7 +26,7 @@ def hold(typing_context, home):
 
 @intrinsic
 def carry(typing_context, source, target):
-    """target ← source, field by field."""
+    """Copy the source over the target, field by field."""
 
     def codegen(context, builder, signature, args):
         _copy(context, builder, source, *args)

@@ -21,7 +21,7 @@ from .lazy import CANCELLED, LARGEST_PRODUCT, finish, fold, fold_after, know_pro
 from .means import TOO_LARGE
 from .rows import size
 from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I
-from .state import HERD, LONGEST_STEP, LONGEST_TAU, SCALARS
+from .state import HERD, LONGEST_STEP, LONGEST_TAU, S_NEG, S_POS, SCALARS
 from .twofold import count_products
 
 _FIELDS = list(SCALARS.names or ())
@@ -174,7 +174,7 @@ def herd_pass(rows, order, codes, weights, margins, table, values, scalars, sett
             z[UPDATES, k] += 1.0 if tau > 0.0 else 0.0
             full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_at
             n_seldom += 1 if full or z[TROUBLED, k] > 0.0 else 0
-        add_herd(rows, i, table, additions)
+        add_herd(rows, i, table, additions, S_POS if positive else S_NEG)
         if n_seldom > 0:
             for k in range(n_models):
                 m = scalars[k]

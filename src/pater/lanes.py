@@ -219,23 +219,23 @@ def dot_herd(typing_context, rows, i, table, products):
 
 
 @intrinsic
-def add_herd(typing_context, rows, i, table, coefficients):
-    """table[:, lane, model] ← table[:, lane, model] + coefficients[lane, model]·x."""
-    signature = types.void(rows, i, table, coefficients)
+def add_herd(typing_context, rows, i, table, coefficients, lane):
+    """table[:, lane, model] ← table[:, lane, model] + coefficients[lane, model]·x, for U and one more lane."""
+    signature = types.void(rows, i, table, coefficients, lane)
 
     def codegen(context, builder, signature, args):
         row = _Row(context, builder, signature, args, HERD)
         base = context.make_array(signature.args[3])(context, builder, args[3]).data
         base = builder.bitcast(base, row.vector.as_pointer())
-        cell_of = _herd_cell(builder)
-        each = [builder.load(builder.gep(base, [_int(lane)])) for lane in range(HERD_LANES)]
+        lanes = [_int(0), context.cast(builder, args[4], signature.args[4], types.int64)]
+        each = [builder.load(builder.gep(base, [lane])) for lane in lanes]
         for value in each:
             value.align = 8
         with cgutils.for_range(builder, row.size) as loop:
             _, spread = row.value(loop.index)
-            column = row.column(loop.index)
-            for lane, coefficient in enumerate(each):
-                cell = cell_of(column, lane)
+            first = builder.mul(row.column(loop.index), _int(HERD_LANES))
+            for lane, coefficient in zip(lanes, each, strict=True):
+                cell = builder.add(first, lane)
                 row.store(_fma(builder, coefficient, spread, row.load(cell)), cell)
         return context.get_dummy_value()
 

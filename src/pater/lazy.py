@@ -1,8 +1,8 @@
 """The pass of the mean rules that touches only what a row holds: sparse rows, and dense rows of few columns.
 
-Knows `rules`, `means`, `twofold`, `rows`, `lanes`, `held` and `state`. With x of class c, w = U + A⁺S⁺ − A⁻S⁻ stays as it is
-when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from ‖S⁺‖²,
-‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
+Knows `rules`, `means`, `twofold`, `rows`, `lanes`, `held` and `state`. With x of class c, w = U + A⁺S⁺ − A⁻S⁻ stays as
+it is when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from
+‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
 
 What is not a loop over a row is compiled exactly as written: `herd` does the same for eight models at once, and both
 must come to the same bits.
@@ -153,7 +153,7 @@ def enter(rows, i, table, m, positive, s, loss, xx):
 
 @exact_part
 def direction(m, p):
-    """z by its parts, what they weigh, and ‖z‖² as far as working precision gives it."""
+    """The parts of z, what they weigh, and ‖z‖² as far as working precision gives it."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     if p.balanced:
         alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)

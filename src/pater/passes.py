@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ Rows = tuple[NDArray[Any], ...]
 
 WIDE = 64  # columns from which a dense row is memory rather than arithmetic (measured)
 BLOCK_BYTES = 1 << 17
+STRETCH = 4096  # rows that a thread takes at a time when there are more parts than threads
 WORTH_A_THREAD = 1 << 16  # numbers in a batch times models: less is done before a thread has started
 
 NOTHING = np.zeros(0)
@@ -52,55 +55,53 @@ def _herd_block_size(rows, n_herds):
 
 
 @kernel
-def learn_dense(rows, order, codes, weights, margins, vectors, scalars, settings, first, last):
-    """Pass dense rows through the models first..last; the position of the first bad row, or −1."""
-    n = order.size if order.size > 0 else count(rows)
+def learn_dense(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
+    """Pass dense rows start..stop through the models first..last; the position of the first bad row, or −1."""
     block = _block_size(rows, last - first)
-    for start in range(0, n, block):
-        stop = min(start + block, n)
+    for a in range(start, stop, block):
+        b = min(a + block, stop)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
             if p.rule < FIRST_MEAN_RULE:
-                bad = point_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+                bad = point_pass(rows, order, codes, weights, out, v, m, p, a, b)
             elif rows[0].shape[1] < WIDE:
-                bad = lazy_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+                bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
             else:
-                bad = wide_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+                bad = wide_pass(rows, order, codes, weights, out, v, m, p, a, b)
             if bad >= 0:
                 return bad
     return -1
 
 
 @kernel
-def learn_csr(rows, order, codes, weights, margins, vectors, scalars, settings, first, last):
-    """Pass sparse rows through the models first..last; the position of the first bad row, or −1."""
-    n = order.size if order.size > 0 else count(rows)
+def learn_csr(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
+    """Pass sparse rows start..stop through the models first..last; the position of the first bad row, or −1."""
     block = _block_size(rows, last - first)
-    for start in range(0, n, block):
-        stop = min(start + block, n)
+    for a in range(start, stop, block):
+        b = min(a + block, stop)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
             if p.rule < FIRST_MEAN_RULE:
-                bad = point_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+                bad = point_pass(rows, order, codes, weights, out, v, m, p, a, b)
             else:
-                bad = lazy_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+                bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
             if bad >= 0:
                 return bad
     return -1
 
 
 @kernel
-def learn_herds(rows, order, codes, weights, margins, vectors, values, scalars, settings, cuts, first, last):
-    """Pass rows through the herds first..last; the position of the first bad row, or −1."""
-    n = order.size if order.size > 0 else count(rows)
+def learn_herds(
+    rows, order, codes, weights, margins, vectors, values, scalars, settings, cuts, first, last, start, stop
+):
+    """Pass rows start..stop through the herds first..last; the position of the first bad row, or −1."""
     block = _herd_block_size(rows, last - first)
-    for start in range(0, n, block):
-        stop = min(start + block, n)
+    for a in range(start, stop, block):
+        b = min(a + block, stop)
         for h in range(first, last):
-            a, b = cuts[h], cuts[h + 1]
-            out = margins[a:b]
+            k, n = cuts[h], cuts[h + 1]
             bad = herd_pass(
-                rows, order, codes, weights, out, vectors[h], values[a:b], scalars[a:b], settings[a:b], start, stop
+                rows, order, codes, weights, margins[k:n], vectors[h], values[k:n], scalars[k:n], settings[k:n], a, b
             )
             if bad >= 0:
                 return bad
@@ -145,12 +146,49 @@ def learn(
     else:
         run = learn_dense if len(rows) == 1 else learn_csr
         arguments, n_tasks = (*shared, state.scalars, settings), state.n_models
-    if threads > 1 and n_tasks > 1 and rows[-1].size * state.n_models >= WORTH_A_THREAD:
-        parts = np.linspace(0, n_tasks, min(threads, n_tasks) + 1).astype(int)
-        with ThreadPoolExecutor(len(parts) - 1) as pool:
-            found = list(pool.map(lambda first, last: run(*arguments, first, last), parts[:-1], parts[1:]))
-        return min((bad for bad in found if bad >= 0), default=-1)
-    return int(run(*arguments, 0, n_tasks))
+    n_rows = order.size if order.size else codes.size
+    threads = min(threads, n_tasks)
+    if threads == 1 or rows[-1].size * state.n_models < WORTH_A_THREAD:
+        return int(run(*arguments, 0, n_tasks, 0, n_rows))
+    parts = np.linspace(0, n_tasks, threads + 1 if n_tasks % threads == 0 else n_tasks + 1).astype(int)
+    return _in_turns(
+        lambda part, start, stop: int(run(*arguments, parts[part], parts[part + 1], start, stop)),
+        parts.size - 1,
+        n_rows,
+        threads,
+    )
+
+
+def _in_turns(run: Callable[[int, int, int], int], n_parts: int, n_rows: int, threads: int) -> int:
+    """Let `threads` pass the rows through all parts: whoever is free goes on with the part that is furthest behind.
+
+    The parts are independent, and each meets the rows in order. As there may be more of them than threads, but not a
+    multiple, a part is not one task but many, a stretch of rows each.
+    """
+    stretch = n_rows if n_parts == threads else max(1, min(STRETCH, n_rows // (4 * n_parts)))
+    next_row, idle, found, lock = [0] * n_parts, set(range(n_parts)), [], Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                waiting = [part for part in idle if next_row[part] < n_rows]
+                if not waiting:
+                    return
+                part = min(waiting, key=next_row.__getitem__)
+                idle.remove(part)
+            start = next_row[part]
+            stop = min(start + stretch, n_rows)
+            bad = run(part, start, stop)
+            with lock:
+                if bad >= 0:
+                    found.append(bad)
+                next_row[part] = stop if bad < 0 else n_rows
+                idle.add(part)
+
+    with ThreadPoolExecutor(threads) as pool:
+        for job in [pool.submit(work) for _ in range(threads)]:
+            job.result()
+    return min(found, default=-1)
 
 
 @functools.lru_cache(maxsize=8)

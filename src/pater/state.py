@@ -1,6 +1,6 @@
 """What a learner remembers: a few vectors and a record of scalars for each model.
 
-Knows only NumPy and Numba; knows no data format and no estimator.
+Knows only NumPy and `memory`; knows no data format and no estimator.
 
 The weight vector of a mean rule is kept in the lazy form w = U + A⁺S⁺ − A⁻S⁻, where S⁺ and S⁻ are the sums of the
 samples of each class. A step along the class means then changes two scalars, not d numbers. A point rule needs U alone,
@@ -21,6 +21,8 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .memory import zeros
 
 U, S_POS, S_NEG, V = range(4)  # the vectors of a mean rule
 POINT_U, POINT_V = range(2)  # and of a point rule
@@ -131,7 +133,7 @@ class State:
         for name in ("unit", "gain_pos", "gain_neg", "slope"):
             scalars[name] = 1.0
         herds = (len(herd_cuts(n_models, group)) - 1, n_features, V, HERD)
-        return cls(np.zeros(shapes.get(layout, herds)), scalars, layout, group)
+        return cls(zeros(shapes.get(layout, herds)), scalars, layout, group)
 
     @property
     def has_means(self) -> bool:
@@ -147,7 +149,8 @@ class State:
         return int(self.vectors.shape[2 if self.layout == "split" else 1])
 
     def copy(self) -> State:
-        return replace(self, vectors=self.vectors.copy(), scalars=self.scalars.copy())
+        vectors = self.vectors.copy() if self.scalars["t"].any() else zeros(self.vectors.shape)
+        return replace(self, vectors=vectors, scalars=self.scalars.copy())
 
     def some(self, first: int, last: int) -> State:
         """The models first..last; not copied unless they are in a herd."""
@@ -184,7 +187,7 @@ class State:
             self.vectors = np.ascontiguousarray(split.swapaxes(1, 2))
         else:
             cuts = herd_cuts(self.n_models, self.group)
-            self.vectors = np.zeros((len(cuts) - 1, self.n_features, V, HERD))
+            self.vectors = zeros((len(cuts) - 1, self.n_features, V, HERD))
             for herd, first, last in zip(self.vectors, cuts[:-1], cuts[1:], strict=True):
                 herd[:, :, : last - first] = split[first:last, :V].transpose(2, 1, 0)
         self.layout = layout

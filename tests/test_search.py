@@ -11,11 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pater import metrics, reference
 from pater.batch import rows_of
+from pater.herds import Herd, plan
 from pater.metrics import Confusion
 from pater.model import BadRowError, Model, Spec, settings_of
 from pater.passes import layout_for, learn
 from pater.search import Grid, alpha_grid, best, confusion
-from pater.state import State, herd_cuts
+from pater.state import State
 
 ALL = tuple(
     Spec(rule, alphas=pair, watch=True, discount=True) for pair in alpha_grid() for rule in ("pater-i", "pater-ii")
@@ -56,7 +57,7 @@ def test_every_model_of_a_grid_is_the_model_alone_bit_for_bit(form, threads):
 def test_a_herd_is_used_and_does_not_depend_on_how_the_stream_is_cut():
     X, y = stream(2000, 5)
     state = State.new(len(ALL), 5, means=True, group=len(ALL))
-    assert layout_for((X,), state, settings_of(ALL, (0, 1))) == "herd"
+    assert layout_for((X,), state, settings_of(ALL, (0, 1)))[0] == "herd"
     whole, cut = run(X, y, ALL), run(X, y, ALL, cuts=[1, 2, 40, 777, 1999])
     assert whole.scalars.tobytes() == cut.scalars.tobytes()
     assert_array_equal(whole.vectors, cut.vectors)
@@ -185,8 +186,19 @@ def test_scores_against_scikit_learn():
 
 
 def test_herds_never_mix_targets():
-    assert herd_cuts(26, 26) == [0, 8, 16, 24, 26]
-    assert herd_cuts(30, 10) == [0, 8, 10, 18, 20, 28, 30]
+    both = [False] * 13 + [True] * 13
+    assert plan(both, 26) == (Herd(0, 8, False), Herd(8, 13, False), Herd(13, 26, True))
+    assert plan(both, 13) == plan(both, 26)
+    alone = plan([False] * 30, 10)
+    assert [herd[:2] for herd in alone] == [(0, 8), (8, 10), (10, 18), (18, 20), (20, 28), (28, 30)]
+    assert [herd[:2] for herd in plan([True] * 30, 15)] == [(0, 14), (14, 15), (15, 29), (29, 30)]
+
+
+def test_no_two_vectors_of_a_herd_share_a_column():
+    for herd in (Herd(5, 13, False), Herd(5, 19, True)):
+        models = range(herd.first, herd.last)
+        columns = {column for model in models for column in herd.at(model)}
+        assert columns == set(range(24 if not herd.sharing else 16))
 
 
 def test_layouts_hold_the_same_numbers():
@@ -195,6 +207,7 @@ def test_layouts_hold_the_same_numbers():
     split = state.kinds().copy()
     picked = state.some_of([3, 17])
     assert_array_equal(picked.kinds(), split[[3, 17]])
+    herds = state.herds
     for layout in ("lanes", "split", "herd", "split"):
-        state.arrange(layout)
+        state.arrange(layout, herds if layout == "herd" else ())
         assert_array_equal(state.kinds(), split)

@@ -5,8 +5,8 @@ Knows Numba and LLVM; knows nothing of learning.
 The lazy form of a mean rule needs U, S⁺, S⁻ and V at the same places. Kept as one table of shape (d, 4), the four
 numbers of a feature share a cache line and a vector register, so that a non-zero costs one load and one fused
 multiply-add where separate arrays cost three gathers. Numba's vectoriser does not find this form (measured: 350 ns
-against 180 ns a row of 70 non-zeros), hence LLVM. Eight models that read the same rows are kept as (d, 3, 8): there a
-register holds the same vector of all eight.
+against 180 ns a row of 70 non-zeros), hence LLVM. Models that read the same rows are kept as (d, 24), as `herds` says:
+there a register holds the same vector of eight models.
 
 Rows are a tuple: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned indices. The sums are formed
 in the same order in both kinds of table, so that a model's numbers do not depend on where it is kept.
@@ -21,10 +21,10 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .state import HERD
+from .herds import CELL, LINE
 
 LANES = 4
-HERD_LANES = 3  # a herd does not average, so it has no V
+_LINES = CELL // LINE  # of a herd's cell
 _UNROLL = 4  # independent sums, enough to hide the time that an addition takes
 _AHEAD = 32  # non-zeros: how far ahead of its use a cell of the table is asked for
 _F64, _I64, _I32, _BYTES = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
@@ -91,18 +91,18 @@ class _Row:
     def store(self, value: Any, cell: Any) -> None:
         self.builder.store(value, self.builder.gep(self.table, [cell])).align = 8
 
-    def fetch_ahead(self, place: Any, cells: int) -> None:
+    def fetch_ahead(self, place: Any, cells: int, cell_of: Callable[[Any, int], Any]) -> None:
         """Ask for the `cells` cells of a feature that a later non-zero will meet, should there be one."""
         if self.indices is None:
             return
         builder = self.builder
         ahead = builder.add(place, _int(_AHEAD))
         ahead = builder.select(builder.icmp_signed("<", ahead, self.last), ahead, self.last)
-        first = builder.mul(self.column(ahead), _int(cells))
+        column = self.column(ahead)
         kind = ir.FunctionType(ir.VoidType(), [_BYTES, _I32, _I32, _I32])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         for cell in range(cells):
-            address = builder.bitcast(builder.gep(self.table, [builder.add(first, _int(cell))]), _BYTES)
+            address = builder.bitcast(builder.gep(self.table, [cell_of(column, cell)]), _BYTES)
             builder.call(prefetch, [address, *(ir.Constant(_I32, code) for code in (0, 3, 1))])
 
     def square_last(self, cell: Any, spread: Any) -> Any:
@@ -123,7 +123,7 @@ class _Row:
         def accumulate(place: Any, slot: int) -> None:
             x, spread = self.value(place)
             column = self.column(place)
-            self.fetch_ahead(place, cells)
+            self.fetch_ahead(place, cells, cell_of)
             for cell in range(cells):
                 total = sums[cell][slot]
                 loaded = self.load(cell_of(column, cell))
@@ -197,45 +197,50 @@ def add_lanes(typing_context, rows, i, table, a, b, c, d):
     return signature, codegen
 
 
-def _herd_cell(builder: Any) -> Callable[[Any, int], Any]:
-    return lambda column, lane: builder.add(builder.mul(column, _int(HERD_LANES)), _int(lane))
+def _line(builder: Any, column: Any, line: Any) -> Any:
+    """Where a line of a herd's cell is, counted in lines."""
+    return builder.add(builder.mul(column, _int(_LINES)), line)
+
+
+def _dot_lines(n_lines: int) -> Any:
+    @intrinsic
+    def dot(typing_context, rows, i, table, products):
+        def codegen(context, builder, signature, args):
+            row = _Row(context, builder, signature, args, LINE)
+            totals, xx = row.products(n_lines, lambda column, line: _line(builder, column, _int(line)), square="apart")
+            out = context.make_array(signature.args[3])(context, builder, args[3]).data
+            out = builder.bitcast(out, row.vector.as_pointer())
+            for line, total in enumerate(totals):
+                builder.store(total, builder.gep(out, [_int(line)])).align = 8
+            return xx
+
+        return types.float64(rows, i, table, products), codegen
+
+    return dot
+
+
+dot_herd = _dot_lines(3)  # ‖x‖²; and table·x of all lines into `products`, one after the other
+dot_sharing_herd = _dot_lines(2)
 
 
 @intrinsic
-def dot_herd(typing_context, rows, i, table, products):
-    """‖x‖²; and table[:, lane, model]·x into products[lane, model]."""
-    signature = types.float64(rows, i, table, products)
+def add_herd(typing_context, rows, i, table, coefficients, line):
+    """Table ← table + coefficients·x, in the first line and in another."""
+    signature = types.void(rows, i, table, coefficients, line)
 
     def codegen(context, builder, signature, args):
-        row = _Row(context, builder, signature, args, HERD)
-        totals, xx = row.products(HERD_LANES, _herd_cell(builder), square="apart")
-        out = context.make_array(signature.args[3])(context, builder, args[3]).data
-        out = builder.bitcast(out, row.vector.as_pointer())
-        for lane, total in enumerate(totals):
-            builder.store(total, builder.gep(out, [_int(lane)])).align = 8
-        return xx
-
-    return signature, codegen
-
-
-@intrinsic
-def add_herd(typing_context, rows, i, table, coefficients, lane):
-    """table[:, lane, model] ← table[:, lane, model] + coefficients[lane, model]·x, for U and one more lane."""
-    signature = types.void(rows, i, table, coefficients, lane)
-
-    def codegen(context, builder, signature, args):
-        row = _Row(context, builder, signature, args, HERD)
+        row = _Row(context, builder, signature, args, LINE)
         base = context.make_array(signature.args[3])(context, builder, args[3]).data
         base = builder.bitcast(base, row.vector.as_pointer())
-        lanes = [_int(0), context.cast(builder, args[4], signature.args[4], types.int64)]
-        each = [builder.load(builder.gep(base, [lane])) for lane in lanes]
+        lines = [_int(0), context.cast(builder, args[4], signature.args[4], types.int64)]
+        each = [builder.load(builder.gep(base, [line])) for line in lines]
         for value in each:
             value.align = 8
         with cgutils.for_range(builder, row.size) as loop:
             _, spread = row.value(loop.index)
-            first = builder.mul(row.column(loop.index), _int(HERD_LANES))
-            for lane, coefficient in zip(lanes, each, strict=True):
-                cell = builder.add(first, lane)
+            column = row.column(loop.index)
+            for line, coefficient in zip(lines, each, strict=True):
+                cell = _line(builder, column, line)
                 row.store(_fma(builder, coefficient, spread, row.load(cell)), cell)
         return context.get_dummy_value()
 

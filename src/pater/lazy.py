@@ -4,8 +4,9 @@ Knows `rules`, `means`, `twofold`, `rows`, `lanes`, `held` and `state`. With x o
 it is when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from
 ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
 
-What is not a loop over a row is compiled exactly as written: `herd` does the same for eight models at once, and both
-must come to the same bits.
+What is not a loop over a row is compiled exactly as written: `herd` does the same for many models at once, and both
+must come to the same bits. What both call takes a table whose columns hold the vectors of one model or of several, and
+`at`, the columns of U, S⁺ and S⁻.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import math
 
 from ._compile import exact_kernel, exact_part
 from .held import carry, hold
-from .lanes import add_lanes, dot_and_square
+from .lanes import LANES, add_lanes, dot_and_square
 from .means import (
     TOO_LARGE,
     TOO_LARGE_GAIN,
@@ -35,6 +36,7 @@ from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, U, V
 from .twofold import all_products, count_products, squared_gap
 
+IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
 FOLD_AT_LEAST = 2048  # numbers: what leaving the registers costs is lost in so many
 CANCELLED = 1e-7  # of its terms: a ‖z‖² below it is taken with care
@@ -44,17 +46,18 @@ LARGEST_PRODUCT = 1e280  # of A and a row: beyond it, with an importance of up t
 
 
 @exact_kernel
-def fold(table, m):
+def fold(table, at, m):
     """Move the lazy part of w and of Σ t·δₜ into U and V: another form of the same vectors."""
+    u, p, n = at
     for j in range(table.shape[0]):
-        table[j, U] += m.A_pos * table[j, S_POS] - m.A_neg * table[j, S_NEG]
-    if table.shape[1] > V:
+        table[j, u] += m.A_pos * table[j, p] - m.A_neg * table[j, n]
+    if table.shape[1] == LANES:
         for j in range(table.shape[0]):
-            table[j, V] += m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]
+            table[j, V] += m.B_pos * table[j, p] - m.B_neg * table[j, n]
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
     m.work_since_fold = 0
     if not m.careful:
-        m.pp, m.nn, m.pn = products(table[:, S_POS], table[:, S_NEG])
+        m.pp, m.nn, m.pn = products(table[:, p], table[:, n])
 
 
 @exact_part
@@ -70,10 +73,10 @@ def fold_after(table, p):
 
 
 @exact_kernel
-def careful_gap(table, m, a_pos, a_neg, z_bias):
+def careful_gap(table, at, m, a_pos, a_neg, z_bias):
     """‖z‖² from products in twice the working precision; 0 where z is nothing but the rounding of the class means."""
     if not m.careful:
-        all_products(table, m)
+        all_products(table, at, m)
         m.careful, m.careful_work = 1, 0
     terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
     zz = squared_gap(m, a_pos, a_neg)
@@ -84,16 +87,17 @@ def careful_gap(table, m, a_pos, a_neg, z_bias):
 
 
 @exact_kernel
-def tidy(table, m, p):
+def tidy(table, at, m, p):
     """What seldom needs doing: keep scales in range, and fold."""
     if m.loss_pos + m.loss_neg > TOO_LARGE:
         shrink(m)
-        shrink_vectors(table[:, :1])
-        shrink_vectors(table[:, V:])
+        shrink_vectors(table[:, at[U] : at[U] + 1])
+        if table.shape[1] == LANES:
+            shrink_vectors(table[:, V:])
     if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
-        lower_gain(table[:, S_POS], table[:, S_NEG], m)
+        lower_gain(table[:, at[S_POS]], table[:, at[S_NEG]], m)
     if m.work_since_fold >= fold_after(table, p):
-        fold(table, m)
+        fold(table, at, m)
 
 
 @exact_part
@@ -188,24 +192,24 @@ def untidy(table, m, p):
 
 
 @exact_kernel
-def finish(rows, i, table, m, p, positive, s, loss):
+def finish(rows, i, table, at, m, p, positive, s, loss):
     """What is left to do for a row that is in its class sum, with whatever care it takes."""
     if m.careful:
-        count_products(rows, i, table, positive, 1.0, m)
+        count_products(rows, i, table, at, positive, 1.0, m)
     a_pos, a_neg, z_bias, terms, zz = direction(m, p)
     if m.careful or not zz > CANCELLED * terms:
-        zz = careful_gap(table, m, a_pos, a_neg, z_bias)
+        zz = careful_gap(table, at, m, a_pos, a_neg, z_bias)
     if zz > 0.0:
         move(m, p, positive, s, loss, a_pos, a_neg, z_bias, zz)
     if untidy(table, m, p):
-        tidy(table, m, p)
+        tidy(table, at, m, p)
 
 
 @exact_kernel
-def know_products(table, m):
+def know_products(table, at, m):
     """Bring ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ up to date after a pass that does not keep them."""
     if not m.products_known:
-        m.pp, m.nn, m.pn = products(table[:, S_POS], table[:, S_NEG])
+        m.pp, m.nn, m.pn = products(table[:, at[S_POS]], table[:, at[S_NEG]])
         m.products_known, m.careful = 1, 0
 
 
@@ -259,7 +263,7 @@ def any_row(rows, i, table, m, p, positive, s):
     if not xx <= LARGEST_ROW:
         return math.nan
     if overflows(m, px, nx, xx):
-        fold(table, m)
+        fold(table, IN_LANES, m)
         ux, px, nx, xx = dot_and_square(rows, i, table)
     if s == 0.0:
         return ux + (m.A_pos * px - m.A_neg * nx) + m.bias
@@ -269,33 +273,33 @@ def any_row(rows, i, table, m, p, positive, s):
     if p.rule != PATER_I or loss > 0.0:
         s = weight_now(m, p, positive, s)
         if m.careful:
-            count_products(rows, i, table, positive, -1.0, m)
+            count_products(rows, i, table, IN_LANES, positive, -1.0, m)
             m.careful_work += size(rows, i)
         else:
             count_squares(m, positive, s, px, nx, xx)
         enter(rows, i, table, m, positive, s, loss, xx)
-        finish(rows, i, table, m, p, positive, s, loss)
+        finish(rows, i, table, IN_LANES, m, p, positive, s, loss)
     return margin
 
 
 @exact_kernel
 def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
-    know_products(table, m)
+    know_products(table, IN_LANES, m)
     r = start
     while r < stop:
         s, loss = 1.0, -1.0
         if plain(m, p):
             r, s, loss = plain_rows(rows, order, codes, weights, margins, table, m, p, r, stop)
             if loss < 0.0 and untidy(table, m, p):
-                tidy(table, m, p)
+                tidy(table, IN_LANES, m, p)
                 continue
             if r == stop:
                 break
         i = order[r] if order.size > 0 else r
         positive = codes[i] == p.positive
         if loss >= 0.0:
-            finish(rows, i, table, m, p, positive, s, loss)
+            finish(rows, i, table, IN_LANES, m, p, positive, s, loss)
         else:
             margin = any_row(rows, i, table, m, p, positive, weights[i] if weights.size > 0 else 1.0)
             if margin != margin:

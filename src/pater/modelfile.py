@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .history import History
 from .model import Model, Spec
 from .rules import RULES
-from .state import RESCALE_BITS, SCALARS, Layout, State, herd_cuts
+from .state import RESCALE_BITS, SCALARS, Layout, State
 
 FORMAT = "pater model"
 MAJOR, MINOR = 1, 0
@@ -149,13 +149,11 @@ class _Vectors:
 def _each_vector(state: State, kinds: int) -> Iterator[NDArray[np.float64]]:
     """Every vector of every model, not copied."""
     if state.layout == "herd":
-        cuts = herd_cuts(state.n_models, state.group)
-        models = [
-            herd[:, :, lane] for herd, a, b in zip(state.vectors, cuts, cuts[1:], strict=False) for lane in range(b - a)
-        ]
-    else:
-        models = list(state.vectors.swapaxes(1, 2) if state.layout == "split" else state.vectors)
-    for vectors in models:
+        for cells, herd in zip(state.vectors, state.herds, strict=True):
+            for model in range(herd.first, herd.last):
+                yield from (cells[:, column] for column in herd.at(model))
+        return
+    for vectors in state.vectors.swapaxes(1, 2) if state.layout == "split" else state.vectors:
         for kind in range(kinds):
             yield vectors[:, kind]
 

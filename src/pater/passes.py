@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from ._compile import kernel
 from .herd import fits as herd_fits
-from .herd import herd_pass
+from .herd import herd_pass, sharing, sharing_herd_pass
+from .herds import Herds
 from .lazy import lazy_pass
 from .point import point_pass
 from .rows import count, size
 from .rules import FIRST_MEAN_RULE
-from .state import Layout, State, herd_cuts
+from .state import Layout, State
 from .wide import wide_pass
 
 Rows = tuple[NDArray[Any], ...]
@@ -92,27 +93,29 @@ def learn_csr(rows, order, codes, weights, margins, vectors, scalars, settings, 
 
 @kernel
 def learn_herds(
-    rows, order, codes, weights, margins, vectors, values, scalars, settings, cuts, first, last, start, stop
+    rows, order, codes, weights, margins, vectors, values, scalars, settings, herds, first, last, start, stop
 ):
     """Pass rows start..stop through the herds first..last; the position of the first bad row, or −1."""
     block = _herd_block_size(rows, last - first)
     for a in range(start, stop, block):
         b = min(a + block, stop)
         for h in range(first, last):
-            k, n = cuts[h], cuts[h + 1]
-            bad = herd_pass(
-                rows, order, codes, weights, margins[k:n], vectors[h], values[k:n], scalars[k:n], settings[k:n], a, b
-            )
+            k, n, shares = herds[h]
+            table, out, v, m, p = vectors[h], margins[k:n], values[k:n], scalars[k:n], settings[k:n]
+            if shares:
+                bad = sharing_herd_pass(rows, order, codes, weights, out, table, v, m, p, a, b)
+            else:
+                bad = herd_pass(rows, order, codes, weights, out, table, v, m, p, a, b)
             if bad >= 0:
                 return bad
     return -1
 
 
-def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> Layout:
+def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[Layout, Herds]:
     """In which order the vectors of `state` are best passed over by such rows."""
     if not state.has_means or (len(rows) == 1 and rows[0].shape[1] >= WIDE):
-        return "split"
-    return "herd" if herd_fits(settings, state.group) else "lanes"
+        return "split", ()
+    return ("herd", state.herds_of(sharing(settings))) if herd_fits(settings, state.group) else ("lanes", ())
 
 
 def learn(
@@ -133,16 +136,16 @@ def learn(
     infinity or numbers too large to square; the state is then neither as before nor as after, and the caller restores
     it.
     """
-    layout = layout_for(rows, state, settings)
-    state.arrange(layout)
+    layout, herds = layout_for(rows, state, settings)
+    state.arrange(layout, herds)
     if margins is None:
         margins = _no_margins(state.n_models)
     shared = (rows, order, codes, weights, margins, state.vectors)
     arguments: tuple[Any, ...]
     if layout == "herd":
-        cuts = np.array(herd_cuts(state.n_models, state.group))
         values = state.scalars.view(np.float64).reshape(state.n_models, -1)
-        run, arguments, n_tasks = learn_herds, (*shared, values, state.scalars, settings, cuts), cuts.size - 1
+        run, n_tasks = learn_herds, len(herds)
+        arguments = (*shared, values, state.scalars, settings, np.array(herds, np.int64))
     else:
         run = learn_dense if len(rows) == 1 else learn_csr
         arguments, n_tasks = (*shared, state.scalars, settings), state.n_models

@@ -1,6 +1,6 @@
 """What a learner remembers: a few vectors and a record of scalars for each model.
 
-Knows only NumPy and `memory`; knows no data format and no estimator.
+Knows only NumPy, `memory` and `herds`; knows no data format and no estimator.
 
 The weight vector of a mean rule is kept in the lazy form w = U + A⁺S⁺ − A⁻S⁻, where S⁺ and S⁻ are the sums of the
 samples of each class. A step along the class means then changes two scalars, not d numbers. A point rule needs U alone,
@@ -22,6 +22,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .herds import CELL, Herds, pack, plan, unpack
 from .memory import zeros
 
 U, S_POS, S_NEG, V = range(4)  # the vectors of a mean rule
@@ -90,7 +91,6 @@ SETTINGS = np.dtype(
     ]
 )
 
-HERD = 8  # models in a herd
 Layout = Literal["split", "lanes", "herd"]
 
 RESCALE_BITS = 400
@@ -98,12 +98,6 @@ RESCALE_BITS = 400
 # Steps beyond these mean that scales some 1e200 apart were mixed. They are not taken, so that no state overflows.
 LONGEST_TAU = 1e280
 LONGEST_STEP = 1e300  # of the square
-
-
-def herd_cuts(n_models: int, group: int) -> list[int]:
-    """Where herds begin and end, when each holds models of one target only."""
-    starts = [k for target in range(0, n_models, group) for k in range(target, min(target + group, n_models), HERD)]
-    return [*starts, n_models]
 
 
 @dataclass
@@ -114,7 +108,7 @@ class State:
 
     - "split", (models, kinds, features): each vector by itself;
     - "lanes", (models, features, kinds): the vectors of a model side by side;
-    - "herd", (herds, features, kinds, 8): those of up to eight models of the same target side by side, but for V.
+    - "herd", (herds, features, 24): those of many models of the same target side by side, but for V, as `herds` says.
 
     `group` is how many models there are for each target.
     """
@@ -123,17 +117,17 @@ class State:
     scalars: NDArray[np.void]
     layout: Layout = "split"
     group: int = 1
+    herds: Herds = ()
 
     @classmethod
     def new(cls, n_models: int, n_features: int, *, means: bool, layout: Layout = "split", group: int = 1) -> State:
         """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
         kinds = 4 if means else 2
-        shapes = {"split": (n_models, kinds, n_features), "lanes": (n_models, n_features, kinds)}
+        shape = (n_models, kinds, n_features) if layout == "split" else (n_models, n_features, kinds)
         scalars = np.zeros(n_models, SCALARS)
         for name in ("unit", "gain_pos", "gain_neg", "slope"):
             scalars[name] = 1.0
-        herds = (len(herd_cuts(n_models, group)) - 1, n_features, V, HERD)
-        return cls(zeros(shapes.get(layout, herds)), scalars, layout, group)
+        return cls(zeros(shape), scalars, layout, group)
 
     @property
     def has_means(self) -> bool:
@@ -163,34 +157,44 @@ class State:
         which: Any = models if place is None else place
         if self.layout != "herd":
             return replace(self, vectors=self.vectors[which], scalars=self.scalars[which])
-        cuts = herd_cuts(self.n_models, self.group)
-        herds = np.searchsorted(cuts, models, side="right") - 1
         lanes = np.zeros((len(models), self.n_features, V + 1))
-        for lane, h, k in zip(lanes, herds, models, strict=True):
-            lane[:, :V] = self.vectors[h, :, :, k - cuts[h]]
+        unpack(self.vectors, self.herds, models, lanes.swapaxes(1, 2))
         return State(lanes, self.scalars[which], "lanes", self.group)
 
-    def arrange(self, layout: Layout) -> None:
+    def arrange(self, layout: Layout, herds: Herds = ()) -> None:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
-        if layout == self.layout:
+        if layout == self.layout and herds == self.herds:
             return
-        if not self.scalars["t"].any():  # nothing to carry over: no page need be touched
-            self.vectors = State.new(
-                self.n_models, self.n_features, means=self.has_means, layout=layout, group=self.group
-            ).vectors
-            self.layout = layout
-            return
-        split = np.ascontiguousarray(self.kinds())
-        if layout == "split":
-            self.vectors = split
-        elif layout == "lanes":
-            self.vectors = np.ascontiguousarray(split.swapaxes(1, 2))
+        fresh = not self.scalars["t"].any()  # then there is nothing to carry over, and no page need be touched
+        means, split = self.has_means, None if fresh else np.ascontiguousarray(self.kinds())
+        if layout == "herd":
+            self.vectors = zeros((len(herds), self.n_features, CELL))
+            if split is not None:
+                pack(split, herds, self.vectors)
+        elif split is None:
+            self.vectors = State.new(self.n_models, self.n_features, means=means, layout=layout).vectors
         else:
-            cuts = herd_cuts(self.n_models, self.group)
-            self.vectors = zeros((len(cuts) - 1, self.n_features, V, HERD))
-            for herd, first, last in zip(self.vectors, cuts[:-1], cuts[1:], strict=True):
-                herd[:, :, : last - first] = split[first:last, :V].transpose(2, 1, 0)
-        self.layout = layout
+            self.vectors = split if layout == "split" else np.ascontiguousarray(split.swapaxes(1, 2))
+        self.layout, self.herds = layout, herds
+
+    def herds_of(self, sharing: NDArray[np.bool_]) -> Herds:
+        """The herds that these models can learn in, if the class sums of those `sharing` depend on the rows alone.
+
+        Models that began at different rows have different sums all the same, and keep them to themselves.
+        """
+        if self.layout == "herd":
+            able = np.zeros(self.n_models, np.bool_)
+            for herd in self.herds:
+                able[herd.first : herd.last] = herd.sharing
+        elif not self.scalars["t"].any():
+            able = np.ones(self.n_models, np.bool_)
+        else:
+            sums = self.kinds()[:, S_POS : S_NEG + 1]
+            able = np.zeros(self.n_models, np.bool_)
+            for start in range(0, self.n_models, self.group):
+                some = [k for k in range(start, start + self.group) if sharing[k]]
+                able[some] = all(np.array_equal(sums[k], sums[some[0]]) for k in some)
+        return plan(list(sharing & able), self.group)
 
     def unherded(self) -> State:
         """These models, each with its vectors to itself; this state itself if that is so already."""
@@ -206,10 +210,8 @@ class State:
             return self.vectors
         if self.layout == "lanes":
             return self.vectors.swapaxes(1, 2)
-        cuts = herd_cuts(self.n_models, self.group)
         kinds = np.zeros((self.n_models, V + 1, self.n_features))
-        for herd, first, last in zip(self.vectors, cuts[:-1], cuts[1:], strict=True):
-            kinds[first:last, :V] = herd[:, :, : last - first].transpose(2, 1, 0)
+        unpack(self.vectors, self.herds, range(self.n_models), kinds)
         return kinds
 
     def own_weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

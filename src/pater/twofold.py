@@ -47,13 +47,13 @@ def scaled(a, a_low, factor):
 
 
 @exact_kernel
-def count_products(rows, i, table, positive, sign, m):
+def count_products(rows, i, table, at, positive, sign, m):
     """Add what the columns of a row hold of ‖S^own‖² and S⁺·S⁻, or (sign −1) take it away.
 
     Away before the row is added to its class sum and back after it: so the products are those of the sums as they are,
     rounded, and not as they should be.
     """
-    own, other = (S_POS, S_NEG) if positive else (S_NEG, S_POS)
+    own, other = (at[S_POS], at[S_NEG]) if positive else (at[S_NEG], at[S_POS])
     square, square_low = 0.0, 0.0
     cross, cross_low = 0.0, 0.0
     for k in range(size(rows, i)):
@@ -69,11 +69,11 @@ def count_products(rows, i, table, positive, sign, m):
 
 
 @exact_kernel
-def all_products(table, m):
+def all_products(table, at, m):
     """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ from the vectors."""
     pp, pp_low, nn, nn_low, pn, pn_low = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(table.shape[0]):
-        p, n = table[j, S_POS], table[j, S_NEG]
+        p, n = table[j, at[S_POS]], table[j, at[S_NEG]]
         a, b = product(p, p)
         pp, pp_low = add(pp, pp_low, a, b)
         a, b = product(n, n)

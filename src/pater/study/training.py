@@ -37,7 +37,7 @@ def train(
     """Pass once over the rows; the seconds are the processor's, of the compiled call alone."""
     state = State.new(1, n_features, means=RULES[model.rule].moves_along_means)
     settings = _settings(model, intercept)
-    state.arrange(passes.layout_for(rows, state, settings))
+    state.arrange(*passes.layout_for(rows, state, settings))
     margins = np.empty((1, len(codes)))
     started = time.thread_time()
     bad = passes.learn(rows, codes, state, settings, margins=margins)

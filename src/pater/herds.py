@@ -1,0 +1,67 @@
+"""How the vectors of many models stand side by side, for passes that work on all of them at once.
+
+Knows only NumPy. The models of a search read the same rows. In a herd, the numbers that all its models keep of a
+feature are one cell of three cache lines:
+
+- U of up to eight models, then S⁺ of each, then S⁻ of each; or,
+- where the models also share their class sums (those of PATER-II, that every sample enters), U of the first, S⁺, S⁻,
+  and U of up to thirteen more: two lines do for fourteen models.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+LINE = 8  # numbers
+CELL = 3 * LINE
+MOST, MOST_SHARING = LINE, 2 * LINE - 2  # models in a herd
+
+Place = tuple[int, int, int]
+
+
+class Herd(NamedTuple):
+    """The models first..last of a state."""
+
+    first: int
+    last: int
+    sharing: bool
+
+    def at(self, model: int) -> Place:
+        """The columns that hold U, S⁺ and S⁻ of a model."""
+        k = model - self.first
+        return (k and k + 2, 1, 2) if self.sharing else (k, LINE + k, 2 * LINE + k)
+
+
+Herds = tuple[Herd, ...]
+
+
+def plan(sharing: Sequence[bool], group: int) -> Herds:
+    """Which models go together: neighbours with the same target that can all share their class sums, or none."""
+    herds = []
+    for target in range(0, len(sharing), group):
+        models = range(target, min(target + group, len(sharing)))
+        for shares, run in itertools.groupby(models, lambda k: bool(sharing[k])):
+            together = list(run)
+            most = MOST_SHARING if shares else MOST
+            parts = (together[k : k + most] for k in range(0, len(together), most))
+            herds += [Herd(part[0], part[-1] + 1, shares) for part in parts]
+    return tuple(herds)
+
+
+def pack(vectors: NDArray[np.float64], herds: Herds, out: NDArray[np.float64]) -> None:
+    """From (models, kinds, features), of which the first three kinds, into (herds, features, CELL)."""
+    for cells, herd in zip(out, herds, strict=True):
+        for k in range(herd.first, herd.last):
+            cells[:, herd.at(k)] = vectors[k, :3].T
+
+
+def unpack(cells: NDArray[np.float64], herds: Herds, models: Sequence[int], out: NDArray[np.float64]) -> None:
+    """From (herds, features, CELL) those models, into the first three kinds of (models, kinds, features)."""
+    for vectors, k in zip(out, models, strict=True):
+        h = next(h for h, herd in enumerate(herds) if herd.first <= k < herd.last)
+        vectors[:3] = cells[h][:, herds[h].at(k)].T

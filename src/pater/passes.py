@@ -1,6 +1,6 @@
 """The one loop over rows that every rule runs in.
 
-Knows `rules`, `state` and the three passes. Data in, state changed, the position of the first bad row out. Several
+Knows `rules`, `state` and all passes. Data in, state changed, the position of the first bad row out. Several
 models (the classes of a one-vs-rest learner, the settings of a search) share the reading of the data: a block of rows
 that fits the second-level cache is passed through one model after the other, and the models are spread over threads.
 """
@@ -16,12 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
+from .alma import alma_pass
+from .diagonal import diagonal_mean_pass, diagonal_point_pass
+from .full import full_mean_pass, full_point_pass
 from .herd import fits as herd_fits
 from .herd import herd_pass
 from .lazy import lazy_pass
 from .point import point_pass
 from .rows import count, size
-from .rules import FIRST_MEAN_RULE
+from .rules import ALMA, FIRST_MEAN_RULE
 from .state import Layout, State, herd_cuts
 from .wide import wide_pass
 
@@ -60,8 +63,10 @@ def learn_dense(rows, order, codes, weights, margins, vectors, scalars, settings
         stop = min(start + block, n)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if p.rule < FIRST_MEAN_RULE:
+            if p.rule < ALMA:
                 bad = point_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+            elif p.rule == ALMA:
+                bad = alma_pass(rows, order, codes, weights, out, v, m, p, start, stop)
             elif rows[0].shape[1] < WIDE:
                 bad = lazy_pass(rows, order, codes, weights, out, v, m, p, start, stop)
             else:
@@ -80,8 +85,10 @@ def learn_csr(rows, order, codes, weights, margins, vectors, scalars, settings, 
         stop = min(start + block, n)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if p.rule < FIRST_MEAN_RULE:
+            if p.rule < ALMA:
                 bad = point_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+            elif p.rule == ALMA:
+                bad = alma_pass(rows, order, codes, weights, out, v, m, p, start, stop)
             else:
                 bad = lazy_pass(rows, order, codes, weights, out, v, m, p, start, stop)
             if bad >= 0:
@@ -107,8 +114,43 @@ def learn_herds(rows, order, codes, weights, margins, vectors, values, scalars, 
     return -1
 
 
+@kernel
+def learn_full(rows, order, codes, weights, margins, vectors, triangles, scalars, settings, first, last):
+    """As `learn_dense` and `learn_csr`, with a full covariance: a triangle is best left in the cache."""
+    n = order.size if order.size > 0 else count(rows)
+    for k in range(first, last):
+        v, t, m, p, out = vectors[k], triangles[k], scalars[k], settings[k], margins[k]
+        if p.rule < FIRST_MEAN_RULE:
+            bad = full_point_pass(rows, order, codes, weights, out, v, t, m, p, 0, n)
+        else:
+            bad = full_mean_pass(rows, order, codes, weights, out, v, t, m, p, 0, n)
+        if bad >= 0:
+            return bad
+    return -1
+
+
+@kernel
+def learn_diagonal(rows, order, codes, weights, margins, vectors, scalars, settings, first, last):
+    """As `learn_dense` and `learn_csr`, with a diagonal covariance."""
+    n = order.size if order.size > 0 else count(rows)
+    block = _block_size(rows, last - first)
+    for start in range(0, n, block):
+        stop = min(start + block, n)
+        for k in range(first, last):
+            v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
+            if p.rule < FIRST_MEAN_RULE:
+                bad = diagonal_point_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+            else:
+                bad = diagonal_mean_pass(rows, order, codes, weights, out, v, m, p, start, stop)
+            if bad >= 0:
+                return bad
+    return -1
+
+
 def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> Layout:
     """In which order the vectors of `state` are best passed over by such rows."""
+    if state.metric != "none":
+        return "lanes" if state.has_means and state.metric == "diagonal" else "split"
     if not state.has_means or (len(rows) == 1 and rows[0].shape[1] >= WIDE):
         return "split"
     return "herd" if herd_fits(settings, state.group) else "lanes"
@@ -142,8 +184,12 @@ def learn(
         cuts = np.array(herd_cuts(state.n_models, state.group))
         values = state.scalars.view(np.float64).reshape(state.n_models, -1)
         run, arguments, n_tasks = learn_herds, (*shared, values, state.scalars, settings, cuts), cuts.size - 1
+    elif state.second is not None:
+        run, n_tasks = learn_full, state.n_models
+        arguments = (*shared, state.second, state.scalars, settings)
     else:
         run = learn_dense if len(rows) == 1 else learn_csr
+        run = learn_diagonal if state.metric == "diagonal" else run
         arguments, n_tasks = (*shared, state.scalars, settings), state.n_models
     if threads > 1 and n_tasks > 1 and rows[-1].size * state.n_models >= WORTH_A_THREAD:
         parts = np.linspace(0, n_tasks, min(threads, n_tasks) + 1).astype(int)

@@ -2,9 +2,9 @@
 
 Knows `rules`, `rows`, `means` and `state`. Each feature has a precision, 1 + Q, to which a row that enters adds κ·x². A
 point rule then moves w by step·x/(1 + Q). A mean rule keeps w = U + Σ(A⁺S⁺ − A⁻S⁻), and zᵀΣz follows from S⁺ᵀΣS⁺,
-S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the row's non-zeros only; when it cancels, it is taken from the vectors. In the form of
-steps, where a row changes S and Q, U takes up the difference, so that w stays as it was, and A± ← A± + τα±/n± is the
-step. In the leader's form U is 0 and A± = τα±/n±.
+S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the row's non-zeros only; when it cancels, it is taken from the vectors. In the form
+of steps, where a row changes S and Q, U takes up the difference, so that w stays as it was, and A± ← A± + τα±/n± is
+the step. In the leader's form U is 0 and A± = τα±/n±.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ from .rules import (
 from .state import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
-CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is taken from the vectors
+CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is taken from the vectors, but
+LOOK_EVERY = 0.125  # of d: only when as many numbers were added, for it costs d
+LOST = 1e-10  # of its terms: a zᵀΣz below it says nothing if it is not taken from the vectors
 LARGEST_LAZY = 1e280  # of a lazy part of w: beyond it, it is folded
 LEAST_NOISE, MOST_NOISE = 1e-40, 1e40  # of 1/κ, as with a full covariance
 
@@ -212,18 +214,26 @@ def fold(table, m):
 
 
 @exact_kernel
-def _gap(table, a_pos, a_neg, zz, entered):
-    """zᵀΣz, to which the intercept adds zz, from the vectors; 0 where z is the rounding of the class means."""
-    scale = zz
+def _gap(table, m, a_pos, a_neg, zz_bias):
+    """zᵀΣz, to which the intercept adds zz_bias; 0 where z is nothing but the rounding of the class means."""
+    terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
+    zz = terms - 2.0 * a_pos * a_neg * m.pn + zz_bias
+    if zz > CANCELLED * terms:
+        return zz
+    if m.careful_work < LOOK_EVERY * table.shape[0]:
+        return zz if zz > LOST * terms else 0.0
+    m.careful_work = 0
+    zz = zz_bias
+    scale = zz_bias
     for j in range(table.shape[0]):
         a, b, variance = a_pos * table[j, S_POS], a_neg * table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
         zz += (a - b) * (a - b) * variance
         scale += (a * a + b * b) * variance
-    return zz if zz > zero_gap(entered) * scale else 0.0
+    return zz if zz > zero_gap(m.entered) * scale else 0.0
 
 
 @exact_kernel
-def _lead(table, m, p, one, entered):
+def _lead(table, m, p, one):
     """W ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge of what has entered."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     if p.balanced:
@@ -232,12 +242,7 @@ def _lead(table, m, p, one, entered):
     a_neg = alpha_neg / m.seen_neg if m.seen_neg > 0.0 else 0.0
     z_bias = one * (a_pos * m.n_pos - a_neg * m.n_neg)
     zz_bias = z_bias * z_bias / (1.0 + m.bias_Q)
-    terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
-    zz = terms - 2.0 * a_pos * a_neg * m.pn + zz_bias
-    if not zz > CANCELLED * terms:
-        if not entered:  # then z has changed little, and is not worth a look at all of it
-            return
-        zz = _gap(table, a_pos, a_neg, zz_bias, m.entered)
+    zz = _gap(table, m, a_pos, a_neg, zz_bias)
     if not zz > 0.0:
         return
     tau = bounded((a_pos * m.n_pos + a_neg * m.n_neg) / zz, zz)
@@ -290,7 +295,7 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
         loss = hinge(margin if positive else -margin, m.unit)
         if passive and loss == 0.0:
             if leads:
-                _lead(table, m, p, one, False)
+                _lead(table, m, p, one)
             continue
 
         rate_pos, rate_neg = rates(m, p)
@@ -303,6 +308,7 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
         m.largest = max(m.largest, xx)
         m.entered += 1
         m.work_since_fold += size(rows, i)
+        m.careful_work += size(rows, i)
         if leads:
             m.updates += 1
             _enter(rows, i, table, m, True, s_pos, s_neg, gain)
@@ -310,7 +316,7 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
             if m.work_since_fold >= FOLD_EVERY * table.shape[0]:
                 _know_products(table, m)
                 m.work_since_fold = 0
-            _lead(table, m, p, one, True)
+            _lead(table, m, p, one)
             continue
 
         _enter(rows, i, table, m, False, s_pos, s_neg, 0.0)  # the step is taken in the metric before the row
@@ -321,10 +327,7 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
         a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
         z_bias = one * bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg)
         Sz_bias = z_bias / (1.0 + m.bias_Q)
-        terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
-        zz = terms - 2.0 * a_pos * a_neg * m.pn + z_bias * Sz_bias
-        if not zz > CANCELLED * terms:
-            zz = _gap(table, a_pos, a_neg, z_bias * Sz_bias, m.entered)
+        zz = _gap(table, m, a_pos, a_neg, z_bias * Sz_bias)
         if zz > 0.0:
             if passive:
                 tau = bounded(pater_i(s * loss * (a_pos if positive else a_neg), zz), zz)

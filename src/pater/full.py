@@ -36,11 +36,13 @@ from .triangle import absorb, confidence, image, widen
 RENEW_EVERY = 256  # rows: two traversals of the triangle are lost in as many
 CANCELLED = 1e-6  # of its terms: a zᵀΣz below it is taken from the triangle
 LEAST_NOISE, MOST_NOISE = 1e-40, 1e40  # of 1/κ, so that no product of it with a row overflows
+RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
 
 
 @exact_part
-def bounded_noise(noise):
-    return min(max(noise, LEAST_NOISE), MOST_NOISE)
+def bounded_noise(noise, xx):
+    """1/κ, within what the numbers of a row can say: rows of a norm beyond 10¹²·√r weigh less than they would."""
+    return max(min(noise, MOST_NOISE), LEAST_NOISE, RESOLUTION * xx)
 
 
 @exact_part
@@ -103,7 +105,7 @@ def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, 
         if rule <= AROW:
             if violates(rule, y * margin):
                 n = reach(triangle, m, spread(rows, i, x))
-                step = ridge_step(y, margin, absorb(triangle, n, x, bounded_noise(p.r / s), f, False, k))
+                step = ridge_step(y, margin, absorb(triangle, n, x, bounded_noise(p.r / s, xx), f, False, k))
                 clear(rows, i, x)
         else:
             n = reach(triangle, m, spread(rows, i, x))
@@ -112,7 +114,7 @@ def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, 
                 # CW knows no trade-off that a weight could enter, so there it multiplies the step, as in PA
                 step = confident_step(rule, y * margin, c, p.phi, p.C * s) * (s if rule == CW else 1.0)
                 if 0.0 < step < LONGEST_TAU:
-                    absorb(triangle, n, x, bounded_noise(1.0 / confident_gain(step, c, p.phi)), f, True, k)
+                    absorb(triangle, n, x, bounded_noise(1.0 / confident_gain(step, c, p.phi), xx), f, True, k)
                     step *= y
                 else:
                     step = 0.0
@@ -280,7 +282,7 @@ def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p
 
         n = reach(triangle, m, spread(rows, i, x))
         rate_pos, rate_neg = rates(m, p)
-        noise = bounded_noise(1.0 / (s * (rate_pos if positive else rate_neg)))
+        noise = bounded_noise(1.0 / (s * (rate_pos if positive else rate_neg)), xx)
         total = absorb(triangle, n, x, noise, f, False, k)
         clear(rows, i, x)
         add(rows, i, s, own)

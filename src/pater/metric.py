@@ -81,6 +81,8 @@ def rates_of(m: Any, p: Any) -> tuple[float, float, float, float]:
     half = 0.5 * (m["seen_pos"] + m["seen_neg"])
     pos, neg = (half / seen if seen > 0 else 1.0 for seen in (m["seen_pos"], m["seen_neg"]))
     alpha_pos, alpha_neg = (pos, neg) if p["balanced"] else (p["alpha_pos"], p["alpha_neg"])
+    if m["seen_pos"] == 0 or m["seen_neg"] == 0:
+        alpha_pos = alpha_neg = 1.0
     both = 0.5 * (alpha_pos + alpha_neg) * p["r"]
     return pos * (alpha_pos / both), neg * (alpha_neg / both), alpha_pos, alpha_neg
 

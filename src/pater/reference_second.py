@@ -152,7 +152,10 @@ def so_pater(
         loss = max(0, 1 - c * (w @ x_t))
         seen[c] += s_t
         a, balance = _alpha_now(alpha, seen), _alpha_now("balanced", seen)
-        v = {side: 2 * a[side] / (a[1] + a[-1]) * balance[side] for side in (-1, 1)}
+        share = (
+            a[c] / (a[1] + a[-1]) if seen[-c] > 0 else 0.5
+        )  # of both; before both were seen there is nothing to weigh
+        v = {c: 2 * share * balance[c], -c: 2 * (1 - share) * balance[-c]}
         if s_t > 0 and (variant == "II" or loss > 0):
             n[c] += s_t
             S[c] = S[c] + s_t * x_t
@@ -167,8 +170,8 @@ def so_pater(
             w = metric(v[1] * S[1] - v[-1] * S[-1]) / r
         elif form == "leader" and s_t > 0:
             gap = np.sum([side * a[side] * S[side] / seen[side] for side in (-1, 1) if seen[side] > 0], axis=0)
-            share = sum(a[side] * n[side] / seen[side] for side in (-1, 1) if seen[side] > 0)
+            hinge = sum(a[side] * n[side] / seen[side] for side in (-1, 1) if seen[side] > 0)
             if gap @ metric(gap) > 0:
-                w = share / (gap @ metric(gap)) * metric(gap)
+                w = hinge / (gap @ metric(gap)) * metric(gap)
         weights.append(w)
     return np.array(weights)

@@ -201,7 +201,9 @@ class State:
     @property
     def metric(self) -> Metric:
         """Which metric do these models keep?"""
-        return "full" if self.second is not None else "diagonal" if self.n_kinds in (POINT_Q + 1, Q + 1) else "none"
+        if self.second is not None:
+            return "full"
+        return "diagonal" if self.layout != "herd" and self.n_kinds in (POINT_Q + 1, Q + 1) else "none"
 
     @property
     def size(self) -> int:

@@ -63,6 +63,8 @@ def specs_of(
     base = base._replace(eta=float(eta), approximation=float(approximation))
     if algo in RULES and RULES[algo].second_order:
         kind: Any = covariance
+        if RULES[algo].moves_along_means and covariance == "diagonal":  # whose leader oscillates
+            base = base._replace(average=True)
         base = base._replace(covariance=kind, r=DEFAULT_R.get(algo, 1.0) if r is None else float(r))
     if algo != "auto":
         return (base._replace(rule=algo),)

@@ -40,15 +40,13 @@ def test_the_leader_of_everything_loses_nothing_but_the_moment_of_its_weights(st
         )
 
 
-@pytest.mark.parametrize("name", ["arow", "so-perceptron"])
-def test_least_squares_add_up(name, stream, weights):
-    """Σ⁻¹w is a sum over the rows that entered, and adds."""
-    X, y = stream(700, 5)
-    a, b = parts(name, "full", X, y, [400])
-    expected = sum(joint_precision(m, 6) @ np.append(m.intercept_, m.coef_[0]) for m in (a, b))
-    merged = a.merge(b)
-    ours = joint_precision(merged, 6) @ np.append(merged.intercept_, merged.coef_[0])
-    np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("name", ["arow", "so-perceptron", "scw-i", "scw-ii", "so-pater-i step"])
+def test_weights_average_by_the_samples_seen(name, covariance, stream, weights):
+    X, y = stream(1000, 5)
+    a, b = parts(name, covariance, X, y, [700], average=False)
+    expected = 0.7 * weights(a) + 0.3 * weights(b)
+    np.testing.assert_allclose(weights(a.merge(b)), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("average", [True, False])

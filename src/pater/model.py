@@ -54,6 +54,12 @@ class Spec(NamedTuple):
         rule = RULES[self.rule]
         return rule.moves_along_means, self.covariance if rule.second_order else "none"
 
+    @property
+    def grows_without_end(self) -> bool:
+        """Has only the direction of its weights a meaning? The leader's have their length from the data."""
+        rule = RULES[self.rule]
+        return rule.grows_without_end and not (rule.second_order and self.form == "leader")
+
 
 Specs = tuple[Spec, ...]
 
@@ -235,7 +241,7 @@ class Model:
             for label in np.setdiff1d(theirs.classes, mine.classes):
                 mine.add_class(label)
         average = any(spec.average for spec in self.specs)
-        endless = [RULES[spec.rule].grows_without_end for spec in self.specs]
+        endless = [spec.grows_without_end for spec in self.specs]
         by_direction = np.tile(endless, a.state.n_models // len(self.specs))
         state = merged(a.state, b.state, a.settings(), average=average, by_direction=by_direction)
         both = replace(a, state=state, fixed=a.fixed and b.fixed)

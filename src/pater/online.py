@@ -170,8 +170,8 @@ class OnlineClassifier(LinearClassifier):
     def merge(self, other: Self) -> Self:
         """Take in what `other` has learned from other rows of the same kind.
 
-        Class sums and counts add exactly. The weights become the average of both, by the number of samples each has
-        seen.
+        Class sums, counts and the inverse of a covariance add exactly. The weights become the average of both, by the
+        number of samples each has seen; those of second-order PATER are made anew from the sums.
 
         Parameters
         ----------

@@ -105,7 +105,7 @@ def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, 
         if rule <= AROW:
             if violates(rule, y * margin):
                 n = reach(triangle, m, spread(rows, i, x))
-                step = ridge_step(y, margin, absorb(triangle, n, x, bounded_noise(p.r / s, xx), f, False, k))
+                step = ridge_step(y, margin, absorb(triangle, n, x, bounded_noise(p.r / s, xx + x[0]), f, False, k))
                 clear(rows, i, x)
         else:
             n = reach(triangle, m, spread(rows, i, x))
@@ -114,7 +114,7 @@ def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, 
                 # CW knows no trade-off that a weight could enter, so there it multiplies the step, as in PA
                 step = confident_step(rule, y * margin, c, p.phi, p.C * s) * (s if rule == CW else 1.0)
                 if 0.0 < step < LONGEST_TAU:
-                    absorb(triangle, n, x, bounded_noise(1.0 / confident_gain(step, c, p.phi), xx), f, True, k)
+                    absorb(triangle, n, x, bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + x[0]), f, True, k)
                     step *= y
                 else:
                     step = 0.0
@@ -282,7 +282,7 @@ def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p
 
         n = reach(triangle, m, spread(rows, i, x))
         rate_pos, rate_neg = rates(m, p)
-        noise = bounded_noise(1.0 / (s * (rate_pos if positive else rate_neg)), xx)
+        noise = bounded_noise(1.0 / (s * (rate_pos if positive else rate_neg)), xx + one)
         total = absorb(triangle, n, x, noise, f, False, k)
         clear(rows, i, x)
         add(rows, i, s, own)

@@ -16,7 +16,16 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
 
-from pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+from pater import (
+    ALMAClassifier,
+    AROWClassifier,
+    ConfidenceWeightedClassifier,
+    PassiveAggressiveClassifier,
+    PATERClassifier,
+    Perceptron,
+    SecondOrderPATERClassifier,
+    SecondOrderPerceptron,
+)
 
 settings.register_profile(
     "pater", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], print_blob=True
@@ -32,6 +41,14 @@ _LEARNERS: dict[str, Callable[..., Any]] = {
     "pa-ii": lambda **params: PassiveAggressiveClassifier("PA-II", **params),
     "pater-i": lambda **params: PATERClassifier("I", **params),
     "pater-ii": lambda **params: PATERClassifier("II", **params),
+    "alma": ALMAClassifier,
+    "so-perceptron": SecondOrderPerceptron,
+    "arow": AROWClassifier,
+    "cw": lambda **params: ConfidenceWeightedClassifier("CW", **params),
+    "scw-i": lambda **params: ConfidenceWeightedClassifier("SCW-I", **params),
+    "scw-ii": lambda **params: ConfidenceWeightedClassifier("SCW-II", **params),
+    "so-pater-i": lambda **params: SecondOrderPATERClassifier("I", **params),
+    "so-pater-ii": lambda **params: SecondOrderPATERClassifier("II", **params),
 }
 
 
@@ -82,6 +99,7 @@ def _bits(estimator: Any) -> dict[str, Any]:
         "classes": model.classes.tolist(),
         "fixed": model.fixed,
         "vectors": np.ascontiguousarray(model.state.kinds()).tobytes(),
+        "second": b"" if model.state.second is None else model.state.second.tobytes(),
         **{name: model.state.scalars[name].tobytes() for name in model.state.scalars.dtype.names},
     }
 

@@ -48,19 +48,21 @@ def test_learning_from_one_row(rule, kind, learner):
     medians = []
     for d in (FEW, MANY):
         rows = sparse_rows(d, 300, kind)
-        model = learner(rule, average=True).partial_fit(*rows[0], classes=[0, 1])
+        metric = {"covariance": "diagonal"} if RULES[rule].second_order else {}
+        model = learner(rule, average=True, **metric).partial_fit(*rows[0], classes=[0, 1])
         medians.append(median_time(model, rows, lambda model, x, y: model.partial_fit(x, y)))
     assert medians[1] < FACTOR * medians[0]
 
 
-@pytest.mark.parametrize("rule", ["perceptron", "pater-i", "pater-ii"])
+@pytest.mark.parametrize("rule", ["perceptron", "pater-i", "pater-ii", "so-pater-i", "arow"])
 @pytest.mark.parametrize("average", [True, False])
 def test_asking_about_one_row(rule, average, learner):
     """The weights are not spelt out for it."""
     medians = []
     for d in (FEW, MANY):
         rows = sparse_rows(d, 200, "usual")
-        model = learner(rule, average=average)
+        metric = {"covariance": "diagonal"} if RULES[rule].second_order else {}
+        model = learner(rule, average=average, **metric)
         for x, y in rows:
             model.partial_fit(x, y, classes=[0, 1])
         medians.append(median_time(model, rows, lambda model, x, y: model.decision_function(x)))

@@ -7,7 +7,17 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron, TERClassifier
+from pater import (
+    ALMAClassifier,
+    AROWClassifier,
+    ConfidenceWeightedClassifier,
+    PassiveAggressiveClassifier,
+    PATERClassifier,
+    Perceptron,
+    SecondOrderPATERClassifier,
+    SecondOrderPerceptron,
+    TERClassifier,
+)
 
 # What scikit-learn grants its own SGDClassifier, and nothing else. The order of the samples matters to an online
 # learner, and a sample seen twice is learned from twice: by then it may be right. A weight of two is one longer step.
@@ -29,6 +39,15 @@ ONLINE = [
     PassiveAggressiveClassifier("PA-II", C=0.1, class_weight="balanced"),
     Perceptron(),
     Perceptron(average=True, shuffle=True, random_state=0),
+    SecondOrderPATERClassifier(),
+    SecondOrderPATERClassifier("II", form="step", class_weight="balanced"),
+    SecondOrderPATERClassifier(covariance="diagonal"),
+    AROWClassifier(),
+    AROWClassifier(covariance="diagonal", average=True),
+    ConfidenceWeightedClassifier(),
+    ConfidenceWeightedClassifier("SCW-II", covariance="diagonal", fit_intercept=False),
+    SecondOrderPerceptron(),
+    ALMAClassifier(average=True),
 ]
 BATCH = [TERClassifier(), TERClassifier(ridge=0.1), TERClassifier(class_weight="balanced")]
 

@@ -11,19 +11,29 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ALMAClassifier": "peers",
+    "AROWClassifier": "peers",
     "AutoPATERClassifier": "auto",
+    "ConfidenceWeightedClassifier": "peers",
     "PATERClassifier": "linear",
     "PassiveAggressiveClassifier": "linear",
     "Perceptron": "linear",
+    "SecondOrderPATERClassifier": "secondorder",
+    "SecondOrderPerceptron": "peers",
     "TERClassifier": "ter",
     "plot_progress": "plots",
 }
 
 __all__ = [
+    "ALMAClassifier",
+    "AROWClassifier",
     "AutoPATERClassifier",
+    "ConfidenceWeightedClassifier",
     "PATERClassifier",
     "PassiveAggressiveClassifier",
     "Perceptron",
+    "SecondOrderPATERClassifier",
+    "SecondOrderPerceptron",
     "TERClassifier",
     "__version__",
     "plot_progress",
@@ -32,7 +42,9 @@ __all__ = [
 if TYPE_CHECKING:
     from .auto import AutoPATERClassifier
     from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+    from .peers import ALMAClassifier, AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
     from .plots import plot_progress
+    from .secondorder import SecondOrderPATERClassifier
     from .ter import TERClassifier
 
 

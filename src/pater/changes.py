@@ -1,6 +1,6 @@
 """Changes to a whole state that are not learning: turn a model round, add one, merge two states.
 
-Knows `state` only. Each returns a new state and leaves its arguments as they are.
+Knows `state` and `metric`. Each returns a new state and leaves its arguments as they are.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .state import S_NEG, S_POS, SCALARS, State, U
+from .metric import merge_metrics
+from .state import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, State, U, V
 
 _CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square")
 _PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.endswith("_pos")]
@@ -21,7 +22,7 @@ def mirrored(state: State) -> State:
     result = state.copy()
     result.arrange("split")
     vectors, m = result.vectors, result.scalars
-    for kind in (U, -1):
+    for kind in (U, V if state.has_means else POINT_V):
         np.subtract(0.0, vectors[:, kind], out=vectors[:, kind])  # not −0.0, which is other bits
     for name in ("bias", "bias_steps", "offset", "slope_offset"):
         np.subtract(0.0, m[name], out=m[name])
@@ -29,6 +30,8 @@ def mirrored(state: State) -> State:
         m[a], m[b] = state.scalars[b], state.scalars[a]
     if state.has_means:
         vectors[:, [S_POS, S_NEG]] = vectors[:, [S_NEG, S_POS]]
+        if state.metric == "full":
+            vectors[:, [P_POS, P_NEG]] = vectors[:, [P_NEG, P_POS]]
         for a, b in (("pp", "nn"), ("pp_low", "nn_low")):
             m[a], m[b] = state.scalars[b], state.scalars[a]
     for positive, negative in _PAIRS:
@@ -39,16 +42,20 @@ def mirrored(state: State) -> State:
 def joined(states: list[State]) -> State:
     """The models of all states, one after the other."""
     vectors = np.concatenate([state.kinds() for state in states])
-    return State(vectors, np.concatenate([state.scalars for state in states]), "split", states[0].group)
+    triangles = [state.second for state in states if state.second is not None]
+    second = np.concatenate(triangles) if triangles else None
+    return State(vectors, np.concatenate([state.scalars for state in states]), "split", states[0].group, second=second)
 
 
-def merged(a: State, b: State, *, average: bool, by_direction: NDArray[np.bool_] | bool = False) -> State:
+def merged(
+    a: State, b: State, settings: NDArray[np.void], *, average: bool, by_direction: NDArray[np.bool_] | bool = False
+) -> State:
     """One state of what both have seen: class sums, counts and losses add; weights average by the samples seen.
 
     Where the length of the weights has no meaning (`by_direction`), they are brought to the same length first, the
     geometric mean of both: else the one that happens to be longer would drown the other.
     """
-    result = State.new(a.n_models, a.n_features, means=a.has_means, group=a.group)
+    result = a.empty(a.n_models)
     vectors, m = result.vectors, result.scalars
     for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn"):
         m[name] = a.scalars[name] + b.scalars[name]
@@ -80,9 +87,12 @@ def merged(a: State, b: State, *, average: bool, by_direction: NDArray[np.bool_]
                 * state.scalars[name]
                 * np.ldexp(1.0, 2 * shift if name == "margin_square" else 0)
             )
+    if result.metric != "none":
+        merge_metrics(result, a, b, settings)
     if average:  # the steps that make the averaged weights come out as the average of both
-        vectors[:, -1] = vectors[:, U] - t[:, None] * (mean_w - vectors[:, U])
-        m["bias_steps"] = m["bias"] - t * (mean_bias - m["bias"])
+        w, bias = result.own_weights()
+        vectors[:, V if result.has_means else POINT_V] = w - t[:, None] * (mean_w - w)
+        m["bias_steps"] = bias - t * (mean_bias - bias)
     return result
 
 

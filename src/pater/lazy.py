@@ -30,7 +30,7 @@ from .means import (
     shrink_vectors,
     zero_gap,
 )
-from .progress import calibrate, observe
+from .progress import calibrate, count_answer
 from .rows import size
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, U, V
@@ -115,7 +115,7 @@ def judge(m, p, ux, px, nx, positive, s):
         m.seen_pos += s
     else:
         m.seen_neg += s
-    observe(m, p, margin, positive, s)
+    count_answer(m, p, margin, positive, s)
     return margin, hinge(margin if positive else -margin, m.unit)
 
 

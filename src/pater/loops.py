@@ -24,7 +24,7 @@ _F64, _I64, _I32, _BYTES = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.I
 class _Step:
     """Neighbouring elements of all the vectors that a loop runs over, one register for each vector."""
 
-    def __init__(self, loop: _Loop, place: Any, width: int) -> None:
+    def __init__(self, loop: Loop, place: Any, width: int) -> None:
         self.loop, self.builder, self.place, self.width = loop, loop.builder, place, width
         self.type = ir.VectorType(_F64, width)
 
@@ -61,7 +61,7 @@ class _Step:
         return self.builder.fadd(self.builder.fmul(a, b, flags=("contract",)), c, flags=("contract",))
 
 
-class _Loop:
+class Loop:
     """A loop over the vector arguments of an intrinsic; its body answers with what to sum."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any, names: str) -> None:
@@ -112,12 +112,12 @@ class _Loop:
         return value
 
 
-def _sums(count, names, body):
+def sums(count, names, body):
     """What an intrinsic returns whose loop over the arguments `names` gives `count` sums."""
 
     def answer(*arguments):
         def codegen(context, builder, signature, args):
-            return _Loop(context, builder, signature, args, names).sums(count, body)
+            return Loop(context, builder, signature, args, names).sums(count, body)
 
         return types.UniTuple(types.float64, count)(*arguments), codegen
 
@@ -166,23 +166,23 @@ def _read_and_enter(step):
 @intrinsic
 def read_at_rest(typing_context, x, w):
     """w·x and ‖x‖²."""
-    return _sums(2, "x w", _read_at_rest)(x, w)
+    return sums(2, "x w", _read_at_rest)(x, w)
 
 
 @intrinsic
 def read(typing_context, x, w, own, other, step_own, step_other):
     """W ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
-    return _sums(2, "x w own other step_own step_other", _read)(x, w, own, other, step_own, step_other)
+    return sums(2, "x w own other step_own step_other", _read)(x, w, own, other, step_own, step_other)
 
 
 @intrinsic
 def enter(typing_context, x, s, own, other, a_own, minus_a_other):
     """Own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
-    return _sums(1, "x s own other a_own minus_a_other", _enter)(x, s, own, other, a_own, minus_a_other)
+    return sums(1, "x s own other a_own minus_a_other", _enter)(x, s, own, other, a_own, minus_a_other)
 
 
 @intrinsic
 def read_and_enter(typing_context, x, s, w, own, other, step_own, step_other, a_own, minus_a_other):
     """`read` and `enter` in one loop: w·x, ‖x‖² and ‖a_own·own + minus_a_other·other‖²."""
     names = "x s w own other step_own step_other a_own minus_a_other"
-    return _sums(3, names, _read_and_enter)(x, s, w, own, other, step_own, step_other, a_own, minus_a_other)
+    return sums(3, names, _read_and_enter)(x, s, w, own, other, step_own, step_other, a_own, minus_a_other)

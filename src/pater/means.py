@@ -22,6 +22,23 @@ def balanced_alpha(seen_pos, seen_neg):
 
 
 @exact_part
+def rates(m, p):
+    """With what gain a sample of either class enters Σ⁻¹: v/r, v^c = α^c·n/((α⁺ + α⁻)·n^c) of the samples seen so far.
+
+    Both classes then weigh in Σ⁻¹ as they do in the total error rate, however rare one is; v is 1 on average. Before
+    both were seen there is nothing to weigh.
+    """
+    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
+    pos, neg = balanced_alpha(m.seen_pos, m.seen_neg)
+    if p.balanced:
+        alpha_pos, alpha_neg = pos, neg
+    if m.seen_pos == 0.0 or m.seen_neg == 0.0:
+        alpha_pos = alpha_neg = 1.0
+    half = 0.5 * (alpha_pos + alpha_neg) * p.r
+    return pos * (alpha_pos / half), neg * (alpha_neg / half)
+
+
+@exact_part
 def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
     """The intercept's part of z: the mean of its constant 1 is 1 in a class that has samples."""
     return (alpha_pos if n_pos > 0.0 else 0.0) - (alpha_neg if n_neg > 0.0 else 0.0)

@@ -13,7 +13,8 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from .history import History
 from .labels import encode
 from .passes import IN_ORDER, NOTHING, Rows, learn
 from .rules import RULES
-from .state import SETTINGS, State
+from .state import SETTINGS, Metric, State, triangle_size
 
 
 class Spec(NamedTuple):
@@ -41,6 +42,23 @@ class Spec(NamedTuple):
     fading: float = 1.0
     discount: bool = False
     calibrate: bool = False
+    covariance: Literal["full", "diagonal"] = "full"  # of a second-order rule
+    form: Literal["leader", "step"] = "leader"  # of second-order PATER
+    r: float = 1.0
+    eta: float = 0.9
+    approximation: float = 0.9
+
+    @property
+    def family(self) -> tuple[bool, Metric]:
+        """What its models keep: class means? and which metric? Only those of one family learn side by side."""
+        rule = RULES[self.rule]
+        return rule.moves_along_means, self.covariance if rule.second_order else "none"
+
+    @property
+    def grows_without_end(self) -> bool:
+        """Has only the direction of its weights a meaning? The leader's have their length from the data."""
+        rule = RULES[self.rule]
+        return rule.grows_without_end and not (rule.second_order and self.form == "leader")
 
 
 Specs = tuple[Spec, ...]
@@ -77,6 +95,8 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
             p["intercept"], p["average"], p["forgetting"] = spec.intercept, spec.average, spec.forgetting
             p["watch"], p["fading"], p["discount"] = spec.watch, spec.fading, spec.discount
             p["calibrate"] = spec.calibrate
+            p["leader"] = spec.form == "leader"
+            p["r"], p["phi"], p["approximation"] = spec.r, NormalDist().inv_cdf(spec.eta), spec.approximation
             p["alpha_neg"], p["alpha_pos"] = spec.alphas
             if spec.class_weight == "balanced":
                 p["balanced"] = 1
@@ -111,7 +131,8 @@ class Model:
     @classmethod
     def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
         n_models = len(_positives(classes.size)) * len(specs)
-        state = State.new(n_models, n_features, means=RULES[specs[0].rule].moves_along_means, group=len(specs))
+        means, metric = specs[0].family
+        state = State.new(n_models, n_features, means=means, metric=metric, group=len(specs))
         return cls(classes, state, specs, fixed, History() if len(specs) > 1 else None)
 
     def copy(self) -> Model:
@@ -130,7 +151,9 @@ class Model:
         labels = np.append(self.classes, np.asarray([label]))
         place = int(np.argsort(labels, kind="stable").tolist().index(self.classes.size))
         width, state = len(self.specs), self.state
-        empty = State.new(width, state.n_features, means=state.has_means, group=width)
+        if state.metric == "full":
+            triangle_size(len(_positives(labels.size)) * width, state.n_features)  # an error before anything is made
+        empty = state.empty(width)
         if self.classes.size == 0:
             self.state = empty
         elif self.classes.size == 1:
@@ -147,7 +170,7 @@ class Model:
         specs starts empty.
         """
         state, there = mirrored(self.state), {spec: k for k, spec in enumerate(self.specs)}
-        empty = State.new(1, state.n_features, means=state.has_means, group=state.group)
+        empty = state.empty(1)
         sources = [there.get(spec._replace(alphas=spec.alphas[::-1])) for spec in self.specs]
         return joined([empty if k is None else state.some(k, k + 1) for k in sources])
 
@@ -164,7 +187,7 @@ class Model:
         if self.fixed and encoded.new.size:
             raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), self.classes)
         # Either look at a short batch before anything changes, or let a long one change a copy: O(batch) both ways.
-        if 4 * rows[-1].size <= self.state.vectors.size:
+        if 4 * rows[-1].size <= self.state.size:
             bad = int(first_bad_row(rows))
             if bad >= 0:
                 raise BadRowError(rows, bad)
@@ -218,9 +241,9 @@ class Model:
             for label in np.setdiff1d(theirs.classes, mine.classes):
                 mine.add_class(label)
         average = any(spec.average for spec in self.specs)
-        endless = [RULES[spec.rule].grows_without_end for spec in self.specs]
+        endless = [spec.grows_without_end for spec in self.specs]
         by_direction = np.tile(endless, a.state.n_models // len(self.specs))
-        state = merged(a.state, b.state, average=average, by_direction=by_direction)
+        state = merged(a.state, b.state, a.settings(), average=average, by_direction=by_direction)
         both = replace(a, state=state, fixed=a.fixed and b.fixed)
         if a.history is not None and b.history is not None:
             both.history = History.after(a.history.rows + b.history.rows)

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from .history import History
 from .model import Model, Spec
 from .rules import RULES
-from .state import RESCALE_BITS, SCALARS, Layout, State
+from .state import RESCALE_BITS, SCALARS, Layout, Metric, State, TooWideError, triangle_size
+from .triangle import packed_size
 
 FORMAT = "pater model"
 MAJOR, MINOR = 1, 0
@@ -34,9 +35,10 @@ _TYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
 _REALS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.float64]
 _COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.int64]
 _ANY_SIGN = {"bias", "bias_steps", "A_pos", "A_neg", "B_pos", "B_neg", "slope", "offset", "slope_offset"}
-_ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn"}
+_ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn", "P_pos", "P_neg"}
 _FLAGS = {"products_known", "careful"}
 _KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}  # a herd has no V
+_METRIC_KINDS = {"diagonal": ["Q"], "full": ["P_pos", "P_neg"]}  # those of a full metric with class means only
 _LARGEST_HEADER = 1 << 28
 
 Arrays = dict[str, Any]  # of NDArray, or what is written like one
@@ -93,7 +95,7 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
             "features": state.n_features,
             "kept": int(kept.size),
             "layout": state.layout,
-            "vectors": _kinds(state.has_means, state.layout),
+            "vectors": _kinds(state.has_means, state.metric, state.layout),
             "reals": _REALS,
             "counts": _COUNTS,
         },
@@ -115,17 +117,20 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
         arrays["history"] = np.concatenate([np.zeros((0, 4)), *(counts for _, counts in points)])
     if kept.size < state.n_features:
         arrays["kept"] = kept
+    if state.second is not None:  # only what rows have reached
+        arrays["second"] = state.second[:, : packed_size(int(state.scalars["width"].max(initial=0)))]
     write(path, header, {**arrays, **saved.arrays})
 
 
-def _kinds(means: bool, layout: str) -> list[str]:
-    return [name for name in _KINDS[means] if layout != "herd" or name != "V"]
+def _kinds(means: bool, metric: Metric, layout: str) -> list[str]:
+    kinds = [name for name in _KINDS[means] if layout != "herd" or name != "V"]
+    return kinds + (_METRIC_KINDS.get(metric, []) if means or metric == "diagonal" else [])
 
 
 def _columns_in_use(state: State) -> NDArray[np.int64]:
     """The columns that hold anything but zeros; or all, if that is most of them."""
     used = np.zeros(state.n_features, np.bool_)
-    for vector in _each_vector(state, len(_kinds(state.has_means, state.layout))):
+    for vector in _each_vector(state, len(_kinds(state.has_means, state.metric, state.layout))):
         used |= vector.view(np.uint64) != 0  # −0 counts as something: a model is to come back bit for bit
     return np.flatnonzero(used) if 2 * used.sum() < used.size else np.arange(used.size)
 
@@ -137,7 +142,7 @@ class _Vectors:
 
     def __init__(self, state: State, kept: NDArray[np.int64]) -> None:
         self._state, self._kept = state, kept
-        self._kinds = len(_kinds(state.has_means, state.layout))
+        self._kinds = len(_kinds(state.has_means, state.metric, state.layout))
         self.shape = (state.n_models, self._kinds, kept.size)
         self.nbytes = 8 * math.prod(self.shape)
 
@@ -305,17 +310,19 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
         fixed, layout = header["classes"]["fixed"], described["layout"]
         added = {name: header[name] for name in _ADDED}
         _require(specs and type(fixed) is bool and layout in get_args(Layout), "its settings are unsound")
-        means = RULES[specs[0].rule].moves_along_means
-        _require(all(RULES[spec.rule].moves_along_means is means for spec in specs), "its rules do not go together")
+        means, metric = specs[0].family
+        _require(all(spec.family == (means, metric) for spec in specs), "its rules do not go together")
         n_models = (1 if classes.size == 2 else classes.size) * len(specs)
         n_features = described["features"]
         _require(described["models"] == n_models and type(n_features) is int, "it counts its models wrongly")
-        _require(described["vectors"] == _kinds(means, layout), "it names other vectors than its rule has")
+        _require(described["vectors"] == _kinds(means, metric, layout), "it names other vectors than its rule has")
         _require(
             described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected"
         )
-        vectors = _vectors(arrays, described, (n_models, len(_KINDS[means]), n_features))
+        vectors = _vectors(arrays, described, (n_models, len(_kinds(means, metric, "split")), n_features))
         state = State(vectors, _scalars(arrays, n_models), "split", len(specs))
+        if metric == "full":
+            state.second = _triangles(arrays, state)
         state.arrange(
             "lanes" if layout == "herd" else layout
         )  # what is asked of a herd is asked of lanes taken from it
@@ -364,6 +371,23 @@ def _vectors(arrays: Arrays, described: dict[str, Any], shape: tuple[int, int, i
     vectors = np.zeros(shape)
     vectors[:, :kinds, kept] = stored
     return vectors
+
+
+def _triangles(arrays: Arrays, state: State) -> NDArray[np.float64]:
+    """The triangles of a full metric, whose variances are positive where a row has reached."""
+    width = state.scalars["width"]
+    _require((width <= state.n_features + 1).all(), "its metric is wider than its features")
+    size = packed_size(int(width.max(initial=0)))
+    stored = _take(arrays, "second", (state.n_models, size), np.float64)
+    for triangle, columns in zip(stored, width, strict=True):
+        ends = np.arange(1, columns + 1).cumsum() - 1
+        _require((triangle[ends] > 0).all(), "its metric is not positive")
+    try:
+        second = np.zeros((state.n_models, triangle_size(max(1, state.n_models), state.n_features)))
+    except TooWideError as error:
+        raise _UnsoundError(str(error)) from None
+    second[:, :size] = stored
+    return second
 
 
 def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:
@@ -416,7 +440,8 @@ def _spec_to_json(spec: Spec) -> dict[str, Any]:
     weight = spec.class_weight
     if weight is not None and not isinstance(weight, str):
         weight = [[np.asarray(label).item(), float(value)] for label, value in weight]  # type: ignore[assignment]
-    return {**spec._asdict(), "C": float(spec.C), "class_weight": weight, "alphas": [float(a) for a in spec.alphas]}
+    numbers = {name: float(getattr(spec, name)) for name in ("C", "r", "eta", "approximation")}
+    return {**spec._asdict(), **numbers, "class_weight": weight, "alphas": [float(a) for a in spec.alphas]}
 
 
 def _spec_from_json(value: dict[str, Any]) -> Spec:
@@ -433,6 +458,10 @@ def _spec_from_json(value: dict[str, Any]) -> Spec:
     _require(
         all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")), "it forgets wrongly"
     )
+    _require(_positive(value["r"]) and value["covariance"] in ("full", "diagonal"), "its metric is unsound")
+    _require(value["form"] in ("leader", "step"), "its form is unsound")
+    sound = [_positive(value[name]) and value[name] <= 1 for name in ("eta", "approximation")]
+    _require(all(sound) and 0.5 < value["eta"] < 1, "its confidence is unsound")
     switches = ("intercept", "average", "watch", "discount", "calibrate")
     _require(all(type(value[name]) is bool for name in switches), "a switch is neither on nor off")
     return Spec(**{**value, "class_weight": weight, "alphas": tuple(alphas)})

@@ -40,7 +40,7 @@ class OnlineClassifier(LinearClassifier):
     fit_intercept: bool
     n_passes: int
     shuffle: bool
-    average: bool
+    average: bool | None
     forgetting: float
     probability: bool
     warm_start: bool
@@ -50,6 +50,10 @@ class OnlineClassifier(LinearClassifier):
     def _specs(self) -> Specs:
         """The models that the parameters ask for, one or several for each class."""
         raise NotImplementedError
+
+    def _averages(self) -> bool:
+        """Does the average of the weights predict?"""
+        return bool(self.average)
 
     def _chosen(self, model: Model) -> list[int]:
         """Which model speaks for each class, or for both of two."""
@@ -166,8 +170,8 @@ class OnlineClassifier(LinearClassifier):
     def merge(self, other: Self) -> Self:
         """Take in what `other` has learned from other rows of the same kind.
 
-        Class sums and counts add exactly. The weights become the average of both, by the number of samples each has
-        seen.
+        Class sums, counts and the inverse of a covariance add exactly. The weights become the average of both, by the
+        number of samples each has seen; those of second-order PATER are made anew from the sums.
 
         Parameters
         ----------
@@ -224,7 +228,7 @@ class OnlineClassifier(LinearClassifier):
     def _margins(self, rows: Rows) -> NDArray[np.float64]:
         model = self._model
         state = model.state.some_of(self._chosen(model))
-        return margins_of(rows, number_of_rows(rows), state, average=self.average)
+        return margins_of(rows, number_of_rows(rows), state, average=self._averages())
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -248,7 +252,7 @@ class OnlineClassifier(LinearClassifier):
 
     def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         model = self._fitted_model()
-        return model.state.some_of(self._chosen(model)).weights(average=self.average)
+        return model.state.some_of(self._chosen(model)).weights(average=self._averages())
 
     def _fitted_model(self) -> Model:
         model: Model | None = vars(self).get("_model")
@@ -309,7 +313,7 @@ class OnlineClassifier(LinearClassifier):
             rule,
             class_weight=tuple(weight.items()) if isinstance(weight, dict) else weight,
             intercept=bool(self.fit_intercept),
-            average=bool(self.average),
+            average=self._averages(),
             calibrate=bool(self.probability),
             **settings,
         )

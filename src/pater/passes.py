@@ -1,6 +1,6 @@
 """The one loop over rows that every rule runs in.
 
-Knows `rules`, `state` and the three passes. Data in, state changed, the position of the first bad row out. Several
+Knows `rules`, `state` and all passes. Data in, state changed, the position of the first bad row out. Several
 models (the classes of a one-vs-rest learner, the settings of a search) share the reading of the data: a block of rows
 that fits the second-level cache is passed through one model after the other, and the models are spread over threads.
 """
@@ -18,13 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
+from .alma import alma_pass
+from .diagonal import diagonal_mean_pass, diagonal_point_pass
+from .full import full_mean_pass, full_point_pass
 from .herd import fits as herd_fits
 from .herd import herd_pass, sharing, sharing_herd_pass
 from .herds import Herds
 from .lazy import lazy_pass
 from .point import point_pass
 from .rows import count, size
-from .rules import FIRST_MEAN_RULE
+from .rules import ALMA, FIRST_MEAN_RULE
 from .state import Layout, State
 from .wide import wide_pass
 
@@ -63,8 +66,10 @@ def learn_dense(rows, order, codes, weights, margins, vectors, scalars, settings
         b = min(a + block, stop)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if p.rule < FIRST_MEAN_RULE:
+            if p.rule < ALMA:
                 bad = point_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            elif p.rule == ALMA:
+                bad = alma_pass(rows, order, codes, weights, out, v, m, p, a, b)
             elif rows[0].shape[1] < WIDE:
                 bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
             else:
@@ -82,8 +87,10 @@ def learn_csr(rows, order, codes, weights, margins, vectors, scalars, settings, 
         b = min(a + block, stop)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if p.rule < FIRST_MEAN_RULE:
+            if p.rule < ALMA:
                 bad = point_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            elif p.rule == ALMA:
+                bad = alma_pass(rows, order, codes, weights, out, v, m, p, a, b)
             else:
                 bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
             if bad >= 0:
@@ -111,8 +118,41 @@ def learn_herds(
     return -1
 
 
+@kernel
+def learn_full(rows, order, codes, weights, margins, vectors, triangles, scalars, settings, first, last, start, stop):
+    """As `learn_dense` and `learn_csr`, with a full covariance: a triangle is best left in the cache."""
+    for k in range(first, last):
+        v, t, m, p, out = vectors[k], triangles[k], scalars[k], settings[k], margins[k]
+        if p.rule < FIRST_MEAN_RULE:
+            bad = full_point_pass(rows, order, codes, weights, out, v, t, m, p, start, stop)
+        else:
+            bad = full_mean_pass(rows, order, codes, weights, out, v, t, m, p, start, stop)
+        if bad >= 0:
+            return bad
+    return -1
+
+
+@kernel
+def learn_diagonal(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
+    """As `learn_dense` and `learn_csr`, with a diagonal covariance."""
+    block = _block_size(rows, last - first)
+    for a in range(start, stop, block):
+        b = min(a + block, stop)
+        for k in range(first, last):
+            v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
+            if p.rule < FIRST_MEAN_RULE:
+                bad = diagonal_point_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            else:
+                bad = diagonal_mean_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            if bad >= 0:
+                return bad
+    return -1
+
+
 def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[Layout, Herds]:
     """In which order the vectors of `state` are best passed over by such rows."""
+    if state.metric != "none":
+        return ("lanes" if state.has_means and state.metric == "diagonal" else "split"), ()
     if not state.has_means or (len(rows) == 1 and rows[0].shape[1] >= WIDE):
         return "split", ()
     return ("herd", state.herds_of(sharing(settings))) if herd_fits(settings, state.group) else ("lanes", ())
@@ -146,8 +186,12 @@ def learn(
         values = state.scalars.view(np.float64).reshape(state.n_models, -1)
         run, n_tasks = learn_herds, len(herds)
         arguments = (*shared, values, state.scalars, settings, np.array(herds, np.int64))
+    elif state.second is not None:
+        run, n_tasks = learn_full, state.n_models
+        arguments = (*shared, state.second, state.scalars, settings)
     else:
         run = learn_dense if len(rows) == 1 else learn_csr
+        run = learn_diagonal if state.metric == "diagonal" else run
         arguments, n_tasks = (*shared, state.scalars, settings), state.n_models
     n_rows = order.size if order.size else codes.size
     threads = min(threads, n_tasks)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ._compile import exact_kernel
 from .means import balanced_alpha
-from .progress import calibrate, observe
+from .progress import observe
 from .rows import add, dot
 from .rules import LARGEST_ROW, point_step
 from .state import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
@@ -39,8 +39,6 @@ def point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop)
         else:
             m.seen_neg += s
         observe(m, p, margin, positive, s)
-        if p.calibrate:
-            calibrate(m, margin, positive, s)
         if balanced:
             alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
         tau = point_step(rule, margin if positive else -margin, xx + one, C)

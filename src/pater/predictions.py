@@ -13,8 +13,8 @@ from ._compile import kernel
 from .lanes import dot_lanes
 from .passes import Rows
 from .progress import probability
-from .rows import count, dot
-from .state import POINT_U, POINT_V, State
+from .rows import count, dot, entry, size
+from .state import POINT_U, POINT_V, S_NEG, S_POS, Q, State, U, V
 
 BLOCK = 4096  # rows of single precision widened at a time
 
@@ -33,6 +33,22 @@ def _lazy_margins(rows, tables, scalars, average, margins):
 
 
 @kernel
+def _diagonal_margins(rows, tables, scalars, average, margins):
+    for k in range(tables.shape[0]):
+        m, table = scalars[k], tables[k]
+        t = max(m.t, 1)
+        for i in range(count(rows)):
+            margin = m.bias
+            steps = m.bias_steps
+            for place in range(size(rows, i)):
+                j, x = entry(rows, i, place)
+                Sx = x / (1.0 + table[j, Q])
+                margin += table[j, U] * x + (m.A_pos * table[j, S_POS] - m.A_neg * table[j, S_NEG]) * Sx
+                steps += table[j, V] * x + (m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]) * Sx
+            margins[i, k] = margin + (margin - steps) / t if average else margin
+
+
+@kernel
 def _point_margins(rows, vectors, scalars, average, margins):
     for k in range(vectors.shape[0]):
         m = scalars[k]
@@ -42,8 +58,10 @@ def _point_margins(rows, vectors, scalars, average, margins):
             margin = wx + m.bias
             if average:
                 vx, _ = dot(rows, i, vectors[k, POINT_V])
-                margin += (margin - (vx + m.bias_steps)) / t
-            margins[i, k] = margin
+                extra = m.scales - m.t if m.scales > 0.0 else 1.0
+                margins[i, k] = margin + (extra * margin - (vx + m.bias_steps)) / t
+            else:
+                margins[i, k] = m.scale * margin
 
 
 @kernel
@@ -67,7 +85,8 @@ def margins_of(rows: Rows, n_rows: int, state: State, *, average: bool) -> NDArr
     """Margins (rows, models), in the unit of the largest exponent."""
     margins = np.empty((n_rows, state.n_models))
     if len(rows) == 3 and state.layout == "lanes":
-        _lazy_margins(rows, state.vectors, state.scalars, average, margins)
+        run = _diagonal_margins if state.metric == "diagonal" else _lazy_margins
+        run(rows, state.vectors, state.scalars, average, margins)
         if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not
             _margins(rows, *state.own_weights(average=average), margins)
         exponent = state.scalars["exponent"]

@@ -52,8 +52,8 @@ def calibrate(m, margin, positive, s):
 
 
 @exact_part
-def observe(m, p, margin, positive, s):
-    """Take note of the margin of a sample of importance s, before learning from it."""
+def count_answer(m, p, margin, positive, s):
+    """Count a right or a wrong answer, if that is asked for."""
     if p.watch:
         fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
         if p.discount:
@@ -71,3 +71,11 @@ def observe(m, p, margin, positive, s):
             m.fn += s
         else:
             m.tn += s
+
+
+@exact_part
+def observe(m, p, margin, positive, s):
+    """Take note of the margin of a sample of importance s, before learning from it."""
+    count_answer(m, p, margin, positive, s)
+    if p.calibrate:
+        calibrate(m, margin, positive, s)

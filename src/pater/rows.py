@@ -41,6 +41,14 @@ def add(rows, i, a, v):
     """V ← v + a·x."""
 
 
+def spread(rows, i, x):
+    """X[1:] ← row i, where x is zero already if the row is sparse; how many numbers of x that reaches over."""
+
+
+def clear(rows, i, x):
+    """Undo `spread`, if the next one needs it."""
+
+
 @overload(count, **_OPTIONS)
 def _count(rows):
     if len(rows) == 1:
@@ -118,3 +126,32 @@ def _add(rows, i, a, v):
             v[indices[k]] += a * np.float64(data[k])
 
     return dense if len(rows) == 1 else csr
+
+
+@overload(spread, **_OPTIONS)
+def _spread(rows, i, x):
+    def dense(rows, i, x):
+        row = rows[0][i]
+        for j in range(row.size):
+            x[j + 1] = np.float64(row[j])
+        return row.size + 1
+
+    def csr(rows, i, x):
+        indptr, indices, data = rows
+        reach = 1
+        for k in range(indptr[i], indptr[i + 1]):
+            x[indices[k] + 1] = np.float64(data[k])
+            reach = np.int64(indices[k]) + 2
+        return reach
+
+    return dense if len(rows) == 1 else csr
+
+
+@overload(clear, **_OPTIONS)
+def _clear(rows, i, x):
+    def csr(rows, i, x):
+        indptr, indices, _ = rows
+        for k in range(indptr[i], indptr[i + 1]):
+            x[indices[k] + 1] = 0.0
+
+    return (lambda rows, i, x: None) if len(rows) == 1 else csr

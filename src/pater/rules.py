@@ -3,21 +3,26 @@
 Knows no data and no state: a pass (`passes.py`) brings the numbers, a rule answers with the step τ, and the pass moves
 the weights. Equation numbers are those of Jang, "Online Passive-Aggressive Total-Error-Rate Minimization".
 
-There are two families, by the direction in which they move:
+There are two families of first order, by the direction in which they move:
 
 - *point* rules move along the sample itself, w ← w + τ·y·x. They see the signed margin y·f(x) and ‖x‖² (the
   intercept's constant 1 included).
 - *mean* rules move along the difference of the weighted class means, w ← w + τ·z with z = α⁺z⁺ − α⁻z⁻. They see the
   loss of the sample itself, the loss accumulated over the classes, and ‖z‖² (the intercept included).
+
+Each has its second-order kin, which move under the metric of a covariance Σ, along Σx or Σz, and let samples into it:
+Σ⁻¹ ← Σ⁻¹ + κ·x·xᵀ, from Σ = I. Where a first-order rule sees ‖x‖² or ‖z‖², they see xᵀΣx, the confidence c, or zᵀΣz.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from ._compile import exact_part
 
-PERCEPTRON, PA, PA_I, PA_II, PATER_I, PATER_II = range(6)
+PERCEPTRON, PA, PA_I, PA_II, ALMA, SO_PERCEPTRON, AROW, CW, SCW_I, SCW_II = range(10)
+PATER_I, PATER_II, SO_PATER_I, SO_PATER_II = range(10, 14)
 FIRST_MEAN_RULE = PATER_I
 
 LARGEST_ROW = 1e206  # of ‖x‖²: beyond it, a product of weights and a row could overflow
@@ -30,6 +35,7 @@ class Rule(NamedTuple):
     label: str
     moves_along_means: bool
     grows_without_end: bool = False  # on data that no plane separates: only the direction of its weights has a meaning
+    second_order: bool = False
 
 
 RULES = {
@@ -39,6 +45,14 @@ RULES = {
     "pa-ii": Rule(PA_II, "PA-II", False),
     "pater-i": Rule(PATER_I, "PATER-I", True),
     "pater-ii": Rule(PATER_II, "PATER-II", True, True),
+    "alma": Rule(ALMA, "ALMA", False),
+    "so-perceptron": Rule(SO_PERCEPTRON, "SO-Perceptron", False, second_order=True),
+    "arow": Rule(AROW, "AROW", False, second_order=True),
+    "cw": Rule(CW, "CW", False, second_order=True),
+    "scw-i": Rule(SCW_I, "SCW-I", False, second_order=True),
+    "scw-ii": Rule(SCW_II, "SCW-II", False, second_order=True),
+    "so-pater-i": Rule(SO_PATER_I, "SO-PATER-I", True, second_order=True),
+    "so-pater-ii": Rule(SO_PATER_II, "SO-PATER-II", True, True, True),
 }
 
 
@@ -105,3 +119,51 @@ def mean_step(rule, own_loss, accumulated_loss, zz):
     if rule == PATER_I:
         return pater_i(own_loss, zz)
     return pater_ii(accumulated_loss, zz)
+
+
+@exact_part
+def alma(margin, k, approximation):
+    """η = √2/√k where y·f(x̂) ≤ (1 − α)/(α√k), for the k-th mistake, x̂ of norm 1 (Gentile, 2001; p = 2)."""
+    root = math.sqrt(k)
+    return math.sqrt(2.0) / root if margin <= (1.0 - approximation) / (approximation * root) else 0.0
+
+
+@exact_part
+def violates(rule, margin):
+    """Does a row enter Σ? The second-order perceptron (Cesa-Bianchi et al., 2005) learns from mistakes, AROW
+    (Crammer et al., 2009) from rows inside the margin. What they then do is the same.
+    """
+    return margin <= 0.0 if rule == SO_PERCEPTRON else margin < 1.0
+
+
+@exact_part
+def ridge_step(y, f, noise_and_confidence):
+    """The step along Σx of the second-order perceptron and of AROW, κ = 1/r: (y − f(x))/(r + c).
+
+    It is that of recursive least squares with labels for targets, on the rows that count.
+    """
+    return (y - f) / noise_and_confidence
+
+
+@exact_part
+def confident_step(rule, margin, c, phi, C):
+    """The step along Σx of CW, SCW-I and SCW-II, after which y·f(x) = φ·√(xᵀΣx), as far as C allows.
+
+    CW in its exact convex form (Crammer, Dredze and Kulesza, 2008); SCW-I caps the step at C, SCW-II softens it as
+    PA-II does (Wang, Zhao and Hoi, 2012).
+    """
+    pp = phi * phi
+    if rule == SCW_II:
+        n = c + 0.5 / C
+        root = phi * math.hypot(phi * margin * c, 2.0 * math.sqrt(n * c * (n + c * pp)))
+        return max(0.0, (root - margin * (2.0 * n + pp * c)) / (2.0 * (n * n + n * c * pp)))
+    root = math.hypot(0.5 * margin * pp, phi * math.sqrt(c * (1.0 + pp)))
+    step = max(0.0, (root - margin * (1.0 + 0.5 * pp)) / (c * (1.0 + pp)))
+    return min(C, step) if rule == SCW_I else step
+
+
+@exact_part
+def confident_gain(step, c, phi):
+    """κ = αφ/√u for a step of α, where u = xᵀΣx of afterwards."""
+    pull = step * c * phi  # √u = (√(pull² + 4c) − pull)/2, written so that nothing cancels
+    return step * phi * (math.hypot(pull, 2.0 * math.sqrt(c)) + pull) / (2.0 * c)

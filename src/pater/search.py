@@ -17,7 +17,6 @@ from .batch import rows_of
 from .metrics import SCORES, Confusion
 from .model import Model, Spec, Specs
 from .passes import NOTHING
-from .rules import RULES
 
 PAPER_WEIGHTS = (0.01, 0.1, 0.3, 0.5, 0.9, 0.99)
 
@@ -46,7 +45,7 @@ def best(counts: Confusion, scoring: str, settings: dict[str, float] | None = No
 
 
 class Grid:
-    """Any settings, side by side in one pass: PATER, PA with several C, Perceptron.
+    """Any settings, side by side in one pass: PATER, PA with several C, AROW with several r.
 
     Parameters
     ----------
@@ -89,12 +88,9 @@ class Grid:
         if scoring not in SCORES:
             raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
         self.scoring, self.scoring_settings = scoring, scoring_settings
-        # Mean rules and point rules keep different vectors, so each family is a model of its own.
-        self.families = [
-            places
-            for means in (True, False)
-            if (places := [k for k, spec in enumerate(self.specs) if RULES[spec.rule].moves_along_means is means])
-        ]
+        # Rules that keep different things cannot share a state, so each family is a model of its own.
+        families = dict.fromkeys(sorted((spec.family for spec in self.specs), reverse=True))
+        self.families = [[k for k, spec in enumerate(self.specs) if spec.family == family] for family in families]
         self.models: list[Model] = []
 
     def learn(self, X: Any, labels: NDArray[Any], *, weights: NDArray[np.float64] = NOTHING, threads: int = 1) -> None:

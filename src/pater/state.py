@@ -12,6 +12,14 @@ time t, Σ wₜ = (T + 1)·w_T − Σ t·δₜ, and Σ t·δₜ = V + B⁺S⁺ �
 On data that no plane separates the weights of PATER-II grow without end (past 1e150 in half a million rows of noise),
 and only their direction matters. Before they overflow, everything that has the unit of a weight or a margin is divided
 by 2^400, and `exponent` says how often: no bit is lost, and the margin to reach becomes 2^−400.
+
+A second-order rule also keeps a metric, Σ, the intercept being one of its features and the first:
+
+- "diagonal": the precision of each feature is 1 + Q, one more vector. With class means, w = U + Σ(A⁺S⁺ − A⁻S⁻).
+- "full": Σ is a packed triangle (`triangle.py`) in `second`, of which the first `width` columns are in use. With class
+  means, P± = ΣS± are two more vectors, and w = U + A⁺P⁺ − A⁻P⁻.
+
+A state of zeros is a metric that has seen nothing, Σ = I, so that memory which no row reaches is never taken.
 """
 
 from __future__ import annotations
@@ -26,7 +34,9 @@ from .herds import CELL, Herds, pack, plan, unpack
 from .memory import zeros
 
 U, S_POS, S_NEG, V = range(4)  # the vectors of a mean rule
-POINT_U, POINT_V = range(2)  # and of a point rule
+P_POS, P_NEG = 4, 5  # with a full metric
+Q = 4  # with a diagonal one
+POINT_U, POINT_V, POINT_Q = range(3)  # and of a point rule
 
 SCALARS = np.dtype(
     [
@@ -70,6 +80,12 @@ SCALARS = np.dtype(
         ("slope_slope", "f8"),  # second derivatives of the logistic loss in the two
         ("slope_offset", "f8"),
         ("offset_offset", "f8"),
+        ("P_pos", "f8"),  # the intercept's part of P⁺ and P⁻
+        ("P_neg", "f8"),
+        ("bias_Q", "f8"),  # and of Q
+        ("width", "i8"),  # columns of the triangle that rows have reached, the intercept's included
+        ("scale", "f8"),  # weights are `scale` times U, to be shrunk in one step
+        ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
     ]
 )
 
@@ -88,16 +104,41 @@ SETTINGS = np.dtype(
         ("fading", "f8"),  # what is left of those counts a sample later; 0 or 1 for all
         ("discount", "i8"),  # and let a sample count in proportion to its place in the stream?
         ("calibrate", "i8"),  # fit probabilities to the margins?
+        ("r", "f8"),  # how much a sample must weigh to count in the metric as much as the prior
+        ("leader", "i8"),  # are the weights those that fit all the past best, rather than one more step?
+        ("phi", "f8"),  # standard deviations that a margin is to be away from 0
+        ("approximation", "f8"),  # ALMA's α
     ]
 )
 
 Layout = Literal["split", "lanes", "herd"]
+Metric = Literal["none", "diagonal", "full"]
+LARGEST_TRIANGLES = 4 << 30  # bytes, of all models
 
 RESCALE_BITS = 400
 
 # Steps beyond these mean that scales some 1e200 apart were mixed. They are not taken, so that no state overflows.
 LONGEST_TAU = 1e280
 LONGEST_STEP = 1e300  # of the square
+
+
+class TooWideError(ValueError):
+    """More columns than a full covariance has room for."""
+
+    def __init__(self, n_models: int, n_features: int, needed: int) -> None:
+        models = "one model" if n_models == 1 else f"{n_models} models"
+        super().__init__(
+            f"the full covariance of {n_features:,} features takes {needed / 2**30:.1f} GiB for {models}, more than "
+            f"{LARGEST_TRIANGLES >> 30} GiB; use covariance='diagonal'."
+        )
+
+
+def triangle_size(n_models: int, n_features: int) -> int:
+    """Numbers in the triangle of one of so many models, the intercept's column included; an error if too many."""
+    size = (n_features + 1) * (n_features + 2) // 2
+    if 8 * size * n_models > LARGEST_TRIANGLES:
+        raise TooWideError(n_models, n_features, 8 * size * n_models)
+    return size
 
 
 @dataclass
@@ -110,7 +151,7 @@ class State:
     - "lanes", (models, features, kinds): the vectors of a model side by side;
     - "herd", (herds, features, 24): those of many models of the same target side by side, but for V, as `herds` says.
 
-    `group` is how many models there are for each target.
+    `group` is how many models there are for each target. `second` holds the triangles of a full metric, (models, size).
     """
 
     vectors: NDArray[np.float64]
@@ -118,21 +159,50 @@ class State:
     layout: Layout = "split"
     group: int = 1
     herds: Herds = ()
+    second: NDArray[np.float64] | None = None
 
     @classmethod
-    def new(cls, n_models: int, n_features: int, *, means: bool, layout: Layout = "split", group: int = 1) -> State:
+    def new(
+        cls,
+        n_models: int,
+        n_features: int,
+        *,
+        means: bool,
+        metric: Metric = "none",
+        layout: Layout = "split",
+        group: int = 1,
+    ) -> State:
         """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
-        kinds = 4 if means else 2
+        second = zeros((n_models, triangle_size(max(1, n_models), n_features))) if metric == "full" else None
+        kinds = (4 if means else 2) + {"none": 0, "diagonal": 1, "full": 2 if means else 0}[metric]
         shape = (n_models, kinds, n_features) if layout == "split" else (n_models, n_features, kinds)
         scalars = np.zeros(n_models, SCALARS)
-        for name in ("unit", "gain_pos", "gain_neg", "slope"):
+        for name in ("unit", "gain_pos", "gain_neg", "slope", "scale"):
             scalars[name] = 1.0
-        return cls(zeros(shape), scalars, layout, group)
+        return cls(zeros(shape), scalars, layout, group, second=second)
+
+    def empty(self, n_models: int) -> State:
+        """So many models of the same kind, over the same features, that have seen nothing."""
+        return State.new(n_models, self.n_features, means=self.has_means, metric=self.metric, group=self.group)
+
+    @property
+    def n_kinds(self) -> int:
+        return V + 1 if self.layout == "herd" else int(self.vectors.shape[1 if self.layout == "split" else 2])
 
     @property
     def has_means(self) -> bool:
         """Are these models of a mean rule?"""
-        return self.layout == "herd" or self.vectors.shape[1 if self.layout == "split" else 2] == 4
+        return self.layout == "herd" or self.n_kinds >= 4
+
+    @property
+    def metric(self) -> Metric:
+        """Which metric do these models keep?"""
+        return "full" if self.second is not None else "diagonal" if self.n_kinds in (POINT_Q + 1, Q + 1) else "none"
+
+    @property
+    def size(self) -> int:
+        """How many numbers these models are, but for a few."""
+        return self.vectors.size + (0 if self.second is None else self.second.size)
 
     @property
     def n_models(self) -> int:
@@ -143,8 +213,10 @@ class State:
         return int(self.vectors.shape[2 if self.layout == "split" else 1])
 
     def copy(self) -> State:
-        vectors = self.vectors.copy() if self.scalars["t"].any() else zeros(self.vectors.shape)
-        return replace(self, vectors=vectors, scalars=self.scalars.copy())
+        fresh = not self.scalars["t"].any()  # then all is 0, and no page need be touched
+        vectors = zeros(self.vectors.shape) if fresh else self.vectors.copy()
+        second = self.second if self.second is None else zeros(self.second.shape) if fresh else self.second.copy()
+        return replace(self, vectors=vectors, scalars=self.scalars.copy(), second=second)
 
     def some(self, first: int, last: int) -> State:
         """The models first..last; not copied unless they are in a herd."""
@@ -156,7 +228,8 @@ class State:
             return self
         which: Any = models if place is None else place
         if self.layout != "herd":
-            return replace(self, vectors=self.vectors[which], scalars=self.scalars[which])
+            second = None if self.second is None else self.second[which]
+            return replace(self, vectors=self.vectors[which], scalars=self.scalars[which], second=second)
         lanes = np.zeros((len(models), self.n_features, V + 1))
         unpack(self.vectors, self.herds, models, lanes.swapaxes(1, 2))
         return State(lanes, self.scalars[which], "lanes", self.group)
@@ -166,13 +239,14 @@ class State:
         if layout == self.layout and herds == self.herds:
             return
         fresh = not self.scalars["t"].any()  # then there is nothing to carry over, and no page need be touched
-        means, split = self.has_means, None if fresh else np.ascontiguousarray(self.kinds())
+        kinds, split = self.n_kinds, None if fresh else np.ascontiguousarray(self.kinds())
         if layout == "herd":
             self.vectors = zeros((len(herds), self.n_features, CELL))
             if split is not None:
                 pack(split, herds, self.vectors)
         elif split is None:
-            self.vectors = State.new(self.n_models, self.n_features, means=means, layout=layout).vectors
+            size = (kinds, self.n_features) if layout == "split" else (self.n_features, kinds)
+            self.vectors = zeros((self.n_models, *size))
         else:
             self.vectors = split if layout == "split" else np.ascontiguousarray(split.swapaxes(1, 2))
         self.layout, self.herds = layout, herds
@@ -219,15 +293,27 @@ class State:
         vectors, m = self.kinds(), self.scalars
         w, bias = vectors[:, U], m["bias"]
         if self.has_means:
-            w = w + (m["A_pos"][:, None] * vectors[:, S_POS] - m["A_neg"][:, None] * vectors[:, S_NEG])
+            w = w + self._along_means("A")
         if average:
-            steps = vectors[:, -1]
+            steps = vectors[:, V if self.has_means else POINT_V]
             if self.has_means:
-                steps = steps + (m["B_pos"][:, None] * vectors[:, S_POS] - m["B_neg"][:, None] * vectors[:, S_NEG])
+                steps = steps + self._along_means("B")
             t = np.maximum(m["t"], 1)
-            w = w + (w - steps) / t[:, None]
-            bias = bias + (bias - m["bias_steps"]) / t
+            extra = np.where(m["scales"] > 0, m["scales"] - m["t"], 1.0)
+            w = w + (extra[:, None] * w - steps) / t[:, None]
+            bias = bias + (extra * bias - m["bias_steps"]) / t
+        elif (m["scale"] != 1.0).any():
+            w, bias = m["scale"][:, None] * w, m["scale"] * bias
         return w, bias
+
+    def _along_means(self, letter: str) -> NDArray[np.float64]:
+        """The lazy part of w (letter A) or of Σ t·δₜ (B)."""
+        vectors, m = self.kinds(), self.scalars
+        pos, neg = (P_POS, P_NEG) if self.metric == "full" else (S_POS, S_NEG)
+        lazy: NDArray[np.float64] = (
+            m[f"{letter}_pos"][:, None] * vectors[:, pos] - m[f"{letter}_neg"][:, None] * vectors[:, neg]
+        )
+        return lazy / (1.0 + vectors[:, Q]) if self.metric == "diagonal" else lazy
 
     def weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same, all in the unit of the largest exponent, so that models can be compared."""

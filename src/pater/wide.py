@@ -23,7 +23,7 @@ from .means import (
     shrink_vectors,
     suspect,
 )
-from .progress import calibrate, observe
+from .progress import observe
 from .rows import square
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, U, V
@@ -94,8 +94,6 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             margins[r] = margin
         m.t += 1
         observe(m, p, margin, positive, s)
-        if p.calibrate:
-            calibrate(m, margin, positive, s)
         loss = hinge(margin if positive else -margin, m.unit)
         if not everyone_enters:
             if loss == 0.0:

@@ -27,6 +27,9 @@ def evaluate(
     ] = None,
     algo: o.Algo = "auto",
     C: o.Aggressiveness = 1.0,
+    covariance: o.Covariance = "full",
+    r: o.Ridge = None,
+    eta: o.Confidence = 0.9,
     class_weight: o.ClassWeight = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw both curves: png, pdf or svg.")
@@ -83,7 +86,16 @@ def evaluate(
             result = v.judge(saved, counted()).result()
         else:
             weights = matched(o.class_weight(class_weight), numeric=columns.numeric_labels)
-            specs = specs_of(algo, C=C, class_weight=weights, intercept=not no_intercept, average=average)
+            specs = specs_of(
+                algo,
+                C=C,
+                class_weight=weights,
+                intercept=not no_intercept,
+                average=average,
+                covariance=covariance,
+                r=r,
+                eta=eta,
+            )
             if scoring not in ("accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"):
                 raise InputError(f"there is no score {scoring!r}.")
             learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")

@@ -60,9 +60,26 @@ Threads = Annotated[
 ]
 Algo = Annotated[
     str,
-    typer.Option("--algo", "-a", metavar="NAME", help="auto, pater-i, pater-ii, pa, pa-i, pa-ii or perceptron."),
+    typer.Option(
+        "--algo",
+        "-a",
+        metavar="NAME",
+        help="auto, pater-i, pater-ii, pa, pa-i, pa-ii, perceptron, alma; of second order so-pater-i, so-pater-ii, "
+        "arow, cw, scw-i, scw-ii or so-perceptron.",
+    ),
 ]
-Aggressiveness = Annotated[float, typer.Option("--aggressiveness", "-C", help="C of pa-i and pa-ii.")]
+Aggressiveness = Annotated[float, typer.Option("--aggressiveness", "-C", help="C of pa-i, pa-ii, scw-i and scw-ii.")]
+Covariance = Annotated[
+    str,
+    typer.Option(
+        "--covariance", metavar="full|diagonal", help="Of second order: O(d²) a row, or only what the row holds."
+    ),
+]
+Ridge = Annotated[
+    float | None,
+    typer.Option("--r", metavar="R", help="r of so-pater, arow and so-perceptron.  [default: 30 for so-pater, else 1]"),
+]
+Confidence = Annotated[float, typer.Option("--eta", help="η of cw, scw-i and scw-ii, above 0.5 and below 1.")]
 ClassWeight = Annotated[
     str | None,
     typer.Option("--class-weight", "-w", metavar="LABEL:WEIGHT,...", help="For example 1:10; or balanced."),

@@ -22,12 +22,13 @@ from ..passes import Rows, available_threads
 from ..predictions import margins_of, probabilities
 from ..rules import RULES
 from ..search import alpha_grid, best, confusion
-from ..state import State
+from ..state import State, TooWideError, triangle_size
 from .batches import Batch, too_large
 from .columns import INDICES, Columns
 from .errors import Fault, InputError
 from .scale import Scaler
 
+DEFAULT_R = {"so-pater-i": 30.0, "so-pater-ii": 30.0}
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 
@@ -40,13 +41,31 @@ def specs_of(
     intercept: bool = True,
     average: bool = False,
     probability: bool = False,
+    covariance: str = "full",
+    r: float | None = None,
+    eta: float = 0.9,
+    approximation: float = 0.9,
 ) -> Specs:
     """The models that an algorithm's name stands for: one, or for "auto" PATER-I and -II with all weights to try."""
+    if covariance not in ("full", "diagonal"):
+        raise InputError(f"covariance must be full or diagonal, got {covariance!r}.")
+    if not (r is None or r > 0):
+        raise InputError(f"r must be positive, got {r}.")
+    if not 0.5 < eta < 1:
+        raise InputError(f"eta must be above 0.5 and below 1, got {eta}.")
+    if not 0 < approximation <= 1:
+        raise InputError(f"approximation must be above 0 and at most 1, got {approximation}.")
     if isinstance(class_weight, dict):
         class_weight = tuple(class_weight.items())
     if algo != "auto" and algo not in RULES:
         raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")
     base = Spec("pater-i", C, class_weight, (1.0, 1.0), intercept, average, watch=True, calibrate=probability)
+    base = base._replace(eta=float(eta), approximation=float(approximation))
+    if algo in RULES and RULES[algo].second_order:
+        kind: Any = covariance
+        if RULES[algo].moves_along_means and covariance == "diagonal":  # whose leader oscillates
+            base = base._replace(average=True)
+        base = base._replace(covariance=kind, r=DEFAULT_R.get(algo, 1.0) if r is None else float(r))
     if algo != "auto":
         return (base._replace(rule=algo),)
     base = base._replace(discount=True)
@@ -104,12 +123,20 @@ class Learner:
         return faults
 
     def _make_room(self, batch: Batch) -> None:
+        try:
+            self._make_model(batch)
+        except TooWideError as error:
+            raise InputError(f"{batch.source}: {error}") from None
+
+    def _make_model(self, batch: Batch) -> None:
         labels = batch.labels
         assert labels is not None
         self.n_features = max(self.n_features, batch.n_features)
         wanted = self.n_features
         if self.columns is None or self.columns.kind == INDICES:
             wanted = max(SMALLEST, 1 << max(0, self.n_features - 1).bit_length())
+        if self.specs[0].family[1] == "full":
+            wanted = self.n_features  # room to spare is too dear in a triangle
         if self.model is None:
             classes = np.unique(labels)
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
@@ -274,7 +301,14 @@ def resized(state: State, n_features: int) -> State:
     else:
         vectors = np.zeros([n_features if k == axis else n for k, n in enumerate(state.vectors.shape)])
         (vectors[:, :, : state.n_features] if axis == 2 else vectors[:, : state.n_features])[:] = state.vectors
-    return replace(state, vectors=vectors)
+    if state.second is None:
+        return replace(state, vectors=vectors)
+    size = triangle_size(state.n_models, n_features)
+    second = state.second[:, :size]
+    if size > second.shape[1]:
+        second = np.zeros((state.n_models, size))
+        second[:, : state.second.shape[1]] = state.second
+    return replace(state, vectors=vectors, second=second)
 
 
 def _without_columns_from(width: int, rows: Rows) -> Rows:

@@ -192,6 +192,9 @@ def train(
     model: str | os.PathLike[str] | None = None,
     algo: str = "auto",
     C: float = 1.0,
+    covariance: str = "full",
+    r: float | None = None,
+    eta: float = 0.9,
     class_weight: Any = None,
     intercept: bool = True,
     average: bool = False,
@@ -218,9 +221,9 @@ def train(
         As in :func:`pater.stream.read`.
     model : path, optional
         Where the model file goes.
-    algo : {"auto", "pater-i", "pater-ii", "pa", "pa-i", "pa-ii", "perceptron"}
+    algo : "auto" or a name of `pater.rules.RULES`
         "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
-    C, class_weight, intercept, average, probability
+    C, covariance, r, eta, class_weight, intercept, average, probability
         As of the estimators. Keys of `class_weight` may be text; they are matched to numeric labels.
     scoring : str
         What "best" means to "auto", a name of `pater.metrics.SCORES`.
@@ -271,6 +274,9 @@ def train(
         specs_of(
             algo,
             C=C,
+            covariance=covariance,
+            r=r,
+            eta=eta,
             class_weight=matched(class_weight, numeric=columns.numeric_labels),
             intercept=intercept,
             average=average,
@@ -287,6 +293,9 @@ def train(
     settings = {
         "algo": algo,
         "C": C,
+        "covariance": covariance,
+        "r": r,
+        "eta": eta,
         "class_weight": str(class_weight),
         "intercept": intercept,
         "average": average,

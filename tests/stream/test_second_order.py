@@ -1,0 +1,121 @@
+"""Second-order learners on streams: files, growing columns, model files, checkpoints and merging."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pater import AROWClassifier, SecondOrderPATERClassifier, modelfile
+from pater.state import State
+from pater.stream import InputError, load, train
+from pater.stream.learner import resized
+
+ALGOS = ["so-pater-i", "so-pater-ii", "arow", "scw-i", "scw-ii", "cw", "so-perceptron", "alma"]
+KINDS = [
+    (algo, covariance)
+    for algo in ALGOS
+    for covariance in ("full", "diagonal")
+    if algo != "alma" or covariance == "full"
+]
+
+
+def written(path, X, y):
+    lines = (
+        f"{label} " + " ".join(f"{j + 1}:{x!r}" for j, x in enumerate(row.tolist()) if x)
+        for row, label in zip(X, y, strict=True)
+    )
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6)) * (rng.random((400, 6)) < 0.6)
+    X[:200, 4:] = 0  # columns that turn up later
+    X[0, 3] = 1.0
+    return X, np.where(X @ [1, -1, 0.5, 0, 2, -2] + 0.3 * rng.normal(size=400) > 0, 1, -1)
+
+
+def same(a, b):
+    assert a.model.classes.tolist() == b.model.classes.tolist()
+    assert a.model.specs == b.model.specs
+    n = min(a.model.state.n_features, b.model.state.n_features)
+    first, second = (resized(each.model.state, n) for each in (a, b))
+    assert first.scalars.tobytes() == second.scalars.tobytes()
+    assert np.ascontiguousarray(first.kinds()).tobytes() == np.ascontiguousarray(second.kinds()).tobytes()
+    if first.second is not None:
+        assert np.ascontiguousarray(first.second).tobytes() == np.ascontiguousarray(second.second).tobytes()
+
+
+@pytest.mark.parametrize(("algo", "covariance"), KINDS)
+def test_saved_loaded_and_gone_on_with(algo, covariance, rows, tmp_path):
+    X, y = rows
+    halves = [
+        written(tmp_path / f"{k}.svm", X[part], y[part]) for k, part in enumerate((slice(0, 200), slice(200, None)))
+    ]
+    params = {"algo": algo, "covariance": covariance}
+    whole = train(halves, model=tmp_path / "whole.pater", **params)
+    train(halves[0], model=tmp_path / "first.pater", **params)
+    resumed = train(halves[1], model=tmp_path / "both.pater", initial=tmp_path / "first.pater")
+    same(resumed, whole)
+    same(load(tmp_path / "both.pater"), whole)
+    same(load(tmp_path / "whole.pater"), whole)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_the_command_line_learns_what_the_library_learns(covariance, rows, tmp_path):
+    X, y = rows
+    learner = train(written(tmp_path / "rows.svm", X, y), algo="arow", covariance=covariance, r=2.0)
+    model = AROWClassifier(2.0, covariance=covariance).fit(X, y)
+    w, bias = learner.state().weights()
+    np.testing.assert_allclose(w[0, 1:7], model.coef_[0], rtol=1e-10)
+    np.testing.assert_allclose(bias, model.intercept_, rtol=1e-10)
+
+
+def test_defaults_are_those_of_the_estimator(rows, tmp_path):
+    X, y = rows
+    path = written(tmp_path / "rows.svm", X, y)
+    for covariance in ("full", "diagonal"):
+        learner = train(path, algo="so-pater-i", covariance=covariance)
+        model = SecondOrderPATERClassifier(covariance=covariance).fit(X, y)
+        w, _ = learner.state().weights(average=learner.specs[0].average)
+        np.testing.assert_allclose(w[0, 1:7], model.coef_[0], rtol=1e-9, atol=1e-12)
+
+
+def test_wrong_settings_and_too_many_columns_are_one_line(rows, tmp_path):
+    path = written(tmp_path / "rows.svm", *rows)
+    for params in ({"covariance": "round"}, {"r": 0.0}, {"eta": 0.5}, {"eta": 1.0}):
+        with pytest.raises(InputError, match="must be"):
+            train(path, algo="scw-i", **params)
+    (tmp_path / "wide.svm").write_text("1 1:1\n-1 60000:1\n")
+    with pytest.raises(InputError, match="covariance='diagonal'"):
+        train(tmp_path / "wide.svm", algo="arow")
+    assert train(tmp_path / "wide.svm", algo="arow", covariance="diagonal").rows == 2
+
+
+def test_a_metric_that_is_none_is_refused(rows, tmp_path):
+    train(written(tmp_path / "rows.svm", *rows), model=tmp_path / "m.pater", algo="arow")
+    header, arrays = modelfile.read(tmp_path / "m.pater")
+    arrays["second"][0, 0] = -1.0
+    modelfile.write(
+        tmp_path / "bad.pater", {k: v for k, v in header.items() if k not in ("checksum", "format", "version")}, arrays
+    )
+    with pytest.raises(modelfile.ModelFileError, match="not positive"):
+        load(tmp_path / "bad.pater")
+    arrays["second"] = arrays["second"][:, :-1]
+    modelfile.write(
+        tmp_path / "bad.pater", {k: v for k, v in header.items() if k not in ("checksum", "format", "version")}, arrays
+    )
+    with pytest.raises(modelfile.ModelFileError, match="second"):
+        load(tmp_path / "bad.pater")
+
+
+def test_a_triangle_grows_by_its_end():
+    state = State.new(2, 3, means=True, metric="full")
+    state.second[:] = np.arange(20).reshape(2, 10)
+    wider = resized(state, 5)
+    assert wider.second.shape == (2, 21)
+    assert (wider.second[:, :10] == state.second).all()
+    assert not wider.second[:, 10:].any()
+    assert (resized(wider, 3).second == state.second).all()

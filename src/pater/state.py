@@ -162,6 +162,7 @@ class State:
     scalars: NDArray[np.void]
     layout: Layout = "split"
     group: int = 1
+    metric: Metric = "none"
     second: NDArray[np.float64] | None = None
 
     @classmethod
@@ -183,27 +184,16 @@ class State:
         for name in ("unit", "gain_pos", "gain_neg", "slope", "scale"):
             scalars[name] = 1.0
         herds = (len(herd_cuts(n_models, group)) - 1, n_features, V, HERD)
-        return cls(np.zeros(shapes.get(layout, herds)), scalars, layout, group, second)
+        return cls(np.zeros(shapes.get(layout, herds)), scalars, layout, group, metric, second)
 
     def empty(self, n_models: int) -> State:
         """So many models of the same kind, over the same features, that have seen nothing."""
         return State.new(n_models, self.n_features, means=self.has_means, metric=self.metric, group=self.group)
 
     @property
-    def n_kinds(self) -> int:
-        return V if self.layout == "herd" else int(self.vectors.shape[1 if self.layout == "split" else 2])
-
-    @property
     def has_means(self) -> bool:
         """Are these models of a mean rule?"""
-        return self.layout == "herd" or self.n_kinds >= 4
-
-    @property
-    def metric(self) -> Metric:
-        """Which metric do these models keep?"""
-        if self.second is not None:
-            return "full"
-        return "diagonal" if self.layout != "herd" and self.n_kinds in (POINT_Q + 1, Q + 1) else "none"
+        return self.layout == "herd" or self.vectors.shape[1 if self.layout == "split" else 2] >= 4
 
     @property
     def size(self) -> int:

@@ -44,7 +44,8 @@ def joined(states: list[State]) -> State:
     vectors = np.concatenate([state.kinds() for state in states])
     triangles = [state.second for state in states if state.second is not None]
     second = np.concatenate(triangles) if triangles else None
-    return State(vectors, np.concatenate([state.scalars for state in states]), "split", states[0].group, second=second)
+    scalars = np.concatenate([state.scalars for state in states])
+    return State(vectors, scalars, "split", states[0].group, metric=states[0].metric, second=second)
 
 
 def merged(

@@ -320,7 +320,7 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
             described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected"
         )
         vectors = _vectors(arrays, described, (n_models, len(_kinds(means, metric, "split")), n_features))
-        state = State(vectors, _scalars(arrays, n_models), "split", len(specs))
+        state = State(vectors, _scalars(arrays, n_models), "split", len(specs), metric=metric)
         if metric == "full":
             state.second = _triangles(arrays, state)
         state.arrange(

@@ -159,6 +159,7 @@ class State:
     layout: Layout = "split"
     group: int = 1
     herds: Herds = ()
+    metric: Metric = "none"
     second: NDArray[np.float64] | None = None
 
     @classmethod
@@ -179,7 +180,7 @@ class State:
         scalars = np.zeros(n_models, SCALARS)
         for name in ("unit", "gain_pos", "gain_neg", "slope", "scale"):
             scalars[name] = 1.0
-        return cls(zeros(shape), scalars, layout, group, second=second)
+        return cls(zeros(shape), scalars, layout, group, metric=metric, second=second)
 
     def empty(self, n_models: int) -> State:
         """So many models of the same kind, over the same features, that have seen nothing."""
@@ -192,12 +193,7 @@ class State:
     @property
     def has_means(self) -> bool:
         """Are these models of a mean rule?"""
-        return self.layout == "herd" or self.n_kinds >= 4
-
-    @property
-    def metric(self) -> Metric:
-        """Which metric do these models keep?"""
-        return "full" if self.second is not None else "diagonal" if self.n_kinds in (POINT_Q + 1, Q + 1) else "none"
+        return self.n_kinds >= 4
 
     @property
     def size(self) -> int:

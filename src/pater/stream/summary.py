@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..model import Spec
+from ..rules import RULES
 from .learner import Learner
 
 
@@ -28,6 +30,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "intercept": base.intercept,
             "average": base.average,
             "probabilities": base.calibrate,
+            **(_second_order(base) if RULES[base.rule].second_order else {}),
             "scale": learner.scaler is not None,
         },
         "counts": {
@@ -72,3 +75,8 @@ def _told(learner: Learner) -> str:
         return "the indices of the file"
     table = f", a table of {len(columns.table)} columns, label {columns.label!r}" if columns.table else ""
     return f"hashed to {columns.bits} bits{table}"
+
+
+def _second_order(spec: Spec) -> dict[str, Any]:
+    shown: dict[str, Any] = {"covariance": spec.covariance}
+    return shown | ({"eta": spec.eta} if spec.rule in ("cw", "scw-i", "scw-ii") else {"r": spec.r})

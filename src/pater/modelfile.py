@@ -1,52 +1,35 @@
-"""The model file: a safetensors container whose header says everything in JSON. Described in docs/model-file.md.
+"""The model file: what the header and the arrays of a container mean for a model. Described in docs/model-file.md.
 
-Knows `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing: the checksum covers every
-byte of the file, and each shape, type and range is checked before anything is made of it.
-
-The container is written here rather than by the safetensors package, array by array straight to the disk: a model of
-200 MB is saved in no more memory than it already takes. Any safetensors reader opens it.
+Knows `container`, `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing: the checksum
+covers every byte of the file, and each shape, type and range is checked before anything is made of it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .container import Arrays, ModelFileError, read, write
 from .history import History
 from .model import Model, Spec
 from .rules import RULES
 from .state import RESCALE_BITS, SCALARS, Layout, State
 
-FORMAT = "pater model"
-MAJOR, MINOR = 1, 0
-_UNSIGNED = "sha256:" + "0" * 64
-_TYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
+__all__ = ["ModelFileError", "Saved", "load", "save"]
+
 _REALS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.float64]
 _COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.int64]
 _ANY_SIGN = {"bias", "bias_steps", "A_pos", "A_neg", "B_pos", "B_neg", "slope", "offset", "slope_offset"}
 _ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn"}
 _FLAGS = {"products_known", "careful"}
 _KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}  # a herd has no V
-_LARGEST_HEADER = 1 << 28
-
-Arrays = dict[str, Any]  # of NDArray, or what is written like one
-
-
-class ModelFileError(ValueError):
-    """A file that is no sound model file, or that cannot be written."""
-
-    def __init__(self, path: str | os.PathLike[str], what: str) -> None:
-        super().__init__(f"{os.fspath(path)}: {what}")
 
 
 @dataclass
@@ -165,127 +148,6 @@ def load(path: str | os.PathLike[str]) -> Saved:
         return _saved(header, arrays)
     except _UnsoundError as error:
         raise ModelFileError(path, f"it is not a sound model file: {error}.") from None
-
-
-def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write the container: the header and the arrays, with a checksum over all of it."""
-    described, offset = {}, 0
-    types = {kind: name for name, kind in _TYPES.items()}
-    for name, array in arrays.items():
-        described[name] = {
-            "dtype": types[array.dtype],
-            "shape": list(array.shape),
-            "data_offsets": [offset, offset + array.nbytes],
-        }
-        offset += array.nbytes
-    told = json.dumps(
-        {"checksum": _UNSIGNED, "format": FORMAT, "version": f"{MAJOR}.{MINOR}", **header}, allow_nan=False
-    )
-    text = json.dumps({"__metadata__": {"pater": told}, **described}).encode()
-    text += b" " * (-len(text) % 8)
-    target = Path(path)
-    beside = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        with open(beside, "wb") as file:
-            digest = hashlib.sha256()
-            for part in itertools.chain((len(text).to_bytes(8, "little"), text), _parts(arrays)):
-                digest.update(part)
-                file.write(part)
-            file.seek(8 + text.index(_UNSIGNED.encode()) + len("sha256:"))
-            file.write(digest.hexdigest().encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-        _sync_folder(target.parent)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise ModelFileError(path, f"cannot be written: {error.strerror or error}.") from None
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def _parts(arrays: Arrays) -> Iterator[Any]:
-    for array in arrays.values():
-        for row in array if array.ndim > 1 else [array]:
-            yield _bytes(np.ascontiguousarray(row)) if row.size else b""
-
-
-def _bytes(array: Any) -> memoryview:
-    return memoryview(array).cast("B")
-
-
-def _sync_folder(folder: Path) -> None:
-    """The new name, too, has to outlive a power failure; where folders cannot be synced, the system sees to it."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
-
-
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Read the container: the header and the arrays, once the checksum is right."""
-    try:
-        with open(path, "rb") as file:
-            return _read(path, file, os.fstat(file.fileno()).st_size)
-    except OSError as error:
-        raise ModelFileError(path, f"cannot be read: {error.strerror or error}.") from None
-
-
-def _read(path: str | os.PathLike[str], file: IO[bytes], size: int) -> tuple[dict[str, Any], Arrays]:
-    start = file.read(8)
-    length = int.from_bytes(start, "little")
-    if size < 8 or not 2 <= length <= min(_LARGEST_HEADER, size - 8):
-        raise ModelFileError(path, "it is not a model file, or it was cut off.")
-    text = file.read(length)
-    try:
-        described = json.loads(text)
-        header = json.loads(described.pop("__metadata__")["pater"])
-        ours, stored = header["format"] == FORMAT, header["checksum"]
-        major = int(header["version"].partition(".")[0])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ModelFileError(path, "it is not a pater model file, or it is damaged.") from None
-    if not ours:
-        raise ModelFileError(path, "it is not a pater model file.")
-    if major > MAJOR:
-        told = f"it has version {header['version']} of the format; this pater reads version {MAJOR}. Update pater."
-        raise ModelFileError(path, told)
-    try:
-        arrays = _empty_arrays(described, size - 8 - length)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        raise ModelFileError(path, "its header is damaged, or the file was cut off.") from None
-    at = text.find(b"sha256:")
-    digest = hashlib.sha256(start + text[:at] + _UNSIGNED.encode() + text[at + len(_UNSIGNED) :])
-    for array in arrays.values():
-        content = _bytes(array) if array.size else memoryview(bytearray())
-        if file.readinto(content) != len(content):  # type: ignore[attr-defined]
-            raise ModelFileError(path, "it was cut off.")
-        digest.update(content)
-    if stored != f"sha256:{digest.hexdigest()}":
-        raise ModelFileError(path, "its checksum is wrong: the file was cut off or changed.")
-    return header, arrays
-
-
-def _empty_arrays(described: dict[str, Any], size: int) -> Arrays:
-    """Room for the arrays that a header describes, in the order of the file, which they fill exactly."""
-    arrays: Arrays = {}
-    offset = 0
-    for name, place in sorted(described.items(), key=lambda item: item[1]["data_offsets"]):
-        kind, shape, (start, end) = _TYPES[place["dtype"]], place["shape"], place["data_offsets"]
-        sound = all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, start, end))
-        if not sound or start != offset or end > size or end - start != math.prod(shape) * kind.itemsize:
-            raise ValueError(name)
-        arrays[name] = np.empty(shape, kind)
-        offset = end
-    if offset != size:
-        raise ValueError("size")
-    return arrays
 
 
 class _UnsoundError(ValueError):

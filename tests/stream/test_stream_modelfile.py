@@ -13,7 +13,7 @@ import safetensors
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pater import modelfile
+from pater import container, modelfile
 from pater.model import Model, Spec
 from pater.modelfile import ModelFileError, Saved
 from pater.passes import NOTHING
@@ -131,7 +131,7 @@ def forged(content: bytes, path: Path, change: Any) -> None:
     header = json.loads(described.pop("__metadata__")["pater"])
     data = content[8 + size :]
     arrays = {
-        name: np.frombuffer(data[slice(*place["data_offsets"])], modelfile._TYPES[place["dtype"]])
+        name: np.frombuffer(data[slice(*place["data_offsets"])], container.TYPES[place["dtype"]])
         .reshape(place["shape"])
         .copy()
         for name, place in described.items()
@@ -139,7 +139,7 @@ def forged(content: bytes, path: Path, change: Any) -> None:
     for name in ("checksum", "format", "version"):
         header.pop(name)
     change(header, arrays)
-    modelfile.write(path, header, arrays)
+    container.write(path, header, arrays)
 
 
 def _set(*keys: Any) -> Any:
@@ -207,7 +207,7 @@ def test_what_is_signed_is_still_not_believed(tmp_path: Path, content: bytes, na
 
 
 def test_a_newer_version_is_refused_by_name(tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modelfile, "MAJOR", 2)
+    monkeypatch.setattr(container, "MAJOR", 2)
     forged(content, tmp_path / "m", lambda header, arrays: None)
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match=r"version 2\.0 of the format; this pater reads version 1"):

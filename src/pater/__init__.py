@@ -16,6 +16,7 @@ _HOMES = {
     "PassiveAggressiveClassifier": "linear",
     "Perceptron": "linear",
     "TERClassifier": "ter",
+    "load": "loading",
     "plot_progress": "plots",
 }
 
@@ -26,12 +27,14 @@ __all__ = [
     "Perceptron",
     "TERClassifier",
     "__version__",
+    "load",
     "plot_progress",
 ]
 
 if TYPE_CHECKING:
     from .auto import AutoPATERClassifier
     from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+    from .loading import load
     from .plots import plot_progress
     from .ter import TERClassifier
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -22,13 +23,15 @@ from .model import Model, Spec
 from .rules import RULES
 from .state import RESCALE_BITS, SCALARS, Layout, State
 
-__all__ = ["ModelFileError", "Saved", "load", "save"]
+__all__ = ["BATCH_RULE", "ModelFileError", "Saved", "load", "save"]
 
+BATCH_RULE = "ter"  # the batch solution: weights, and no rule to go on learning by
 _REALS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.float64]
 _COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.int64]
 _ANY_SIGN = {"bias", "bias_steps", "A_pos", "A_neg", "B_pos", "B_neg", "slope", "offset", "slope_offset"}
 _ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn"}
 _FLAGS = {"products_known", "careful"}
+_LABELS = re.compile(r"[<|](?:[iu][1248]|f[248]|b1|U[0-9]{1,5}|O)")
 _KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}  # a herd has no V
 
 
@@ -38,8 +41,8 @@ class Saved:
 
     model
         Classes, settings and state.
-    scoring
-        By which progressive score the best of several specs is chosen.
+    scoring, scoring_settings
+        By which progressive score the best of several specs is chosen, and its costs or weights.
     feature_names
         One for each feature, if they have names.
     columns, counts, scaler, sources, estimator, progress
@@ -51,6 +54,7 @@ class Saved:
 
     model: Model
     scoring: str = "balanced_accuracy"
+    scoring_settings: dict[str, float] | None = None
     feature_names: list[str] | None = None
     columns: dict[str, Any] | None = None
     counts: dict[str, int] = field(default_factory=dict)
@@ -61,7 +65,17 @@ class Saved:
     arrays: Arrays = field(default_factory=dict)
 
 
-_ADDED = ("scoring", "feature_names", "columns", "counts", "scaler", "sources", "estimator", "progress")
+_ADDED = (
+    "scoring",
+    "scoring_settings",
+    "feature_names",
+    "columns",
+    "counts",
+    "scaler",
+    "sources",
+    "estimator",
+    "progress",
+)
 
 
 def save(path: str | os.PathLike[str], saved: Saved) -> None:
@@ -69,7 +83,7 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
     model, state = saved.model, saved.model.state
     kept = _columns_in_use(state)
     header: dict[str, Any] = {
-        "classes": {"type": _label_type(model.classes), "values": model.classes.tolist(), "fixed": model.fixed},
+        "classes": {**_labels_to_json(model.classes), "fixed": model.fixed},
         "specs": [_spec_to_json(spec) for spec in model.specs],
         "state": {
             "models": state.n_models,
@@ -161,14 +175,16 @@ def _require(sound: Any, what: str) -> None:
 
 def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
     try:
-        classes = _labels(header["classes"])
+        classes = _labels_from_json(header["classes"])
         specs = tuple(_spec_from_json(value) for value in header["specs"])
         described, history = header["state"], header["history"]
         fixed, layout = header["classes"]["fixed"], described["layout"]
         added = {name: header[name] for name in _ADDED}
         _require(specs and type(fixed) is bool and layout in get_args(Layout), "its settings are unsound")
-        means = RULES[specs[0].rule].moves_along_means
-        _require(all(RULES[spec.rule].moves_along_means is means for spec in specs), "its rules do not go together")
+        means = _moves_along_means(specs[0])
+        _require(all(_moves_along_means(spec) is means for spec in specs), "its rules do not go together")
+        batch = any(spec.rule == BATCH_RULE for spec in specs)
+        _require(not batch or (len(specs) == 1 and layout == "split"), "its rules do not go together")
         n_models = (1 if classes.size == 2 else classes.size) * len(specs)
         n_features = described["features"]
         _require(described["models"] == n_models and type(n_features) is int, "it counts its models wrongly")
@@ -198,7 +214,9 @@ def _check_added(added: dict[str, Any], n_features: int) -> None:
     _require(
         isinstance(counts, dict) and all(type(n) is int and n >= 0 for n in counts.values()), "its counts are unsound"
     )
+    settings = added["scoring_settings"]
     _require(isinstance(added["scoring"], str), "its scoring has no name")
+    _require(settings is None or all(map(_is_number, dict(settings).values())), "its scoring has unsound settings")
     sources = added["sources"]
     _require(isinstance(sources, list) and all(isinstance(name, str) for name in sources), "its sources are unsound")
     for name in ("columns", "scaler", "estimator", "progress"):
@@ -257,19 +275,27 @@ def _history(value: Any, arrays: Arrays) -> History | None:
     return History(value["rows"], value["next_point"], cut)
 
 
-def _label_type(classes: NDArray[Any]) -> str:
-    kind = classes.dtype.kind
-    return {"i": "int", "u": "int", "b": "bool", "f": "float", "U": "str", "O": "object"}[kind]
+def _labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
+    values = [np.asarray(label).item() for label in classes.tolist()]
+    described = {"type": classes.dtype.newbyteorder("<").str, "values": values}
+    try:
+        _labels_from_json(described)
+    except (_UnsoundError, OverflowError):
+        told = "whole numbers, booleans or text"
+        raise ValueError(f"labels such as {classes[0]!r} cannot be kept in a model file; use {told}.") from None
+    return described
 
 
-def _labels(value: dict[str, Any]) -> NDArray[Any]:
-    types = {"int": int, "bool": bool, "float": float, "str": str, "object": str}
-    labels, kind = value["values"], types[value["type"]]
-    _require(
-        isinstance(labels, list) and all(type(label) is kind for label in labels), "its classes are not of one type"
-    )
-    dtypes: dict[str, Any] = {"int": np.int64, "bool": np.bool_, "float": np.float64, "str": np.str_, "object": object}
-    classes: NDArray[Any] = np.array(labels, dtype=dtypes[value["type"]])
+def _labels_from_json(value: dict[str, Any]) -> NDArray[Any]:
+    name, labels = value["type"], value["values"]
+    _require(_LABELS.fullmatch(name) and isinstance(labels, list), "its classes have no type")
+    kinds: dict[str, tuple[type, ...]] = {"i": (int,), "u": (int,), "f": (float,), "b": (bool,), "U": (str,)}
+    numbers = (bool, int, float)
+    allowed = kinds.get(name[1], (str,) if labels and type(labels[0]) is str else numbers)
+    _require(all(type(label) in allowed for label in labels), "its classes are not of one type")
+    _require(all(math.isfinite(label) for label in labels if type(label) is float), "a class is not finite")
+    classes: NDArray[Any] = np.array(labels, dtype=name)
+    _require(classes.tolist() == labels, "its classes do not fit their type")
     _require(all(a < b for a, b in itertools.pairwise(labels)), "its classes are not in order")
     return classes
 
@@ -290,7 +316,7 @@ def _spec_from_json(value: dict[str, Any]) -> Spec:
         _require(all(type(label) in (int, float, bool, str) for label, _ in weight), "a class weight has no label")
     else:
         _require(weight in (None, "balanced"), "its class weights are unsound")
-    _require(value["rule"] in RULES, f"there is no rule {value['rule']!r}")
+    _require(value["rule"] in (*RULES, BATCH_RULE), f"there is no rule {value['rule']!r}")
     _require(_positive(value["C"]) and len(alphas) == 2 and all(map(_positive, alphas)), "a weight is not positive")
     _require(
         all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")), "it forgets wrongly"
@@ -300,5 +326,13 @@ def _spec_from_json(value: dict[str, Any]) -> Spec:
     return Spec(**{**value, "class_weight": weight, "alphas": tuple(alphas)})
 
 
+def _moves_along_means(spec: Spec) -> bool:
+    return spec.rule != BATCH_RULE and RULES[spec.rule].moves_along_means
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
 def _positive(value: Any) -> bool:
-    return type(value) in (int, float) and 0 < value < math.inf
+    return _is_number(value) and value > 0

@@ -267,6 +267,10 @@ def train(
     columns = source.describe()
     if columns.kind in (HASHED, TABLE) and columns.bits > 26:
         raise InputError(f"{columns.bits} bits are more than a model has room for; up to 26.")
+    if before is not None:
+        if before.specs[0].rule == modelfile.BATCH_RULE:
+            raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
+        before.go_on_with(columns)
     learner = before or Learner(
         specs_of(
             algo,

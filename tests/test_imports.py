@@ -50,7 +50,9 @@ def test_public_classes_say_where_they_are_from():
             assert thing.__doc__
 
 
-@pytest.mark.parametrize("module", ["pater", "pater.linear", "pater.loading", "pater.ter", "pater.rules", "pater.reference"])
+@pytest.mark.parametrize(
+    "module", ["pater", "pater.linear", "pater.loading", "pater.ter", "pater.rules", "pater.reference"]
+)
 def test_docstring_examples_run(module):
     result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0

@@ -74,6 +74,17 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
         raise
 
 
+def check_place(path: str | os.PathLike[str]) -> None:
+    """An error if a file could not be written there, before hours are spent on what is to go into it."""
+    target = Path(path)
+    if target.is_dir():
+        raise ModelFileError(path, "cannot be written: it is a folder.")
+    if not target.parent.is_dir():
+        raise ModelFileError(path, f"cannot be written: there is no folder {target.parent}.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise ModelFileError(path, f"cannot be written: the folder {target.parent} is read-only.")
+
+
 def _parts(arrays: Arrays) -> Iterator[Any]:
     for array in arrays.values():
         for row in array if array.ndim > 1 else [array]:

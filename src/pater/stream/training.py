@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import modelfile
+from ..container import check_place
 from ..metrics import SCORES
 from .batches import Batch
 from .blocks import START, Place, after
@@ -252,6 +253,8 @@ def train(
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
         raise InputError("a checkpoint stands beside the model: name the model file.")
+    if model is not None:
+        check_place(model)
     before = load(initial) if initial is not None else None
     source = make_input(
         paths,

@@ -9,6 +9,8 @@ saved in no more memory than it already takes. Any safetensors reader opens it.
 from __future__ import annotations
 
 import contextlib
+import errno
+import glob
 import hashlib
 import itertools
 import json
@@ -52,8 +54,7 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
     )
     text = json.dumps({"__metadata__": {"pater": told}, **described}).encode()
     text += b" " * (-len(text) % 8)
-    target = Path(path)
-    beside = target.with_name(f"{target.name}.{os.getpid()}.part")
+    target, beside = Path(path), _beside(path)
     try:
         with open(beside, "wb") as file:
             digest = hashlib.sha256()
@@ -76,13 +77,27 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
 
 def check_place(path: str | os.PathLike[str]) -> None:
     """An error if a file could not be written there, before hours are spent on what is to go into it."""
+    beside = _beside(path)
+    try:
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with open(beside, "wb"):
+            pass
+        beside.unlink()
+    except OSError as error:
+        raise ModelFileError(path, f"cannot be written: {error.strerror or error}.") from None
+
+
+def remove_left_overs(path: str | os.PathLike[str]) -> None:
+    """Of writes that were killed."""
     target = Path(path)
-    if target.is_dir():
-        raise ModelFileError(path, "cannot be written: it is a folder.")
-    if not target.parent.is_dir():
-        raise ModelFileError(path, f"cannot be written: there is no folder {target.parent}.")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise ModelFileError(path, f"cannot be written: the folder {target.parent} is read-only.")
+    for part in target.parent.glob(f"{glob.escape(target.name)}.*.part"):
+        if part.name[len(target.name) + 1 : -len(".part")].isdecimal():
+            part.unlink(missing_ok=True)
+
+
+def _beside(path: str | os.PathLike[str]) -> Path:
+    return Path(path).with_name(f"{Path(path).name}.{os.getpid()}.part")
 
 
 def _parts(arrays: Arrays) -> Iterator[Any]:

@@ -115,7 +115,7 @@ def test_a_read_only_folder_is_seen_before_anything_is_learned(rows: Path, tmp_p
     """
     done = with_own_disk(script)
     assert (done.returncode, done.stdout) == (0, "old\n")
-    assert done.stderr == f"pater: {disk}/m: cannot be written: the folder {disk} is read-only.\n"
+    assert done.stderr == f"pater: {disk}/m: cannot be written: Read-only file system.\n"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to the superuser")
@@ -125,7 +125,7 @@ def test_a_folder_without_permission(rows: Path, tmp_path: Path) -> None:
         [*PATER, "train", str(rows), "-m", str(tmp_path / "disk" / "m")], capture_output=True, text=True
     )
     assert done.returncode == 1
-    assert done.stderr.endswith(f"the folder {tmp_path / 'disk'} is read-only.\n")
+    assert done.stderr.endswith("m: cannot be written: Permission denied.\n")
 
 
 def test_a_file_that_may_not_grow(rows: Path, whole: bytes, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_a_file_that_may_not_grow(rows: Path, whole: bytes, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("place", "what"),
-    [("file/m", "there is no folder"), ("none/m", "there is no folder"), ("folder", "it is a folder")],
+    [("file/m", "Not a directory"), ("none/m", "No such file or directory"), ("folder", "is a directory")],
 )
 def test_places_where_no_file_can_be(rows: Path, tmp_path: Path, place: str, what: str) -> None:
     (tmp_path / "file").write_text("not a folder")
@@ -153,4 +153,4 @@ def test_places_where_no_file_can_be(rows: Path, tmp_path: Path, place: str, wha
     )
     assert done.returncode in (1, 2)
     assert done.stderr.count("\n") == 1
-    assert what in done.stderr or "is a directory" in done.stderr
+    assert what in done.stderr

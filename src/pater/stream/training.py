@@ -7,7 +7,6 @@ so that the rest of the run does, bit for bit, what it would have done.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import modelfile
-from ..container import check_place
+from ..container import check_place, remove_left_overs
 from ..metrics import SCORES
 from .batches import Batch
 from .blocks import START, Place, after
@@ -67,6 +66,7 @@ class Run:
     faults: list[Fault] = field(default_factory=list)  # the first few lines that were skipped
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
+    ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
 
     @property
     def share(self) -> float | None:
@@ -95,6 +95,7 @@ class Run:
                     self.save_checkpoint()
                     last_rows, last_time = self.learner.rows, time.monotonic()
             self.number, self.source, self.place = self.number + 1, 0, START
+        self.ended = time.monotonic()
 
     def _rest_of_pass(self) -> Iterator[Batch]:
         hashed = self.every is not None
@@ -136,8 +137,6 @@ class Run:
 
     def go_on_from(self, path: Path) -> None:
         """Take up what a checkpoint holds; an error if it belongs to another run, or if what was read has changed."""
-        for left_over in path.parent.glob(f"{glob.escape(path.name)}.*.part"):  # of a write that was killed
-            left_over.unlink(missing_ok=True)
         saved = modelfile.load(path)
         try:
             assert saved.progress is not None
@@ -307,8 +306,11 @@ def train(
         "initial": os.fspath(initial) if initial is not None else None,
     }
     run = Run(source, learner, passes, settings, checkpoint, every)
-    if resume and checkpoint is not None and checkpoint.exists():
-        run.go_on_from(checkpoint)
+    if resume and model is not None and checkpoint is not None:
+        for place in (model, checkpoint):
+            remove_left_overs(place)
+        if checkpoint.exists():
+            run.go_on_from(checkpoint)
     run.learn(show=show, at=at, report=report)
     if run.learner.model is None:
         raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")

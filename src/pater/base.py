@@ -93,7 +93,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             scoring=described["params"].get("scoring", "balanced_accuracy"),
             scoring_settings=described["params"].get("scoring_settings"),
             feature_names=None if names is None else [str(name) for name in names],
-            counts={"rows": int(model.state.scalars["t"].max(initial=0))},
+            counts={"rows": self.t_} if hasattr(self, "t_") else {},
             estimator=described,
         )
         modelfile.save(path, saved)

@@ -12,13 +12,14 @@ import contextlib
 import errno
 import glob
 import hashlib
+import io
 import itertools
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +29,10 @@ TYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
 _UNSIGNED = "sha256:" + "0" * 64
 _LARGEST_HEADER = 1 << 28
 
-Arrays = dict[str, Any]  # of NDArray, or what is written like one
+Arrays = dict[str, Any]  # of NDArray, or what is written like one: row by row
+# From the header, the arrays before it and its shape: where an array goes, as something that takes rows by number; or
+# None, and it becomes an array. The checksum has not been seen yet, so nothing in the header is to be trusted.
+Room = Callable[[dict[str, Any], Arrays, tuple[int, ...]], Any]
 
 
 class ModelFileError(ValueError):
@@ -124,21 +128,26 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """Read the container: the header and the arrays, once the checksum is right."""
+def read(path: str | os.PathLike[str], rooms: Mapping[str, Room]) -> tuple[dict[str, Any], Arrays]:
+    """Read the container: the header and the arrays, once the checksum is right.
+
+    `rooms` says of some arrays, by name, where they go, so that a large one need not be in memory twice.
+    """
     try:
-        with open(path, "rb") as file:
-            return _read(path, file, os.fstat(file.fileno()).st_size)
+        with open(path, "rb", buffering=0) as file:
+            return _read(path, file, os.fstat(file.fileno()).st_size, rooms)
     except OSError as error:
         raise ModelFileError(path, f"cannot be read: {error.strerror or error}.") from None
 
 
-def _read(path: str | os.PathLike[str], file: IO[bytes], size: int) -> tuple[dict[str, Any], Arrays]:
-    start = file.read(8)
+def _read(
+    path: str | os.PathLike[str], file: io.RawIOBase, size: int, rooms: Mapping[str, Room]
+) -> tuple[dict[str, Any], Arrays]:
+    start = bytes(_exactly(file, 8, path)) if size >= 8 else b""
     length = int.from_bytes(start, "little")
     if size < 8 or not 2 <= length <= min(_LARGEST_HEADER, size - 8):
         raise ModelFileError(path, "it is not a model file, or it was cut off.")
-    text = file.read(length)
+    text = bytes(_exactly(file, length, path))
     try:
         described = json.loads(text)
         header = json.loads(described.pop("__metadata__")["pater"])
@@ -152,32 +161,59 @@ def _read(path: str | os.PathLike[str], file: IO[bytes], size: int) -> tuple[dic
         told = f"it has version {header['version']} of the format; this pater reads version {MAJOR}. Update pater."
         raise ModelFileError(path, told)
     try:
-        arrays = _empty_arrays(described, size - 8 - length)
+        places = _in_order(described, size - 8 - length)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise ModelFileError(path, "its header is damaged, or the file was cut off.") from None
     at = text.find(b"sha256:")
     digest = hashlib.sha256(start + text[:at] + _UNSIGNED.encode() + text[at + len(_UNSIGNED) :])
-    for array in arrays.values():
-        content = _bytes(array) if array.size else memoryview(bytearray())
-        if file.readinto(content) != len(content):  # type: ignore[attr-defined]
-            raise ModelFileError(path, "it was cut off.")
-        digest.update(content)
+    arrays: Arrays = {}
+    for name, (shape, kind) in places.items():
+        room = rooms[name](header, arrays, shape) if name in rooms else None
+        if room is None:
+            arrays[name] = np.empty(shape, kind)
+            _fill(arrays[name], file, digest, path)
+        else:
+            arrays[name], row = room, np.empty(shape[-1], kind)
+            for k in range(math.prod(shape[:-1])):
+                _fill(row, file, digest, path)
+                room[k] = row
     if stored != f"sha256:{digest.hexdigest()}":
         raise ModelFileError(path, "its checksum is wrong: the file was cut off or changed.")
     return header, arrays
 
 
-def _empty_arrays(described: dict[str, Any], size: int) -> Arrays:
-    """Room for the arrays that a header describes, in the order of the file, which they fill exactly."""
-    arrays: Arrays = {}
+def _fill(array: Any, file: io.RawIOBase, digest: Any, path: str | os.PathLike[str]) -> None:
+    if array.size:
+        content = _bytes(array)
+        _fill_bytes(content, file, path)
+        digest.update(content)
+
+
+def _exactly(file: io.RawIOBase, size: int, path: str | os.PathLike[str]) -> bytearray:
+    content = bytearray(size)
+    _fill_bytes(memoryview(content), file, path)
+    return content
+
+
+def _fill_bytes(content: memoryview, file: io.RawIOBase, path: str | os.PathLike[str]) -> None:
+    while content:
+        found = file.readinto(content)
+        if not found:
+            raise ModelFileError(path, "it was cut off.")
+        content = content[found:]
+
+
+def _in_order(described: dict[str, Any], size: int) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Shape and type of the arrays that a header describes, in the order of the file, which they fill exactly."""
+    places = {}
     offset = 0
     for name, place in sorted(described.items(), key=lambda item: item[1]["data_offsets"]):
         kind, shape, (start, end) = TYPES[place["dtype"]], place["shape"], place["data_offsets"]
         sound = all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, start, end))
         if not sound or start != offset or end > size or end - start != math.prod(shape) * kind.itemsize:
             raise ValueError(name)
-        arrays[name] = np.empty(shape, kind)
+        places[name] = (tuple(shape), kind)
         offset = end
     if offset != size:
         raise ValueError("size")
-    return arrays
+    return places

@@ -6,32 +6,39 @@ covers every byte of the file, and each shape, type and range is checked before 
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .checked import (
+    BATCH_RULE,
+    UnsoundError,
+    is_number,
+    labels_from_json,
+    labels_to_json,
+    moves_along_means,
+    require,
+    spec_from_json,
+    spec_to_json,
+)
 from .container import Arrays, ModelFileError, read, write
+from .herds import plan as plan_herds
 from .history import History
-from .model import Model, Spec
-from .rules import RULES
+from .model import Model, Specs
 from .state import RESCALE_BITS, SCALARS, Layout, State
 
 __all__ = ["BATCH_RULE", "ModelFileError", "Saved", "load", "save"]
 
-BATCH_RULE = "ter"  # the batch solution: weights, and no rule to go on learning by
 _REALS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.float64]
 _COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.int64]
 _ANY_SIGN = {"bias", "bias_steps", "A_pos", "A_neg", "B_pos", "B_neg", "slope", "offset", "slope_offset"}
 _ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn"}
 _FLAGS = {"products_known", "careful"}
-_LABELS = re.compile(r"[<|](?:[iu][1248]|f[248]|b1|U[0-9]{1,5}|O)")
 _KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}  # a herd has no V
 
 
@@ -83,13 +90,14 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
     model, state = saved.model, saved.model.state
     kept = _columns_in_use(state)
     header: dict[str, Any] = {
-        "classes": {**_labels_to_json(model.classes), "fixed": model.fixed},
-        "specs": [_spec_to_json(spec) for spec in model.specs],
+        "classes": {**labels_to_json(model.classes), "fixed": model.fixed},
+        "specs": [spec_to_json(spec) for spec in model.specs],
         "state": {
             "models": state.n_models,
             "features": state.n_features,
             "kept": int(kept.size),
             "layout": state.layout,
+            "sharing": sorted(model for herd in state.herds if herd.sharing for model in herd.models),
             "vectors": _kinds(state.has_means, state.layout),
             "reals": _REALS,
             "counts": _COUNTS,
@@ -97,7 +105,8 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
         "history": None,
         **{name: getattr(saved, name) for name in _ADDED},
     }
-    arrays: Arrays = {
+    arrays: Arrays = {} if kept.size == state.n_features else {"kept": kept}  # before the vectors, to know their places
+    arrays |= {
         "vectors": _Vectors(state, kept),
         "reals": np.stack([state.scalars[name] for name in _REALS], axis=1),
         "counts": np.stack([state.scalars[name] for name in _COUNTS], axis=1),
@@ -110,8 +119,6 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
             "points": [[rows, len(counts)] for rows, counts in points],
         }
         arrays["history"] = np.concatenate([np.zeros((0, 4)), *(counts for _, counts in points)])
-    if kept.size < state.n_features:
-        arrays["kept"] = kept
     write(path, header, {**arrays, **saved.arrays})
 
 
@@ -146,9 +153,9 @@ class _Vectors:
 def _each_vector(state: State, kinds: int) -> Iterator[NDArray[np.float64]]:
     """Every vector of every model, not copied."""
     if state.layout == "herd":
-        for cells, herd in zip(state.vectors, state.herds, strict=True):
-            for model in range(herd.first, herd.last):
-                yield from (cells[:, column] for column in herd.at(model))
+        for model in range(state.n_models):
+            cells, herd = next(each for each in zip(state.vectors, state.herds, strict=True) if model in each[1].models)
+            yield from (cells[:, column] for column in herd.at(model))
         return
     for vectors in state.vectors.swapaxes(1, 2) if state.layout == "split" else state.vectors:
         for kind in range(kinds):
@@ -157,51 +164,118 @@ def _each_vector(state: State, kinds: int) -> Iterator[NDArray[np.float64]]:
 
 def load(path: str | os.PathLike[str]) -> Saved:
     """Read a model file, or raise a `ModelFileError` that says what is wrong with it."""
-    header, arrays = read(path)
+    header, arrays = read(path, {"vectors": _Room.of})
     try:
         return _saved(header, arrays)
-    except _UnsoundError as error:
+    except UnsoundError as error:
         raise ModelFileError(path, f"it is not a sound model file: {error}.") from None
 
 
-class _UnsoundError(ValueError):
-    pass
+class _Plan(NamedTuple):
+    """What a header says of the state."""
+
+    classes: NDArray[Any]
+    specs: Specs
+    fixed: bool
+    layout: Layout
+    sharing: list[int]
+    means: bool
+    n_models: int
+    n_features: int
+    n_kept: int
+
+    @classmethod
+    def of(cls, header: dict[str, Any]) -> _Plan:
+        classes = labels_from_json(header["classes"])
+        specs = tuple(spec_from_json(value) for value in header["specs"])
+        described, fixed = header["state"], header["classes"]["fixed"]
+        layout, sharing = described["layout"], described["sharing"]
+        n_features, n_kept = described["features"], described["kept"]
+        require(specs and type(fixed) is bool and layout in get_args(Layout), "its settings are unsound")
+        means = moves_along_means(specs[0])
+        require(all(moves_along_means(spec) is means for spec in specs), "its rules do not go together")
+        require(len(specs) == 1 or all(spec.rule != BATCH_RULE for spec in specs), "its rules do not go together")
+        require(means or layout == "split", "its rule has another layout")
+        n_models = (1 if classes.size == 2 else classes.size) * len(specs)
+        require(described["models"] == n_models, "it counts its models wrongly")
+        can_share = [k for k in range(n_models) if layout == "herd" and specs[k % len(specs)].rule == "pater-ii"]
+        require(isinstance(sharing, list) and set(sharing) <= set(can_share), "models share what they cannot")
+        require(described["vectors"] == _kinds(means, layout), "it names other vectors than its rule has")
+        require(described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected")
+        counted = type(n_features) is int and type(n_kept) is int and 0 <= n_kept <= n_features <= 1 << 30
+        require(counted, "it counts its columns wrongly")
+        return cls(classes, specs, fixed, layout, sharing, means, n_models, n_features, n_kept)
+
+    def room(self) -> State:
+        group = len(self.specs)
+        herds = plan_herds([k in self.sharing for k in range(self.n_models)], group) if self.layout == "herd" else ()
+        return State.new(self.n_models, self.n_features, means=self.means, layout=self.layout, group=group, herds=herds)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the vectors in the file."""
+        return self.n_models, len(_kinds(self.means, self.layout)), self.n_kept
 
 
-def _require(sound: Any, what: str) -> None:
-    if not sound:
-        raise _UnsoundError(what)
+class _Room:
+    """Takes vectors as they stand in the file to their places in a state, zero in the columns that were not kept."""
+
+    def __init__(self, plan: _Plan, kept: NDArray[np.int64] | None) -> None:
+        self.state, self.finite, self.agreed = plan.room(), True, True
+        self._places = list(_each_vector(self.state, plan.shape[1]))
+        self._filled: set[int] = set()  # those that models share, by their address
+        self._kept = slice(None) if kept is None else kept
+
+    def __setitem__(self, k: int, vector: NDArray[np.float64]) -> None:
+        place = self._places[k]
+        address = place.ctypes.data
+        if address in self._filled:
+            self.agreed &= np.array_equal(place[self._kept], vector)
+        else:
+            place[self._kept] = vector
+            self._filled.add(address)
+        self.finite &= bool(np.isfinite(vector).all())
+
+    @classmethod
+    def of(cls, header: dict[str, Any], arrays: Arrays, shape: tuple[int, ...]) -> _Room | None:
+        """None if the header is unsound, or there is no room."""
+        try:
+            plan = _Plan.of(header)
+            return cls(plan, _kept(arrays, plan)) if shape == plan.shape else None
+        except (*_OF_ANOTHER_KIND, UnsoundError, MemoryError, OSError):
+            return None
+
+
+_OF_ANOTHER_KIND = (KeyError, TypeError, AttributeError, IndexError, OverflowError)
+
+
+def _kept(arrays: Arrays, plan: _Plan) -> NDArray[np.int64] | None:
+    """Which columns are in the file, if not all of them."""
+    if plan.n_kept == plan.n_features:
+        return None
+    kept = _checked(arrays["kept"], "kept", (plan.n_kept,), np.int64)
+    require((np.diff(kept, prepend=-1) > 0).all() and (kept < plan.n_features).all(), "its columns are not in order")
+    return kept
 
 
 def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
     try:
-        classes = _labels_from_json(header["classes"])
-        specs = tuple(_spec_from_json(value) for value in header["specs"])
-        described, history = header["state"], header["history"]
-        fixed, layout = header["classes"]["fixed"], described["layout"]
+        plan = _Plan.of(header)
         added = {name: header[name] for name in _ADDED}
-        _require(specs and type(fixed) is bool and layout in get_args(Layout), "its settings are unsound")
-        means = _moves_along_means(specs[0])
-        _require(all(_moves_along_means(spec) is means for spec in specs), "its rules do not go together")
-        batch = any(spec.rule == BATCH_RULE for spec in specs)
-        _require(not batch or (len(specs) == 1 and layout == "split"), "its rules do not go together")
-        n_models = (1 if classes.size == 2 else classes.size) * len(specs)
-        n_features = described["features"]
-        _require(described["models"] == n_models and type(n_features) is int, "it counts its models wrongly")
-        _require(described["vectors"] == _kinds(means, layout), "it names other vectors than its rule has")
-        _require(
-            described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected"
-        )
-        vectors = _vectors(arrays, described, (n_models, len(_KINDS[means]), n_features))
-        state = State(vectors, _scalars(arrays, n_models), "split", len(specs))
-        state.arrange(
-            "lanes" if layout == "herd" else layout
-        )  # what is asked of a herd is asked of lanes taken from it
-        model = Model(classes, state, specs, fixed, _history(history, arrays))
-        _require((model.history is not None) == (len(specs) > 1), "it lacks its history")
-        _check_added(added, n_features)
-    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
-        raise _UnsoundError(f"a part is missing or of the wrong type ({error})") from None
+        kept, room = _kept(arrays, plan), arrays.pop("vectors")
+        if not isinstance(room, _Room):
+            _checked(room, "vectors", plan.shape, np.float64)
+            raise MemoryError(f"a model of {plan.n_models} × {plan.n_features} weights needs more memory")
+        if kept is not None:
+            del arrays["kept"]
+        require(room.finite, "vectors holds a number that is not finite")
+        require(room.agreed, "models share what they do not have in common")
+        state = replace(room.state, scalars=_scalars(arrays, plan.n_models))
+        model = Model(plan.classes, state, plan.specs, plan.fixed, _history(header["history"], arrays))
+        require((model.history is not None) == (len(plan.specs) > 1), "it lacks its history")
+        _check_added(added, plan.n_features)
+    except _OF_ANOTHER_KIND as error:
+        raise UnsoundError(f"a part is missing or of the wrong type ({error})") from None
     return Saved(model, arrays=arrays, **added)
 
 
@@ -209,57 +283,41 @@ def _check_added(added: dict[str, Any], n_features: int) -> None:
     names = added["feature_names"]
     if names is not None:
         sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
-        _require(sound and len(names) == n_features, "its feature names do not fit its features")
+        require(sound and len(names) == n_features, "its feature names do not fit its features")
     counts = added["counts"]
-    _require(
+    require(
         isinstance(counts, dict) and all(type(n) is int and n >= 0 for n in counts.values()), "its counts are unsound"
     )
     settings = added["scoring_settings"]
-    _require(isinstance(added["scoring"], str), "its scoring has no name")
-    _require(settings is None or all(map(_is_number, dict(settings).values())), "its scoring has unsound settings")
+    require(isinstance(added["scoring"], str), "its scoring has no name")
+    require(settings is None or all(map(is_number, dict(settings).values())), "its scoring has unsound settings")
     sources = added["sources"]
-    _require(isinstance(sources, list) and all(isinstance(name, str) for name in sources), "its sources are unsound")
+    require(isinstance(sources, list) and all(isinstance(name, str) for name in sources), "its sources are unsound")
     for name in ("columns", "scaler", "estimator", "progress"):
-        _require(added[name] is None or isinstance(added[name], dict), f"{name} is unsound")
+        require(added[name] is None or isinstance(added[name], dict), f"{name} is unsound")
 
 
-def _take(arrays: Arrays, name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-    array: NDArray[Any] = arrays.pop(name)
-    _require(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
+def _checked(array: NDArray[Any], name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    require(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
     if kind == np.float64:
-        _require(all(np.isfinite(part).all() for part in array), f"{name} holds a number that is not finite")
+        require(all(np.isfinite(part).all() for part in array), f"{name} holds a number that is not finite")
     return array
 
 
-def _vectors(arrays: Arrays, described: dict[str, Any], shape: tuple[int, int, int]) -> NDArray[np.float64]:
-    """The vectors, zero in the columns that were not kept, and V where there was none."""
-    n_models, _, n_features = shape
-    n_kept, kinds = described["kept"], len(described["vectors"])
-    _require(type(n_kept) is int and 0 <= n_kept <= n_features <= 1 << 30, "it counts its columns wrongly")
-    stored = _take(arrays, "vectors", (n_models, kinds, n_kept), np.float64)
-    if stored.shape == shape:
-        return stored
-    kept = np.arange(n_features) if n_kept == n_features else _take(arrays, "kept", (n_kept,), np.int64)
-    _require((np.diff(kept, prepend=-1) > 0).all() and (kept < n_features).all(), "its columns are not in order")
-    vectors = np.zeros(shape)
-    vectors[:, :kinds, kept] = stored
-    return vectors
-
-
 def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:
-    reals = _take(arrays, "reals", (n_models, len(_REALS)), np.float64)
-    counts = _take(arrays, "counts", (n_models, len(_COUNTS)), np.int64)
+    reals = _checked(arrays.pop("reals"), "reals", (n_models, len(_REALS)), np.float64)
+    counts = _checked(arrays.pop("counts"), "counts", (n_models, len(_COUNTS)), np.int64)
     scalars = np.zeros(n_models, SCALARS)
     for k, name in enumerate(_REALS):
         scalars[name] = reals[:, k]
-        _require(name in _ANY_SIGN or (reals[:, k] >= 0).all(), f"{name} is negative")
+        require(name in _ANY_SIGN or (reals[:, k] >= 0).all(), f"{name} is negative")
     for k, name in enumerate(_COUNTS):
         scalars[name] = counts[:, k]
-        _require(((counts[:, k] >= 0) & (counts[:, k] <= 1 << 53)).all(), f"{name} is out of range")
-        _require(name not in _FLAGS or (counts[:, k] <= 1).all(), f"{name} is neither 0 nor 1")
+        require(((counts[:, k] >= 0) & (counts[:, k] <= 1 << 53)).all(), f"{name} is out of range")
+        require(name not in _FLAGS or (counts[:, k] <= 1).all(), f"{name} is neither 0 nor 1")
     sound = (scalars["exponent"] % RESCALE_BITS == 0) & (scalars["unit"] == np.exp2(-scalars["exponent"].astype(float)))
-    _require(sound.all(), "its exponent is none")
-    _require((scalars["updates"] <= scalars["t"]).all(), "it took more steps than it saw samples")
+    require(sound.all(), "its exponent is none")
+    require((scalars["updates"] <= scalars["t"]).all(), "it took more steps than it saw samples")
     return scalars
 
 
@@ -268,71 +326,8 @@ def _history(value: Any, arrays: Arrays) -> History | None:
         return None
     points = value["points"]
     numbers = [value["rows"], value["next_point"], *(n for point in points for n in point)]
-    _require(all(type(n) is int and 0 <= n < 1 << 53 for n in numbers), "its history is unsound")
-    counts = _take(arrays, "history", (sum(n for _, n in points), 4), np.float64)
+    require(all(type(n) is int and 0 <= n < 1 << 53 for n in numbers), "its history is unsound")
+    counts = _checked(arrays.pop("history"), "history", (sum(n for _, n in points), 4), np.float64)
     ends = np.cumsum([n for _, n in points]).tolist()
     cut = [(rows, counts[end - n : end]) for (rows, n), end in zip(points, ends, strict=True)]
     return History(value["rows"], value["next_point"], cut)
-
-
-def _labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
-    values = [np.asarray(label).item() for label in classes.tolist()]
-    described = {"type": classes.dtype.newbyteorder("<").str, "values": values}
-    try:
-        _labels_from_json(described)
-    except (_UnsoundError, OverflowError):
-        told = "whole numbers, booleans or text"
-        raise ValueError(f"labels such as {classes[0]!r} cannot be kept in a model file; use {told}.") from None
-    return described
-
-
-def _labels_from_json(value: dict[str, Any]) -> NDArray[Any]:
-    name, labels = value["type"], value["values"]
-    _require(_LABELS.fullmatch(name) and isinstance(labels, list), "its classes have no type")
-    kinds: dict[str, tuple[type, ...]] = {"i": (int,), "u": (int,), "f": (float,), "b": (bool,), "U": (str,)}
-    numbers = (bool, int, float)
-    allowed = kinds.get(name[1], (str,) if labels and type(labels[0]) is str else numbers)
-    _require(all(type(label) in allowed for label in labels), "its classes are not of one type")
-    _require(all(math.isfinite(label) for label in labels if type(label) is float), "a class is not finite")
-    classes: NDArray[Any] = np.array(labels, dtype=name)
-    _require(classes.tolist() == labels, "its classes do not fit their type")
-    _require(all(a < b for a, b in itertools.pairwise(labels)), "its classes are not in order")
-    return classes
-
-
-def _spec_to_json(spec: Spec) -> dict[str, Any]:
-    weight = spec.class_weight
-    if weight is not None and not isinstance(weight, str):
-        weight = [[np.asarray(label).item(), float(value)] for label, value in weight]  # type: ignore[assignment]
-    return {**spec._asdict(), "C": float(spec.C), "class_weight": weight, "alphas": [float(a) for a in spec.alphas]}
-
-
-def _spec_from_json(value: dict[str, Any]) -> Spec:
-    _require(isinstance(value, dict) and set(value) == set(Spec._fields), "its settings have other names than expected")
-    weight, alphas = value["class_weight"], value["alphas"]
-    if isinstance(weight, list):
-        weight = tuple((label, share) for label, share in weight)
-        _require(all(_positive(share) for _, share in weight), "a class weight is not positive")
-        _require(all(type(label) in (int, float, bool, str) for label, _ in weight), "a class weight has no label")
-    else:
-        _require(weight in (None, "balanced"), "its class weights are unsound")
-    _require(value["rule"] in (*RULES, BATCH_RULE), f"there is no rule {value['rule']!r}")
-    _require(_positive(value["C"]) and len(alphas) == 2 and all(map(_positive, alphas)), "a weight is not positive")
-    _require(
-        all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")), "it forgets wrongly"
-    )
-    switches = ("intercept", "average", "watch", "discount", "calibrate")
-    _require(all(type(value[name]) is bool for name in switches), "a switch is neither on nor off")
-    return Spec(**{**value, "class_weight": weight, "alphas": tuple(alphas)})
-
-
-def _moves_along_means(spec: Spec) -> bool:
-    return spec.rule != BATCH_RULE and RULES[spec.rule].moves_along_means
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
-
-
-def _positive(value: Any) -> bool:
-    return _is_number(value) and value > 0

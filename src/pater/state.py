@@ -120,14 +120,25 @@ class State:
     herds: Herds = ()
 
     @classmethod
-    def new(cls, n_models: int, n_features: int, *, means: bool, layout: Layout = "split", group: int = 1) -> State:
+    def new(
+        cls,
+        n_models: int,
+        n_features: int,
+        *,
+        means: bool,
+        layout: Layout = "split",
+        group: int = 1,
+        herds: Herds = (),
+    ) -> State:
         """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
         kinds = 4 if means else 2
         shape = (n_models, kinds, n_features) if layout == "split" else (n_models, n_features, kinds)
+        if layout == "herd":
+            shape = (len(herds), n_features, CELL)
         scalars = np.zeros(n_models, SCALARS)
         for name in ("unit", "gain_pos", "gain_neg", "slope"):
             scalars[name] = 1.0
-        return cls(zeros(shape), scalars, layout, group)
+        return cls(zeros(shape), scalars, layout, group, herds)
 
     @property
     def has_means(self) -> bool:
@@ -166,14 +177,13 @@ class State:
         if layout == self.layout and herds == self.herds:
             return
         fresh = not self.scalars["t"].any()  # then there is nothing to carry over, and no page need be touched
-        means, split = self.has_means, None if fresh else np.ascontiguousarray(self.kinds())
-        if layout == "herd":
-            self.vectors = zeros((len(herds), self.n_features, CELL))
-            if split is not None:
-                pack(split, herds, self.vectors)
-        elif split is None:
-            self.vectors = State.new(self.n_models, self.n_features, means=means, layout=layout).vectors
+        if fresh or layout == "herd":
+            new = State.new(self.n_models, self.n_features, means=self.has_means, layout=layout, herds=herds)
+            if not fresh:
+                pack(self.kinds(), herds, new.vectors)
+            self.vectors = new.vectors
         else:
+            split = np.ascontiguousarray(self.kinds())
             self.vectors = split if layout == "split" else np.ascontiguousarray(split.swapaxes(1, 2))
         self.layout, self.herds = layout, herds
 
@@ -185,7 +195,7 @@ class State:
         if self.layout == "herd":
             able = np.zeros(self.n_models, np.bool_)
             for herd in self.herds:
-                able[herd.first : herd.last] = herd.sharing
+                able[list(herd.models)] = herd.sharing
         elif not self.scalars["t"].any():
             able = np.ones(self.n_models, np.bool_)
         else:

@@ -188,6 +188,7 @@ class TERClassifier(LinearClassifier):
         weight = tuple(self.class_weight.items()) if isinstance(self.class_weight, dict) else self.class_weight
         state = State.new(*self.coef_.shape, means=False)
         state.vectors[:, POINT_U], state.scalars["bias"] = self.coef_, self.intercept_
+        state.scalars["t"] = 1  # a state that has seen nothing counts as empty
         spec = Spec(BATCH_RULE, class_weight=weight, intercept=bool(self.fit_intercept))
         return Model(self.classes_, state, (spec,), fixed=True)
 

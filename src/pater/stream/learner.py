@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .. import modelfile
 from ..batch import part
 from ..labels import is_text
+from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..model import Model, Spec, Specs, UnknownLabelError
 from ..passes import Rows, available_threads
@@ -72,6 +73,7 @@ class Learner:
     n_features: int = 0
     sources: list[str] = field(default_factory=list)
     threads: int = field(default_factory=available_threads)
+    _spoke: tuple[Any, State] | None = field(default=None, init=False, repr=False, compare=False)
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
         """Learn from a batch, in order, stopping to `report` after each number of rows in `at`; what was refused."""
@@ -121,7 +123,7 @@ class Learner:
         elif self.model.classes.size and is_text(self.model.classes) != is_text(labels):
             told = f"{labels[0].item()!r}, but the classes so far are {self.model.classes.tolist()}"
             raise InputError(f"{batch.source}, line {batch.lines[0]}: the label is {told}.")
-        if self.model.state.n_features < wanted:
+        if self.model.state.n_features < self.n_features:
             self.model.state = resized(self.model.state, wanted)
             if self.scaler is not None:
                 self.scaler.grow(wanted)
@@ -172,7 +174,15 @@ class Learner:
         if self.scaler is not None:
             rows = tuple(array.copy() for array in rows)
             self.scaler(rows, learn=False)
-        return margins_of(rows, len(batch), self.state(), average=model.specs[0].average)
+        return margins_of(rows, len(batch), self._speaker(), average=model.specs[0].average)
+
+    def _speaker(self) -> State:
+        """The models that were chosen, taken out of the others once for as long as nothing is learned."""
+        model = self._fitted()
+        moment = (id(model), int(model.state.scalars["t"].max()), self.chosen())
+        if self._spoke is None or self._spoke[0] != moment:
+            self._spoke = (moment, self.state())
+        return self._spoke[1]
 
     def labels(self, margins: NDArray[np.float64]) -> NDArray[Any]:
         classes = self.classes
@@ -284,12 +294,11 @@ def load(path: str | os.PathLike[str]) -> Learner:
 
 def resized(state: State, n_features: int) -> State:
     """The same models without the last columns, not copied; or with more columns, which no row has filled yet."""
-    axis = 2 if state.layout == "split" else 1
-    if n_features <= state.n_features:
-        vectors = state.vectors[:, :, :n_features] if axis == 2 else state.vectors[:, :n_features]
-    else:
-        vectors = np.zeros([n_features if k == axis else n for k, n in enumerate(state.vectors.shape)])
-        (vectors[:, :, : state.n_features] if axis == 2 else vectors[:, : state.n_features])[:] = state.vectors
+    axis, width = (2 if state.layout == "split" else 1), state.n_features
+    if n_features <= width:
+        return replace(state, vectors=state.vectors[:, :, :n_features] if axis == 2 else state.vectors[:, :n_features])
+    vectors = zeros(tuple(n_features if k == axis else n for k, n in enumerate(state.vectors.shape)))
+    (vectors[:, :, :width] if axis == 2 else vectors[:, :width])[:] = state.vectors
     return replace(state, vectors=vectors)
 
 

@@ -3,9 +3,9 @@
     python benchmarks/fuzz.py --cases 10000
 
 Valid files of every format, plain and compressed, are mutated byte by byte, line by line and by words that parsers
-stumble over, and learned from; valid model files are mutated and loaded. What is looked for: an exception that is not
-ours, an error that does not say where, a case that takes too long, more memory than the bound. The tests run a few
-hundred cases of this.
+stumble over, and learned from; model files of `pater train` and of an estimator are mutated and loaded. What is looked
+for: an exception that is not ours, an error that does not say where, a case that takes too long, more memory than the
+bound. The tests run a few hundred cases of this.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import pater
+from pater import AutoPATERClassifier
 from pater.modelfile import ModelFileError
 from pater.stream import InputError, load, train
 
@@ -38,6 +40,7 @@ TEXTS = (
 )
 BYTES = (b'"', b'""', b"\r", b"\r\n", b"\n", b"\n\n", b"\t", b" ", b"\x00", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf")
 WORDS = [*TEXTS.split(), *BYTES]
+MODELS = MODEL, ESTIMATOR = "model.pater", "estimator.pater"
 
 
 def _libsvm(rows: int = 40) -> bytes:
@@ -153,7 +156,7 @@ def learn(path: Path, on_error: str, model: Path | None) -> str:
 def open_model(path: Path, _: str, __: Path | None) -> str:
     """Load a damaged model file: "error"; a model only if it is the one that was saved."""
     try:
-        load(path)
+        (pater.load if path.name == ESTIMATOR else load)(path)
     except ModelFileError as error:
         if path.name not in str(error):
             raise WrongError(f"the error does not name the file: {error}") from None
@@ -167,11 +170,15 @@ def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str, bytes
     contents = {name: make() for name, make in SEEDS.items()}
     sound = folder / "sound.svm"
     sound.write_bytes(_libsvm())
-    train(sound, model=folder / "model.pater", scale=True)
-    contents["model.pater"] = (folder / "model.pater").read_bytes()
+    train(sound, model=folder / MODEL, scale=True)
+    X = [[k % 7 - 3.0, k % 5] for k in range(200)]
+    AutoPATERClassifier(class_weight={"yes": 2}).fit(X, ["yes" if k % 7 > 4 else "no" for k in range(200)]).save(
+        folder / ESTIMATOR
+    )
+    contents |= {name: (folder / name).read_bytes() for name in MODELS}
     for name, content in contents.items():  # compile everything before time is taken
         (folder / name).write_bytes(content)
-        (open_model if name == "model.pater" else learn)(folder / name, "stop", None)
+        (open_model if name in MODELS else learn)(folder / name, "stop", None)
     names = list(contents)
     before = signal.signal(signal.SIGALRM, _too_long)
     try:
@@ -182,13 +189,13 @@ def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str, bytes
             path.write_bytes(content)
             signal.alarm(SECONDS)
             try:
-                run = open_model if name == "model.pater" else learn
+                run = open_model if name in MODELS else learn
                 ended = run(path, r.choice(("stop", "skip")), folder / "out.pater" if k % 10 == 0 else None)
             except BaseException as error:
                 raise WrongError(f"case {k} of seed {seed}, {name}, {type(error).__name__}: {error}") from error
             finally:
                 signal.alarm(0)
-            if name == "model.pater" and ended == "model" and content != contents[name]:
+            if name in MODELS and ended == "model" and content != contents[name]:
                 raise WrongError(f"case {k} of seed {seed}: a changed model file was loaded in silence")
             yield name, ended, content
     finally:

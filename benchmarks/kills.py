@@ -2,9 +2,10 @@
 
     python benchmarks/kills.py --kills 1000
 
-Each run writes a checkpoint after every block and is killed (SIGKILL) at a moment drawn evenly from its life, from
-shortly before the first row to the renaming of the model; the next run goes on from what is there. Whenever one gets to
-its end, its model must have the bytes of an uninterrupted run. The settings change from round to round.
+Each run writes a checkpoint after every block and is killed (SIGKILL): one in five at a moment drawn evenly from its
+whole life, the others at one drawn evenly from the time between its first write and its end, which the renaming of the
+model is part of. The next run goes on from what is there. Whenever one gets to its end, its model must have the bytes
+of an uninterrupted run. The settings change on the way. The tests kill fifty times.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +29,11 @@ SETTINGS = [
     ["--algo", "pa-i", "--scale", "--passes", "2"],
     ["--algo", "pater-ii", "--average", "--bits", "12"],
 ]
+LONGEST_LIFE = 60.0  # seconds
 
 
 def make(path: Path, rows: int) -> None:
+    """Rows of libsvm text, about 170 bytes each."""
     random_ = np.random.default_rng(3)
     columns = np.cumsum(random_.integers(1, 30, (rows, 14)), axis=1).tolist()
     values = random_.standard_normal((rows, 14)).round(6)
@@ -39,56 +43,94 @@ def make(path: Path, rows: int) -> None:
             file.write(f"{label} {' '.join(f'{j}:{x!r}' for j, x in zip(js, xs, strict=True))}\n")
 
 
-def killed(command: list[str], after: float) -> bool:
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        time.sleep(after)
-        process.kill()
-        return process.wait() != 0
+class Runs:
+    """Runs of one command with one model, and what became of them."""
+
+    def __init__(self, folder: Path, data: Path, settings: list[str], seed: random.Random, told: Counter[str]) -> None:
+        self.model, self.checkpoint = folder / "m", folder / "m.checkpoint"
+        self.command = [*PATER, "train", str(data), *settings, "-q", "--checkpoint-every", "1", "--resume", "-m"]
+        self.settings, self.seed, self.told = settings, seed, told
+        whole = folder / "whole"
+        subprocess.run([*self.command, str(whole)], check=True)  # compiles what is not compiled yet
+        start = time.monotonic()
+        with subprocess.Popen([*self.command, str(self.model)]) as process:
+            self._until_it_writes(process)
+            first = time.monotonic() - start
+            assert process.wait(LONGEST_LIFE) == 0
+        self.life = time.monotonic() - start
+        self.writing = self.life - first
+        self.want = whole.read_bytes()
+        self._ended()
+
+    def kill(self) -> bool:
+        """Start a run and kill it; False if it got to its end before."""
+        went_on = self.checkpoint.exists()
+        command = [*self.command, str(self.model)]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            if self.seed.random() < 0.2:
+                time.sleep(self.seed.uniform(0, self.life))
+            else:
+                self._until_it_writes(process)
+                time.sleep(self.seed.uniform(0, self.writing))
+            process.kill()
+            code = process.wait()
+        if code == 0:
+            self._ended()
+            return False
+        assert code < 0, f"{self.settings} failed"
+        self.told["kills"] += 1
+        self.told["with a checkpoint to go on from"] += went_on
+        self.told["in the middle of a write"] += any(part.stat().st_size for part in self.model.parent.glob("*.part"))
+        return True
+
+    def finish(self) -> None:
+        """Go on to the end."""
+        subprocess.run([*self.command, str(self.model)], check=True)
+        self._ended()
+        assert not self.checkpoint.exists()
+        assert not list(self.model.parent.glob("*.part"))
+
+    def _until_it_writes(self, process: subprocess.Popen[bytes]) -> None:
+        before = self._written()
+        while process.poll() is None and self._written() == before:
+            time.sleep(0.001)
+
+    def _written(self) -> set[tuple[str, int, int]]:
+        """The checkpoint, and what is being written beside it."""
+        found = set()
+        for path in self.model.parent.glob("m.checkpoint*"):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue
+            found.add((path.name, status.st_ino, status.st_mtime_ns))
+        return found
+
+    def _ended(self) -> None:
+        assert self.model.read_bytes() == self.want, f"{self.settings}: the model differs"
+        self.told["runs that got to the end"] += 1
+        self.model.unlink()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--rows", type=int, default=240_000)
+    parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    seed = random.Random(options.seed)
-    told = {
-        "kills": 0,
-        "with a checkpoint to go on from": 0,
-        "in the middle of a write": 0,
-        "runs that got to the end": 0,
-    }
+    seed, told, start = random.Random(options.seed), Counter[str](), time.monotonic()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        data, model, checkpoint = folder / "rows.svm", folder / "m", folder / "m.checkpoint"
+        data = Path(name) / "rows.svm"
         make(data, options.rows)
         for number, settings in enumerate(SETTINGS):
-            command = [*PATER, "train", str(data), *settings, "-q", "--checkpoint-every", "1", "--resume", "-m"]
-            whole = str(folder / "whole")
-            subprocess.run([*command, whole], check=True)  # compiles what is not compiled yet
-            start = time.monotonic()
-            subprocess.run([*command, whole], check=True)
-            length = time.monotonic() - start
-            want = Path(whole).read_bytes()
+            folder = Path(name) / str(number)
+            folder.mkdir()
+            runs = Runs(folder, data, settings, seed, told)
             while told["kills"] < options.kills * (number + 1) // len(SETTINGS):
-                before = set(folder.glob("*.part"))
-                resumed = checkpoint.exists()
-                if killed([*command, str(model)], seed.uniform(0.4, 1.05) * length):
-                    told["kills"] += 1
-                    if told["kills"] % 100 == 0:
-                        print(told, flush=True)
-                    told["with a checkpoint to go on from"] += resumed
-                    told["in the middle of a write"] += bool(set(folder.glob("*.part")) - before)
-                else:
-                    assert model.read_bytes() == want, settings
-                    told["runs that got to the end"] += 1
-                    model.unlink()
-            subprocess.run([*command, str(model)], check=True)
-            assert model.read_bytes() == want, settings
-            told["runs that got to the end"] += 1
-            model.unlink()
-    print(json.dumps({**told, "models that differed": 0}, indent=1))
+                if runs.kill() and told["kills"] % 100 == 0:
+                    print(dict(told), flush=True)
+            runs.finish()
+    print(json.dumps({**told, "models that differed": 0, "seconds": round(time.monotonic() - start)}, indent=1))
 
 
 if __name__ == "__main__":

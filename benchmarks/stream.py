@@ -5,7 +5,7 @@
 The benchmark makes its data: rows of about 50 non-zeros among 2^18 features, an eighth of them positive, in libsvm form
 and in VW's own. Every contestant is a process of its own, timed from start to end, the best of some repeats, after one
 that warms the caches of compiled code and of the disk. Memory is the largest resident size of `pater train` on the file
-and on a tenth of it.
+and on a tenth of it; with checkpoints, going on from one, and of `pater predict` with what `auto` has learned.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -94,13 +93,18 @@ def race(commands: dict[str, list[str]], repeats: int) -> dict[str, float]:
     return {name: min(each[1:]) for name, each in times.items()}
 
 
+# A small process in between: what counts as the largest size of a process includes that of the one it was forked from.
+MEASURED = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
+
 def peak_memory(command: list[str]) -> float:
-    """The largest resident size of a process, in MB."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        _, _, usage = os.wait4(process.pid, 0)
-        process.returncode = 0
-    assert isinstance(usage, resource.struct_rusage)
-    return usage.ru_maxrss / 1024
+    """The largest resident size of a process, in millions of bytes."""
+    done = subprocess.run([sys.executable, "-c", MEASURED, *command], check=True, capture_output=True, text=True)
+    return int(done.stdout) * 1024 / 1e6
 
 
 def head(path: Path, megabytes: int) -> Path:
@@ -153,6 +157,9 @@ def main() -> None:
         for algo in ("pater-i", "auto")
         for name, path in (("a tenth", tenth), ("all", libsvm))
     }
+    memory["auto, checkpoints"] = peak_memory([*train, "--checkpoint-every", "50000", str(tenth)])
+    memory["auto, going on"] = peak_memory([*train, "--initial-model", model, str(tenth)])
+    memory["auto, predict"] = peak_memory([sys.executable, "-m", "pater", "predict", model, str(tenth)])
     result = {
         "megabytes": size,
         "seconds": seconds,

@@ -50,9 +50,11 @@ def test_public_classes_say_where_they_are_from():
             assert thing.__doc__
 
 
-@pytest.mark.parametrize("module", ["pater", "pater.linear", "pater.ter", "pater.rules", "pater.reference"])
+@pytest.mark.parametrize(
+    "module", ["pater", "pater.linear", "pater.loading", "pater.ter", "pater.rules", "pater.reference"]
+)
 def test_docstring_examples_run(module):
     result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
-    if module in ("pater.linear", "pater.ter"):
+    if module in ("pater.linear", "pater.loading", "pater.ter"):
         assert result.attempted > 0

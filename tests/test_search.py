@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pater import metrics, reference
 from pater.batch import rows_of
-from pater.herds import Herd, plan
+from pater.herds import Herd, order, plan, spans
 from pater.metrics import Confusion
 from pater.model import BadRowError, Model, Spec, settings_of
 from pater.passes import layout_for, learn
@@ -187,17 +187,30 @@ def test_scores_against_scikit_learn():
 
 def test_herds_never_mix_targets():
     both = [False] * 13 + [True] * 13
-    assert plan(both, 26) == (Herd(0, 8, False), Herd(8, 13, False), Herd(13, 26, True))
+    spans = [(0, 8, False), (8, 13, False), (13, 26, True)]
+    assert plan(both, 26) == tuple(Herd(tuple(range(a, b)), shares) for a, b, shares in spans)
     assert plan(both, 13) == plan(both, 26)
     alone = plan([False] * 30, 10)
-    assert [herd[:2] for herd in alone] == [(0, 8), (8, 10), (10, 18), (18, 20), (20, 28), (28, 30)]
-    assert [herd[:2] for herd in plan([True] * 30, 15)] == [(0, 14), (14, 15), (15, 29), (29, 30)]
+    assert [herd.models[0] for herd in alone] == [0, 8, 10, 18, 20, 28]
+    assert [len(herd.models) for herd in plan([True] * 30, 15)] == [14, 1, 14, 1]
+
+
+def test_models_that_share_need_not_be_neighbours():
+    herds = plan([False, True] * 13, 26)
+    assert [herd.models for herd in herds] == [
+        (0, 2, 4, 6, 8, 10, 12, 14),
+        (16, 18, 20, 22, 24),
+        tuple(range(1, 26, 2)),
+    ]
+    assert order(herds) == [*range(0, 26, 2), *range(1, 26, 2)]
+    assert spans(herds).tolist() == [[0, 8, 0], [8, 13, 0], [13, 26, 1]]
+    X, y = stream(300, 5)
+    assert len(run(X, y, ALL).herds) == 3
 
 
 def test_no_two_vectors_of_a_herd_share_a_column():
-    for herd in (Herd(5, 13, False), Herd(5, 19, True)):
-        models = range(herd.first, herd.last)
-        columns = {column for model in models for column in herd.at(model)}
+    for herd in (Herd(tuple(range(5, 13)), False), Herd(tuple(range(5, 19)), True)):
+        columns = {column for model in herd.models for column in herd.at(model)}
         assert columns == set(range(24 if not herd.sharing else 16))
 
 

@@ -21,6 +21,7 @@ _HOMES = {
     "SecondOrderPATERClassifier": "secondorder",
     "SecondOrderPerceptron": "peers",
     "TERClassifier": "ter",
+    "load": "loading",
     "plot_progress": "plots",
 }
 
@@ -36,12 +37,14 @@ __all__ = [
     "SecondOrderPerceptron",
     "TERClassifier",
     "__version__",
+    "load",
     "plot_progress",
 ]
 
 if TYPE_CHECKING:
     from .auto import AutoPATERClassifier
     from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+    from .loading import load
     from .peers import ALMAClassifier, AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
     from .plots import plot_progress
     from .secondorder import SecondOrderPATERClassifier

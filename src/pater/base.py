@@ -1,11 +1,12 @@
-"""What every estimator here shares: nothing is lost in a failed call, and prediction from margins.
+"""What every estimator here shares: nothing is lost in a failed call, prediction from margins, and saving.
 
-Knows scikit-learn, `inputs` and `batch`.
+Knows scikit-learn, `inputs`, `batch` and `modelfile`.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from . import modelfile, parameters
 from .batch import bad_row_message
 from .inputs import take_rows
-from .model import BadRowError
+from .model import BadRowError, Model
 from .passes import Rows
 
 
@@ -72,6 +74,37 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if classes.size == 1:
             return np.full(len(margins), classes[0])
         return np.asarray(classes[(margins >= 0).view(np.int8) if margins.ndim == 1 else margins.argmax(axis=1)])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator to a model file, from which :func:`pater.load` brings it back to the bit.
+
+        The file appears whole or not at all: after an error, what was there before is there still. It holds numbers and
+        JSON, no code; `pater predict`, `inspect` and `merge` read it, too.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to.
+        """
+        model, names = self._to_save(), self._names()
+        described = parameters.to_json(self)
+        saved = modelfile.Saved(
+            model,
+            scoring=described["params"].get("scoring", "balanced_accuracy"),
+            scoring_settings=described["params"].get("scoring_settings"),
+            feature_names=None if names is None else [str(name) for name in names],
+            counts={"rows": self.t_} if hasattr(self, "t_") else {},
+            estimator=described,
+        )
+        modelfile.save(path, saved)
+
+    def _to_save(self) -> Model:
+        """What was learned; a ValueError if it does not go with the parameters."""
+        raise NotImplementedError
+
+    def _take_over(self, model: Model) -> None:
+        """Be what such a model was saved from; a ValueError if it does not go with the parameters."""
+        raise NotImplementedError
 
     def _all_or_nothing(self, learn: Callable[..., None], *arguments: Any) -> Self:
         """Call `learn`; after an error every attribute is as it was before."""

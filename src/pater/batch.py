@@ -1,14 +1,14 @@
 """From what a caller hands over to rows that a pass can read, without a copy where the form allows it.
 
-Knows NumPy, SciPy and Numba; knows no estimator.
+Knows NumPy and Numba, and what SciPy's matrices are made of; knows no estimator.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._compile import kernel
@@ -37,9 +37,15 @@ def is_plain(X: Any) -> bool:
     return type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.c_contiguous
 
 
+def is_sparse(X: Any) -> bool:
+    """A matrix of SciPy's? Where nobody has imported `scipy.sparse` there is none, and no need to import it."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(X))
+
+
 def is_plain_csr(X: Any) -> bool:
     """Sparse rows that need no conversion?"""
-    return sp.issparse(X) and X.format == "csr" and X.ndim == 2 and X.dtype in FLOATS
+    return is_sparse(X) and X.format == "csr" and X.ndim == 2 and X.dtype in FLOATS
 
 
 def dense_rows(X: NDArray[Any]) -> Rows:
@@ -99,7 +105,7 @@ def number_of_rows(rows: Rows) -> int:
 
 
 def rows_of(X: Any) -> Rows:
-    return csr_rows(X) if sp.issparse(X) else dense_rows(X)
+    return csr_rows(X) if is_sparse(X) else dense_rows(X)
 
 
 def part(rows: Rows, start: int, stop: int) -> Rows:

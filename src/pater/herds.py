@@ -25,15 +25,14 @@ Place = tuple[int, int, int]
 
 
 class Herd(NamedTuple):
-    """The models first..last of a state."""
+    """Some models of a state, by number."""
 
-    first: int
-    last: int
+    models: tuple[int, ...]
     sharing: bool
 
     def at(self, model: int) -> Place:
         """The columns that hold U, S⁺ and S⁻ of a model."""
-        k = model - self.first
+        k = self.models.index(model)
         return (k and k + 2, 1, 2) if self.sharing else (k, LINE + k, 2 * LINE + k)
 
 
@@ -41,27 +40,37 @@ Herds = tuple[Herd, ...]
 
 
 def plan(sharing: Sequence[bool], group: int) -> Herds:
-    """Which models go together: neighbours with the same target that can all share their class sums, or none."""
+    """Which models go together: those with the same target that can all share their class sums, or none."""
     herds = []
     for target in range(0, len(sharing), group):
         models = range(target, min(target + group, len(sharing)))
-        for shares, run in itertools.groupby(models, lambda k: bool(sharing[k])):
-            together = list(run)
+        for shares in (False, True):
+            together = [k for k in models if bool(sharing[k]) is shares]
             most = MOST_SHARING if shares else MOST
-            parts = (together[k : k + most] for k in range(0, len(together), most))
-            herds += [Herd(part[0], part[-1] + 1, shares) for part in parts]
+            herds += [Herd(tuple(together[k : k + most]), shares) for k in range(0, len(together), most)]
     return tuple(herds)
+
+
+def order(herds: Herds) -> list[int]:
+    """The models, one herd after the other."""
+    return [model for herd in herds for model in herd.models]
+
+
+def spans(herds: Herds) -> NDArray[np.int64]:
+    """The first and last place of each herd in that order, and whether it shares."""
+    ends = list(itertools.accumulate(len(herd.models) for herd in herds))
+    return np.array([(end - len(herd.models), end, herd.sharing) for end, herd in zip(ends, herds, strict=True)])
 
 
 def pack(vectors: NDArray[np.float64], herds: Herds, out: NDArray[np.float64]) -> None:
     """From (models, kinds, features), of which the first three kinds, into (herds, features, CELL)."""
     for cells, herd in zip(out, herds, strict=True):
-        for k in range(herd.first, herd.last):
+        for k in herd.models:
             cells[:, herd.at(k)] = vectors[k, :3].T
 
 
 def unpack(cells: NDArray[np.float64], herds: Herds, models: Sequence[int], out: NDArray[np.float64]) -> None:
     """From (herds, features, CELL) those models, into the first three kinds of (models, kinds, features)."""
     for vectors, k in zip(out, models, strict=True):
-        h = next(h for h, herd in enumerate(herds) if herd.first <= k < herd.last)
+        h = next(h for h, herd in enumerate(herds) if k in herd.models)
         vectors[:3] = cells[h][:, herds[h].at(k)].T

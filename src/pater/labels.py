@@ -83,16 +83,17 @@ def _scan(y, table, n_known, codes, first_rows):
     return found
 
 
-def _is_text(labels: NDArray[Any]) -> bool:
+def is_text(labels: NDArray[Any]) -> bool:
+    """Are these labels text? There is at least one of them."""
     return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str))
 
 
 def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     """The code of each label: its place in `known`, or after it for labels that are not there."""
     of_one_kind = labels.dtype == known.dtype and labels.dtype.kind != "O"
-    if not of_one_kind and known.size and labels.size and _is_text(known) != _is_text(labels):
+    if not of_one_kind and known.size and labels.size and is_text(known) != is_text(labels):
         raise TypeError(
-            f"y holds {'text' if _is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
+            f"y holds {'text' if is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
             f"{known.tolist()}. The labels of a stream must be of one kind."
         )
     if labels.dtype.kind in "iufb" and (known.size == 0 or known.dtype.kind in "iufb") and known.size < TABLE_SIZE:

@@ -22,6 +22,7 @@ from .labels import encode
 from .model import Model, Spec, Specs, UnknownLabelError
 from .passes import IN_ORDER, Rows, available_threads
 from .predictions import margins_of, probabilities
+from .rules import RULES
 
 
 def _asked_for_probabilities(estimator: OnlineClassifier) -> bool:
@@ -262,6 +263,17 @@ class OnlineClassifier(LinearClassifier):
             )
         return model
 
+    def _to_save(self) -> Model:
+        model, specs = self._fitted_model(), self._checked_specs()
+        if len(specs) != len(model.specs) or _families(specs) != _families(model.specs):
+            raise ValueError("the parameters ask for other models than have been learned: fit again, then save.")
+        return model.with_specs(specs)
+
+    def _take_over(self, model: Model) -> None:
+        if model.specs != self._checked_specs():
+            raise ValueError("its settings are not those of its estimator")
+        self._model = model
+
     def __copy__(self) -> Self:
         """A copy that learns by itself."""
         result = type(self).__new__(type(self))
@@ -323,6 +335,11 @@ class OnlineClassifier(LinearClassifier):
 def _parameter_names(kind: Any) -> tuple[str, ...]:
     names: list[str] = kind._get_param_names()
     return tuple(names)
+
+
+def _families(specs: Specs) -> list[bool]:
+    """Which vectors the models keep."""
+    return [RULES[spec.rule].moves_along_means for spec in specs]
 
 
 def positive_number(name: str, value: Any) -> float:

@@ -23,7 +23,8 @@ from .diagonal import diagonal_mean_pass, diagonal_point_pass
 from .full import full_mean_pass, full_point_pass
 from .herd import fits as herd_fits
 from .herd import herd_pass, sharing, sharing_herd_pass
-from .herds import Herds
+from .herds import Herds, spans
+from .herds import order as in_herds
 from .lazy import lazy_pass
 from .point import point_pass
 from .rows import count, size
@@ -180,22 +181,29 @@ def learn(
     state.arrange(layout, herds)
     if margins is None:
         margins = _no_margins(state.n_models)
-    shared = (rows, order, codes, weights, margins, state.vectors)
-    arguments: tuple[Any, ...]
-    if layout == "herd":
-        values = state.scalars.view(np.float64).reshape(state.n_models, -1)
-        run, n_tasks = learn_herds, len(herds)
-        arguments = (*shared, values, state.scalars, settings, np.array(herds, np.int64))
-    elif state.second is not None:
-        run, n_tasks = learn_full, state.n_models
-        arguments = (*shared, state.second, state.scalars, settings)
-    else:
-        run = learn_dense if len(rows) == 1 else learn_csr
-        run = learn_diagonal if state.metric == "diagonal" else run
-        arguments, n_tasks = (*shared, state.scalars, settings), state.n_models
     n_rows = order.size if order.size else codes.size
+    if layout == "herd":
+        models = in_herds(herds)  # the passes want those of a herd one after the other
+        scalars, out = state.scalars[models], margins[models]
+        values = scalars.view(np.float64).reshape(state.n_models, -1)
+        herded = (rows, order, codes, weights, out, state.vectors, values, scalars, settings[models], spans(herds))
+        bad = _run(learn_herds, herded, len(herds), n_rows, _threads_for(rows, state, threads))
+        state.scalars[models], margins[models] = scalars, out
+        return bad
+    triangles = () if state.second is None else (state.second,)
+    arguments = (rows, order, codes, weights, margins, state.vectors, *triangles, state.scalars, settings)
+    run = {"none": learn_dense if len(rows) == 1 else learn_csr, "diagonal": learn_diagonal, "full": learn_full}
+    return _run(run[state.metric], arguments, state.n_models, n_rows, _threads_for(rows, state, threads))
+
+
+def _threads_for(rows: Rows, state: State, threads: int) -> int:
+    return threads if rows[-1].size * state.n_models >= WORTH_A_THREAD else 1
+
+
+def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, n_rows: int, threads: int) -> int:
+    """Pass the rows through all tasks, by as many threads as there are tasks for."""
     threads = min(threads, n_tasks)
-    if threads == 1 or rows[-1].size * state.n_models < WORTH_A_THREAD:
+    if threads == 1:
         return int(run(*arguments, 0, n_tasks, 0, n_rows))
     parts = np.linspace(0, n_tasks, threads + 1 if n_tasks % threads == 0 else n_tasks + 1).astype(int)
     return _in_turns(

@@ -141,6 +141,12 @@ def triangle_size(n_models: int, n_features: int) -> int:
     return size
 
 
+def _shape(layout: Layout, herds: Herds, n_models: int, n_features: int, kinds: int) -> tuple[int, int, int]:
+    if layout == "herd":
+        return len(herds), n_features, CELL
+    return (n_models, kinds, n_features) if layout == "split" else (n_models, n_features, kinds)
+
+
 @dataclass
 class State:
     """Some models over the same features.
@@ -172,15 +178,16 @@ class State:
         metric: Metric = "none",
         layout: Layout = "split",
         group: int = 1,
+        herds: Herds = (),
     ) -> State:
         """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
         second = zeros((n_models, triangle_size(max(1, n_models), n_features))) if metric == "full" else None
         kinds = (4 if means else 2) + {"none": 0, "diagonal": 1, "full": 2 if means else 0}[metric]
-        shape = (n_models, kinds, n_features) if layout == "split" else (n_models, n_features, kinds)
+        shape = _shape(layout, herds, n_models, n_features, kinds)
         scalars = np.zeros(n_models, SCALARS)
         for name in ("unit", "gain_pos", "gain_neg", "slope", "scale"):
             scalars[name] = 1.0
-        return cls(zeros(shape), scalars, layout, group, metric=metric, second=second)
+        return cls(zeros(shape), scalars, layout, group, herds, metric, second)
 
     def empty(self, n_models: int) -> State:
         """So many models of the same kind, over the same features, that have seen nothing."""
@@ -235,15 +242,13 @@ class State:
         if layout == self.layout and herds == self.herds:
             return
         fresh = not self.scalars["t"].any()  # then there is nothing to carry over, and no page need be touched
-        kinds, split = self.n_kinds, None if fresh else np.ascontiguousarray(self.kinds())
-        if layout == "herd":
-            self.vectors = zeros((len(herds), self.n_features, CELL))
-            if split is not None:
-                pack(split, herds, self.vectors)
-        elif split is None:
-            size = (kinds, self.n_features) if layout == "split" else (self.n_features, kinds)
-            self.vectors = zeros((self.n_models, *size))
+        if fresh or layout == "herd":
+            new = zeros(_shape(layout, herds, self.n_models, self.n_features, self.n_kinds))
+            if not fresh:
+                pack(self.kinds(), herds, new)
+            self.vectors = new
         else:
+            split = np.ascontiguousarray(self.kinds())
             self.vectors = split if layout == "split" else np.ascontiguousarray(split.swapaxes(1, 2))
         self.layout, self.herds = layout, herds
 
@@ -255,7 +260,7 @@ class State:
         if self.layout == "herd":
             able = np.zeros(self.n_models, np.bool_)
             for herd in self.herds:
-                able[herd.first : herd.last] = herd.sharing
+                able[list(herd.models)] = herd.sharing
         elif not self.scalars["t"].any():
             able = np.ones(self.n_models, np.bool_)
         else:

@@ -1,6 +1,6 @@
 """The batch solution that the online learners approach: weighted least squares, in closed form.
 
-Knows `base`, NumPy and SciPy.
+Knows `base`, NumPy and SciPy; and `state`, to be saved as any other model is.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from .base import LinearClassifier, at_least_two
 from .batch import first_bad_row
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .labels import encode
-from .model import BadRowError
+from .model import BadRowError, Model, Spec
+from .modelfile import BATCH_RULE
 from .passes import Rows
+from .state import POINT_U, State
 
 Floats = NDArray[np.float64]
 
@@ -177,6 +179,24 @@ class TERClassifier(LinearClassifier):
             alpha_pos, alpha_neg = (n_pos + n_neg) / (2 * n_pos), (n_pos + n_neg) / (2 * n_neg)
         v = s * np.where(positive, alpha_pos / n_pos, alpha_neg / n_neg)
         return solve(X, np.where(positive, 1.0, -1.0), v, ridge=self.ridge, intercept=self.fit_intercept)
+
+    def _to_save(self) -> Model:
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("This TERClassifier instance is not fitted yet. Call 'fit' first.")
+        if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
+            raise ValueError("coef_ or intercept_ is not finite: scale the columns, fit again, then save.")
+        weight = tuple(self.class_weight.items()) if isinstance(self.class_weight, dict) else self.class_weight
+        state = State.new(*self.coef_.shape, means=False)
+        state.vectors[:, POINT_U], state.scalars["bias"] = self.coef_, self.intercept_
+        state.scalars["t"] = 1  # a state that has seen nothing counts as empty
+        spec = Spec(BATCH_RULE, class_weight=weight, intercept=bool(self.fit_intercept))
+        return Model(self.classes_, state, (spec,), fixed=True)
+
+    def _take_over(self, model: Model) -> None:
+        if [spec.rule for spec in model.specs] != [BATCH_RULE]:
+            raise ValueError("its settings are not those of its estimator")
+        self.classes_, state = model.classes, model.state
+        self.coef_, self.intercept_ = state.vectors[:, POINT_U].copy(), state.scalars["bias"].copy()
 
     def _margins(self, rows: Rows) -> Floats:
         return np.asarray(_matrix(rows, int(self.n_features_in_)) @ self.coef_.T + self.intercept_)

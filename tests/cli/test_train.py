@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import importlib.util
 import json
+import os
+import pty
 import random
+import re
+import shlex
+import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pater.cli import main
+from pater.cli.progressive import sentence
 from pater.stream import load, train
 
 PATER = [sys.executable, "-c", "from pater.cli import main; main()"]
@@ -241,6 +254,117 @@ def test_a_pipe(rows: Path, tmp_path: Path) -> None:
     assert a.state().weights()[0].tobytes() == b.state().weights()[0].tobytes()
 
 
+def test_a_malformed_line_in_a_pipe_that_stays_open(rows: Path, tmp_path: Path) -> None:
+    command = [*PATER, "train", "-", "-a", "pa", "-q", "-m", str(tmp_path / "m")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(b"1 2:x\n" + rows.read_bytes())
+        process.stdin.flush()
+        assert process.wait(timeout=120) == 1
+        assert process.stderr.read() == b"pater: standard input, line 1, column 5: the value is not a number\n"
+
+
+def test_a_pipe_that_does_not_wait(rows: Path, tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    os.set_blocking(ours, False)
+    command = [*PATER, "train", "-", "-a", "pa", "-q", "-m", str(tmp_path / "m")]
+    with subprocess.Popen(command, stdin=ours) as process, open(theirs, "wb") as pipe:
+        time.sleep(0.2)
+        pipe.write(rows.read_bytes())
+        pipe.close()
+        assert process.wait(timeout=120) == 0
+    os.close(ours)
+    assert load(tmp_path / "m").rows == 20_000
+
+
+def test_no_standard_input(tmp_path: Path) -> None:
+    command = f"{shlex.join(PATER)} train - -m {tmp_path / 'm'} <&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (1, "pater: standard input is closed.\n")
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_an_interrupt_says_what_is_kept(rows: Path, tmp_path: Path, checkpoint: bool) -> None:
+    command = [*PATER, "train", "-", "-a", "pa", "-q", "--checkpoint-every", "1", "-m", str(tmp_path / "m")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(rows.read_text() if checkpoint else "1 1:1\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + (60 if checkpoint else 3)
+        while time.monotonic() < deadline and not (checkpoint and (tmp_path / "m.checkpoint").exists()):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 130
+        kept = "the last checkpoint is kept; --resume goes on from it." if checkpoint else "nothing was saved."
+        assert process.stderr.read() == f"pater: interrupted; {kept}\n"
+
+
+def test_what_killed_writes_left_behind_is_cleared_away(pater: Any, rows: Path, tmp_path: Path) -> None:
+    ours = [tmp_path / "m.123.part", tmp_path / "m.checkpoint.45.part"]
+    others = [tmp_path / "m.new.123.part", tmp_path / "am.123.part", tmp_path / "m.part"]
+    for path in (*ours, *others):
+        path.touch()
+    assert pater("train", rows, "-q", "-a", "pa", "--resume", "-m", tmp_path / "m")[0] == 0
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "m", *others])
+
+
+TOLD = {
+    "rows": 1_234_567,
+    "rows_per_second": 154_321,
+    "accuracy": 0.91234,
+    "balanced_accuracy": 0.81234,
+    "fpr": 0.1,
+    "fnr": 0.2,
+}
+
+
+@pytest.mark.parametrize(
+    ("width", "text"),
+    [
+        (100, "1,234,567 rows, 154,321/s, accuracy 0.9123, balanced 0.8123, FPR 0.1000, FNR 0.2000"),
+        (80, "1,234,567 rows, 154,321/s, balanced 0.8123, FPR 0.1000, FNR 0.2000"),
+        (50, "1,234,567 rows, 154,321/s, balanced 0.8123"),
+        (40, "1,234,567 rows, balanced 0.8123"),
+        (27, "1,234,567 rows, bal. 0.812"),
+        (20, "1,234,567 rows"),
+        (3, "1,234,567 rows"),
+    ],
+)
+def test_a_narrow_terminal_shows_what_it_has_room_for(width: int, text: str) -> None:
+    assert sentence(TOLD, width) == text
+
+
+@pytest.mark.parametrize("columns", [30, 40, 60, 100, 200])
+@pytest.mark.parametrize("piped", [False, True])
+def test_the_bar_on_a_terminal(rows: Path, tmp_path: Path, columns: int, piped: bool) -> None:
+    """No line is longer than the terminal is wide, a pipe has no percentage, and at the end the bar is gone."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    many = tmp_path / "rows.svm"
+    many.write_bytes(rows.read_bytes() * 4)
+    command = [*PATER, "train", "-" if piped else str(many), "-a", "pater-i", "-m", str(tmp_path / "m")]
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+    environment["TERM"] = "xterm-256color"
+    with many.open() as file, subprocess.Popen(command, stdin=file, stderr=slave, env=environment) as process:
+        os.close(slave)
+        output = b""
+        with contextlib.suppress(OSError):  # which is how a terminal ends
+            while part := os.read(master, 1 << 16):
+                output += part
+        assert process.wait(timeout=120) == 0
+    os.close(master)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.decode())
+    *shown, last = [line for line in re.split(r"[\r\n]+", text) if line.strip()]
+    assert last.startswith("80,000 rows, ")
+    assert shown[0].endswith("starting")
+    assert max(map(len, shown)) <= columns
+    if any("rows" in line for line in shown):
+        assert any("%" in line for line in shown) is not piped
+    assert output.rfind(b"\x1b[2K") < output.rfind(b"80,000 rows, ")
+
+
 def test_a_table_from_a_pipe(tmp_path: Path) -> None:
     text = "a,b,y\n" + "".join(f"{k % 7},{k % 5},{int(k % 7 > 3)}\n" for k in range(200))
     command = [*PATER, "train", "-", "--format", "csv", "-q", "-m", str(tmp_path / "m")]
@@ -248,13 +372,15 @@ def test_a_table_from_a_pipe(tmp_path: Path) -> None:
     assert load(tmp_path / "m").rows == 200
 
 
-def test_training_imports_no_scikit_learn(tmp_path: Path) -> None:
+def test_training_imports_nothing_that_it_does_not_use(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n")
     code = (
         "import sys\nfrom pater.cli import main\n"
         f"try: main(['train', {str(tmp_path / 'a.svm')!r}, '-q', '-m', {str(tmp_path / 'm')!r}])\n"
         "except SystemExit as leave: assert not leave.code\n"
-        "assert not {'sklearn', 'matplotlib', 'pandas', 'pyarrow'} & set(sys.modules)\n"
+        "assert not {'sklearn', 'matplotlib', 'pandas', 'pyarrow', 'rich'} & set(sys.modules)\n"
+        "assert not {'scipy.sparse', 'scipy.linalg'} & set(sys.modules)\n"
+        "import scipy.linalg.cython_blas\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
@@ -267,46 +393,25 @@ def test_every_verb_has_an_example(pater: Any, verb: str) -> None:
     assert f"  pater {verb} " in out
 
 
-def killed(command: list[str], after: float) -> bool:
-    """Start a run and kill it after some seconds. False if it was done before."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        time.sleep(after)
-        process.kill()
-        return process.wait() != 0
+def _script() -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks" / "kills.py"
+    spec = importlib.util.spec_from_file_location("kills", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["kills"] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_fifty_kills(rows: Path, tmp_path: Path) -> None:
-    data, model, checkpoint = tmp_path / "rows.svm", tmp_path / "m", tmp_path / "m.checkpoint"
-    data.write_bytes(rows.read_bytes() * 4)
-    command = [
-        *PATER,
-        "train",
-        str(data),
-        "-a",
-        "pater-i",
-        "-q",
-        "--checkpoint-every",
-        "1",
-        "--resume",
-        "-m",
-        str(model),
-    ]
-    start = time.monotonic()
-    subprocess.run([*command[:-1], str(tmp_path / "whole")], check=True, timeout=120)
-    length = time.monotonic() - start
-    want = (tmp_path / "whole").read_bytes()
-    seed, kills, went_on, finished = random.Random(7), 0, 0, 0
+    told = Counter[str]()
+    (tmp_path / "runs").mkdir()
+    data = tmp_path / "rows.svm"
+    data.write_bytes(rows.read_bytes() * 2)
+    runs = _script().Runs(tmp_path / "runs", data, ["-a", "pater-i"], random.Random(7), told)
     # How many runs get as far as a checkpoint is up to the machine's load, so go on until enough of them did.
-    while kills < 50 or went_on < 10:
-        assert kills + finished < 300
-        resumed = checkpoint.exists()
-        if killed(command, seed.uniform(0.5, 1.0) * length):
-            kills += 1
-            went_on += resumed
-        else:
-            assert model.read_bytes() == want
-            finished += 1
-            model.unlink()
-    subprocess.run(command, check=True, timeout=120)
-    assert model.read_bytes() == want
-    assert not checkpoint.exists()
+    while told["kills"] < 50 or told["with a checkpoint to go on from"] < 10:
+        assert told.total() < 500
+        runs.kill()
+    runs.finish()

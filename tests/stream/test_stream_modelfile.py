@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import safetensors
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pater import modelfile
+from pater import container, modelfile
 from pater.model import Model, Spec
 from pater.modelfile import ModelFileError, Saved
 from pater.passes import NOTHING
+from pater.state import State
 from pater.stream import load, train
 
 SPECS = {
@@ -131,7 +133,7 @@ def forged(content: bytes, path: Path, change: Any) -> None:
     header = json.loads(described.pop("__metadata__")["pater"])
     data = content[8 + size :]
     arrays = {
-        name: np.frombuffer(data[slice(*place["data_offsets"])], modelfile._TYPES[place["dtype"]])
+        name: np.frombuffer(data[slice(*place["data_offsets"])], container.TYPES[place["dtype"]])
         .reshape(place["shape"])
         .copy()
         for name, place in described.items()
@@ -139,7 +141,7 @@ def forged(content: bytes, path: Path, change: Any) -> None:
     for name in ("checksum", "format", "version"):
         header.pop(name)
     change(header, arrays)
-    modelfile.write(path, header, arrays)
+    container.write(path, header, arrays)
 
 
 def _set(*keys: Any) -> Any:
@@ -181,6 +183,9 @@ FORGERIES = {
     "models": _set("state", "models", 5),
     "layout": _set("state", "layout", "upside down"),
     "vectors": _set("state", "vectors", ["U"]),
+    "sharing": _set("state", "sharing", [0]),
+    "sharing what differs": _in_array("vectors", (3, 1, 0), 7.5),
+    "sharing nobody": _set("state", "sharing", 3),
     "reals": _set("state", "reals", []),
     "history": _set("history", None),
     "history points": _set("history", "points", [[16, 1000]]),
@@ -206,8 +211,55 @@ def test_what_is_signed_is_still_not_believed(tmp_path: Path, content: bytes, na
         load(tmp_path / "m")
 
 
+@pytest.mark.parametrize("layout", ["lanes", "herd"])
+def test_a_rule_in_a_layout_that_it_cannot_have(tmp_path: Path, layout: str) -> None:
+    modelfile.save(tmp_path / "m", Saved(learned(SPECS["weights"])))
+
+    def change(header: Any, arrays: Any) -> None:
+        header["state"]["layout"] = layout
+        header["state"]["vectors"] = ["U", "V"] if layout == "lanes" else ["U"]
+
+    forged((tmp_path / "m").read_bytes(), tmp_path / "m", change)
+    with pytest.raises(ModelFileError, match="its rule has another layout"):
+        load(tmp_path / "m")
+
+
+def test_a_model_that_there_is_no_room_for(tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m").write_bytes(content)
+
+    def full(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(State, "new", full)
+    with pytest.raises(MemoryError, match="a model of 4 × 5 weights needs more memory"):
+        load(tmp_path / "m")
+    (tmp_path / "m").write_bytes(content[:-8] + b"damaged!")
+    with pytest.raises(ModelFileError, match="checksum"):
+        load(tmp_path / "m")
+
+
+def test_loading_takes_the_memory_of_the_model_once(tmp_path: Path) -> None:
+    specs = tuple(Spec(rule, alphas=(a, 1.0), watch=True) for rule in ("pater-i", "pater-ii") for a in (0.3, 0.5, 1, 2))
+    random = np.random.default_rng(0)
+    model = Model.new(np.array([0, 1]), 1 << 16, specs)
+    columns = np.arange(1 << 16, dtype=np.uint32)
+    indptr = np.arange(0, (1 << 16) + 1, 1 << 10, dtype=np.uint32)
+    model.learn((indptr, columns, random.standard_normal(1 << 16)), np.resize([0, 1], 64))
+    modelfile.save(tmp_path / "m", Saved(model))
+    modelfile.load(tmp_path / "m")
+    tracemalloc.start()
+    try:
+        saved = modelfile.load(tmp_path / "m")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert_same(model, saved.model)
+    assert saved.model.state.layout == "herd"
+    assert peak < 4 * 8 * (1 << 16)  # the model itself takes large pages, which are not counted here: some vectors
+
+
 def test_a_newer_version_is_refused_by_name(tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(modelfile, "MAJOR", 2)
+    monkeypatch.setattr(container, "MAJOR", 2)
     forged(content, tmp_path / "m", lambda header, arrays: None)
     monkeypatch.undo()
     with pytest.raises(ModelFileError, match=r"version 2\.0 of the format; this pater reads version 1"):

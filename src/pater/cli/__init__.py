@@ -16,6 +16,7 @@ from pater import __version__
 
 from . import convert, data, evaluate, inspect, merge, predict, reproduce, train
 from .errors import CommandError
+from .startup import rare_collections
 
 app = typer.Typer(
     name="pater",
@@ -43,7 +44,8 @@ def pater(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code: 0, 1 for a failure, 2 for wrong usage, 130 for an interrupt."""
-    sys.exit(_run(sys.argv[1:] if arguments is None else list(arguments)))
+    with rare_collections():
+        sys.exit(_run(sys.argv[1:] if arguments is None else list(arguments)))
 
 
 def _run(arguments: list[str]) -> int:

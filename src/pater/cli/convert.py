@@ -9,7 +9,7 @@ import typer
 
 from . import options as o
 from .errors import UsageError
-from .terminal import say
+from .terminal import say, say_skipped
 
 EXAMPLE = """\b
 Examples:
@@ -58,4 +58,4 @@ def convert(
     if codes:
         say("labels are numbers now: " + ", ".join(f"{name} is {code}" for name, code in codes.items()))
     if skipped:
-        say(f"{len(skipped):,} malformed lines were skipped; the first: {skipped[0]}")
+        say_skipped(len(skipped), skipped)

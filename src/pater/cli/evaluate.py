@@ -10,7 +10,7 @@ import typer
 
 from . import options as o
 from .errors import UsageError
-from .terminal import say
+from .terminal import say_skipped
 
 EXAMPLE = """\b
 Examples:
@@ -107,7 +107,7 @@ def evaluate(
     else:
         _show(result)
     if skipped:
-        say(f"{len(skipped):,} malformed lines were skipped; the first: {skipped[0]}")
+        say_skipped(len(skipped), skipped)
 
 
 def _show(result: dict[str, Any]) -> None:

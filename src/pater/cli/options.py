@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .errors import CommandError, UsageError
+from .startup import without_blas
 
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
@@ -101,6 +102,7 @@ LIMIT_OF_FEATURES = 1 << 22
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """Whatever is wrong with an input or a model file ends in one line."""
+    without_blas()
     from pater.modelfile import ModelFileError
     from pater.stream import InputError
 

@@ -9,7 +9,7 @@ import typer
 
 from . import options as o
 from .errors import CommandError
-from .terminal import say
+from .terminal import say_skipped
 
 EXAMPLE = """\b
 Examples:
@@ -59,6 +59,4 @@ def predict(
         except BrokenPipeError:
             raise CommandError("the reader of the predictions has gone away.") from None
     if skipped:
-        say(f"{len(skipped):,} malformed lines were skipped; the first of them:")
-        for fault in skipped[:5]:
-            say(f"  {fault}")
+        say_skipped(len(skipped), skipped)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from .terminal import say
+from .terminal import say, say_skipped
 
 if TYPE_CHECKING:
     from pater.stream.training import Run
 
-_WIDE = 100  # columns of a terminal that hold everything
-_NARROW = 60
+_BAR, _SHORTEST_BAR = 20, 4  # columns of a terminal
 
 
 def record(run: Run, *, final: bool = False) -> dict[str, Any]:
     """How a run stands, for machines."""
-    seconds = time.monotonic() - run.started
+    seconds = (run.ended or time.monotonic()) - run.started
     learner = run.learner
     return {
         "rows": learner.rows,
@@ -32,19 +32,14 @@ def record(run: Run, *, final: bool = False) -> dict[str, Any]:
     }
 
 
-def sentence(told: dict[str, Any], width: int = _WIDE) -> str:
-    """How a run stands, for readers; less of it on a narrow terminal."""
-    parts = [f"{told['rows']:,} rows"]
-    if width >= _NARROW:
-        parts.append(f"{told['rows_per_second']:,}/s")
-    if width >= _WIDE:
-        parts.append(f"accuracy {told['accuracy']:.4f}")
-    parts.append(
-        f"balanced {told['balanced_accuracy']:.4f}" if width >= _NARROW else f"{told['balanced_accuracy']:.3f}"
-    )
-    if width >= _NARROW + 20:
-        parts.append(f"FPR {told['fpr']:.4f}, FNR {told['fnr']:.4f}")
-    return ", ".join(parts)
+def sentence(told: dict[str, Any], width: int | None = None) -> str:
+    """How a run stands, for readers; on a narrow terminal, as much of it as there is room for."""
+    rows, speed = f"{told['rows']:,} rows", f"{told['rows_per_second']:,}/s"
+    right, balanced = f"accuracy {told['accuracy']:.4f}", f"balanced {told['balanced_accuracy']:.4f}"
+    rates = f"FPR {told['fpr']:.4f}, FNR {told['fnr']:.4f}"
+    ways = [(rows, speed, right, balanced, rates), (rows, speed, balanced, rates), (rows, speed, balanced)]
+    texts = map(", ".join, [*ways, (rows, balanced), (rows, f"bal. {told['balanced_accuracy']:.3f}"), (rows,)])
+    return next(text for text in texts if width is None or len(text) <= width or text == rows)
 
 
 class Display:
@@ -56,6 +51,11 @@ class Display:
         self._next = 1
         self._shown = 0.0
         self.run: Run | None = None
+
+    def start(self) -> None:
+        """Before anything is read: the first time, what is to be compiled takes a while."""
+        if not self.quiet and self._on_terminal():
+            self._bar = _Bar()
 
     def at(self, run: Run) -> list[int]:
         self.run = run
@@ -78,12 +78,9 @@ class Display:
         """After every batch: move the bar, at most ten times a second."""
         self.run = run
         now = time.monotonic()
-        if self.quiet or not self._on_terminal() or now - self._shown < 0.1:
-            return
-        self._shown = now
-        if self._bar is None:
-            self._bar = _Bar()
-        self._bar.step(run.share, record(run))
+        if self._bar is not None and now - self._shown >= 0.1:
+            self._shown = now
+            self._bar.step(run.share, record(run))
 
     def finish(self) -> None:
         """The last line, and what was skipped."""
@@ -99,9 +96,7 @@ class Display:
         if run.learner.missing and not self.quiet:
             say(f"{run.learner.missing:,} values were missing and counted as nothing.")
         if run.learner.skipped:  # never silent, not even when quiet
-            say(f"{run.learner.skipped:,} malformed lines were skipped; the first of them:")
-            for fault in run.faults:
-                say(f"  {fault}")
+            say_skipped(run.learner.skipped, run.faults)
 
     def close(self) -> None:
         if self._bar is not None:
@@ -109,29 +104,39 @@ class Display:
             self._bar = None
 
     def _on_terminal(self) -> bool:
-        return sys.stderr.isatty() and not self.log_json
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not self.log_json
 
 
 class _Bar:
+    """A bar, if it is known how much there is to do, else something that turns; and a sentence."""
+
     def __init__(self) -> None:
         from rich import progress as rich
         from rich.console import Console
+        from rich.progress_bar import ProgressBar
+        from rich.spinner import Spinner
+
+        spinner = Spinner("dots")
+
+        class Share(rich.ProgressColumn):
+            def render(self, task: rich.Task) -> Any:
+                share, width = task.fields["share"], task.fields["width"]
+                return spinner if share is None else ProgressBar(1.0, share, width)
 
         self._console = Console(stderr=True)
-        share = rich.TextColumn("{task.percentage:>3.0f}%")
-        wide = self._console.width >= _NARROW
-        bar = rich.BarColumn(bar_width=20 if wide else 8)
-        self._bars = rich.Progress(
-            bar, share, rich.TextColumn("{task.description}"), console=self._console, transient=True
-        )
-        self._task = self._bars.add_task("", total=1.0)
+        text = rich.TextColumn("{task.description}", markup=False)
+        self._bars = rich.Progress(Share(), text, console=self._console, transient=True)
+        self._task = self._bars.add_task("starting", share=None, width=0)
         self._bars.start()
 
     def step(self, share: float | None, told: dict[str, Any]) -> None:
-        room = self._console.width - (10 if self._console.width < _NARROW else 20)
-        self._bars.update(
-            self._task, completed=share or 0.0, total=None if share is None else 1.0, description=sentence(told, room)
-        )
+        room = self._console.width - 4  # a space after the bar, and at the end room for the ^C that a terminal echoes
+        if share is None:
+            text, width = sentence(told, room - 1), 0
+        else:
+            text = f"{share:4.0%} {sentence(told, room - _SHORTEST_BAR - len('100% '))}"
+            width = max(_SHORTEST_BAR, min(_BAR, room - len(text)))
+        self._bars.update(self._task, share=share, width=width, description=text)
 
     def stop(self) -> None:
         self._bars.stop()

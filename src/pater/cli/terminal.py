@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -21,6 +21,15 @@ class Progress(Protocol):
 def say(message: str) -> None:
     """A line for the reader, not for a pipe."""
     print(message, file=sys.stderr, flush=True)
+
+
+def say_skipped(count: int, faults: Sequence[object], *, most: int = 5) -> None:
+    """How many lines were left out, and the first few of them."""
+    say(
+        "1 malformed line was skipped:" if count == 1 else f"{count:,} malformed lines were skipped; the first of them:"
+    )
+    for fault in faults[:most]:
+        say(f"  {fault}")
 
 
 @contextmanager

@@ -67,9 +67,10 @@ def train(
         raise UsageError(f"--aggressiveness must be positive, got {C}.")
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors():
-        from pater.stream import train as learn
-
         try:
+            display.start()
+            from pater.stream import train as learn
+
             learn(
                 data,
                 model=model,
@@ -103,9 +104,8 @@ def train(
             )
         except KeyboardInterrupt:
             display.close()
-            kept = (
-                "the last checkpoint is kept; --resume goes on from it." if checkpoint_every else "nothing was saved."
-            )
+            there = checkpoint_every and Path(f"{model}.checkpoint").exists()
+            kept = "the last checkpoint is kept; --resume goes on from it." if there else "nothing was saved."
             raise StoppedError(f"interrupted; {kept}") from None
         finally:
             display.close()

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._compile import exact_kernel, kernel
@@ -51,8 +50,10 @@ class Batch:
         """The rows as a NumPy array, or as a SciPy CSR array."""
         if len(self.rows) == 1:
             return self.rows[0]
+        from scipy.sparse import csr_array
+
         indptr, indices, data = self.rows
-        return sp.csr_array(
+        return csr_array(
             (data, indices.view(np.int32), indptr.view(np.int32)), shape=(len(self), self.n_features), copy=False
         )
 

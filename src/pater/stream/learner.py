@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from .. import modelfile
 from ..batch import part
+from ..labels import is_text
+from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..model import Model, Spec, Specs, UnknownLabelError
 from ..passes import Rows, available_threads
@@ -24,7 +26,7 @@ from ..rules import RULES
 from ..search import alpha_grid, best, confusion
 from ..state import State, TooWideError, triangle_size
 from .batches import Batch, too_large
-from .columns import INDICES, Columns
+from .columns import INDICES, NUMBER, TABLE, Columns
 from .errors import Fault, InputError
 from .scale import Scaler
 
@@ -81,6 +83,7 @@ class Learner:
     scoring: str = "balanced_accuracy"
     scale: bool = False
     skip: bool = False
+    scoring_settings: dict[str, float] | None = None
     model: Model | None = None
     scaler: Scaler | None = None
     rows: int = 0
@@ -89,6 +92,7 @@ class Learner:
     n_features: int = 0
     sources: list[str] = field(default_factory=list)
     threads: int = field(default_factory=available_threads)
+    _spoke: tuple[Any, State] | None = field(default=None, init=False, repr=False, compare=False)
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
         """Learn from a batch, in order, stopping to `report` after each number of rows in `at`; what was refused."""
@@ -143,13 +147,10 @@ class Learner:
             known = classes if classes.size == 2 else np.empty(0, labels.dtype)
             self.model = Model.new(known, wanted, self.specs)
             self.scaler = Scaler.new(wanted) if self.scale else None
-        elif self.model.classes.size and (self.model.classes.dtype.kind in "UO") != (labels.dtype.kind in "UO"):
-            told = (
-                f"{labels[0].item()!r}, but the classes so far are {self.model.classes.tolist()}" if len(labels) else ""
-            )
-            if told:
-                raise InputError(f"{batch.source}, line {batch.lines[0]}: the label is {told}.")
-        if self.model.state.n_features < wanted:
+        elif self.model.classes.size and is_text(self.model.classes) != is_text(labels):
+            told = f"{labels[0].item()!r}, but the classes so far are {self.model.classes.tolist()}"
+            raise InputError(f"{batch.source}, line {batch.lines[0]}: the label is {told}.")
+        if self.model.state.n_features < self.n_features:
             self.model.state = resized(self.model.state, wanted)
             if self.scaler is not None:
                 self.scaler.grow(wanted)
@@ -166,6 +167,12 @@ class Learner:
         batch.take(~bad)
         return faults
 
+    def go_on_with(self, columns: Columns) -> None:
+        """Get ready to learn more, from data of these columns, whatever the model was saved by."""
+        self.columns = columns
+        self.specs = tuple(spec._replace(watch=True) for spec in self.specs)  # an estimator leaves most unwatched
+        self.model = self._fitted().with_specs(self.specs)
+
     def _fitted(self) -> Model:
         if self.model is None or self.model.classes.size == 0:
             raise InputError("nothing was learned: there was no row to learn from.")
@@ -178,7 +185,7 @@ class Learner:
     def chosen(self) -> list[int]:
         """Which model speaks for each class, or for both of two: the best by its progressive score."""
         model = self._fitted()
-        places = best(confusion(model), self.scoring)
+        places = best(confusion(model), self.scoring, self.scoring_settings)
         return [int(problem * len(model.specs) + place) for problem, place in enumerate(places)]
 
     def state(self) -> State:
@@ -194,7 +201,15 @@ class Learner:
         if self.scaler is not None:
             rows = tuple(array.copy() for array in rows)
             self.scaler(rows, learn=False)
-        return margins_of(rows, len(batch), self.state(), average=model.specs[0].average)
+        return margins_of(rows, len(batch), self._speaker(), average=model.specs[0].average)
+
+    def _speaker(self) -> State:
+        """The models that were chosen, taken out of the others once for as long as nothing is learned."""
+        model = self._fitted()
+        moment = (id(model), int(model.state.scalars["t"].max()), self.chosen())
+        if self._spoke is None or self._spoke[0] != moment:
+            self._spoke = (moment, self.state())
+        return self._spoke[1]
 
     def labels(self, margins: NDArray[np.float64]) -> NDArray[Any]:
         classes = self.classes
@@ -219,7 +234,7 @@ class Learner:
         """Progressive scores of the model that predicts; with more than two classes, the mean over the classes."""
         model = self._fitted()
         counts = confusion(model)
-        places = best(counts, self.scoring)
+        places = best(counts, self.scoring, self.scoring_settings)
         of_best = type(counts)(*(np.take_along_axis(each, places[:, None], axis=1) for each in counts))
         rates = {
             "accuracy": accuracy,
@@ -240,6 +255,7 @@ class Learner:
         saved = modelfile.Saved(
             model,
             scoring=self.scoring,
+            scoring_settings=self.scoring_settings,
             feature_names=[name for name, _ in self.columns.table]
             if self.columns and self.columns.kind == "table"
             else None,
@@ -256,17 +272,17 @@ class Learner:
     def from_saved(cls, saved: modelfile.Saved) -> Learner:
         """The learner of a model file; a ValueError if the file describes none."""
         model = saved.model
-        columns = Columns.from_json(saved.columns) if saved.columns is not None else None
+        columns = Columns.from_json(saved.columns) if saved.columns is not None else _of_matrix(saved)
         width = model.state.n_features
-        if columns is not None:
-            fixed = {"hashed": 1 << columns.bits, "table": len(columns.table)}.get(columns.kind, width)
-            if fixed != width:
-                raise ValueError("its columns do not fit its features")
-            text = model.classes.dtype.kind in "UO"
-            if columns.table and model.classes.size and text == columns.numeric_labels:
-                raise ValueError("its classes do not fit its labels")
+        fixed = {"hashed": 1 << columns.bits, "table": len(columns.table)}.get(columns.kind, width)
+        if fixed != width:
+            raise ValueError("its columns do not fit its features")
+        if columns.table and model.classes.size and is_text(model.classes) == columns.numeric_labels:
+            raise ValueError("its classes do not fit its labels")
         if saved.scoring not in SCORES:
             raise ValueError(f"there is no score {saved.scoring!r}")
+        if not set(saved.scoring_settings or {}) <= set(SCORES[saved.scoring].settings):
+            raise ValueError(f"the score {saved.scoring!r} has other settings")
         scaler = Scaler.from_arrays(saved.scaler, saved.arrays, width) if saved.scaler is not None else None
         n_features = min(saved.counts.get("features", width), width)
         return cls(
@@ -274,6 +290,7 @@ class Learner:
             columns,
             saved.scoring,
             scaler is not None,
+            scoring_settings=saved.scoring_settings,
             model=model,
             scaler=scaler,
             n_features=n_features,
@@ -282,6 +299,15 @@ class Learner:
             skipped=saved.counts.get("skipped", 0),
             missing=saved.counts.get("missing", 0),
         )
+
+
+def _of_matrix(saved: modelfile.Saved) -> Columns:
+    """The columns of a model that an estimator has learned from matrices: by name, or else by number."""
+    names = saved.feature_names
+    if names is None or len(set(names)) < len(names):
+        return Columns()
+    numeric = not (saved.model.classes.size and is_text(saved.model.classes))
+    return Columns(TABLE, table=tuple((name, NUMBER) for name in names), numeric_labels=numeric)
 
 
 def load(path: str | os.PathLike[str]) -> Learner:
@@ -295,18 +321,18 @@ def load(path: str | os.PathLike[str]) -> Learner:
 
 def resized(state: State, n_features: int) -> State:
     """The same models without the last columns, not copied; or with more columns, which no row has filled yet."""
-    axis = 2 if state.layout == "split" else 1
-    if n_features <= state.n_features:
+    axis, width = (2 if state.layout == "split" else 1), state.n_features
+    if n_features <= width:
         vectors = state.vectors[:, :, :n_features] if axis == 2 else state.vectors[:, :n_features]
     else:
-        vectors = np.zeros([n_features if k == axis else n for k, n in enumerate(state.vectors.shape)])
-        (vectors[:, :, : state.n_features] if axis == 2 else vectors[:, : state.n_features])[:] = state.vectors
+        vectors = zeros(tuple(n_features if k == axis else n for k, n in enumerate(state.vectors.shape)))
+        (vectors[:, :, :width] if axis == 2 else vectors[:, :width])[:] = state.vectors
     if state.second is None:
         return replace(state, vectors=vectors)
     size = triangle_size(state.n_models, n_features)
     second = state.second[:, :size]
     if size > second.shape[1]:
-        second = np.zeros((state.n_models, size))
+        second = zeros((state.n_models, size))
         second[:, : state.second.shape[1]] = state.second
     return replace(state, vectors=vectors, second=second)
 

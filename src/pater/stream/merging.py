@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..modelfile import BATCH_RULE
 from .errors import InputError
 from .learner import Learner, resized
 from .scale import Scaler
@@ -16,9 +17,19 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
     first = learners[0]
     model, scaler = first.model, first.scaler
     assert model is not None
-    result = Learner(first.specs, first.columns, first.scoring, first.scale, n_features=first.n_features)
+    result = Learner(
+        first.specs,
+        first.columns,
+        first.scoring,
+        first.scale,
+        scoring_settings=first.scoring_settings,
+        n_features=first.n_features,
+    )
     for learner, name in zip(learners, names, strict=True):
-        if learner.specs != first.specs or learner.scoring != first.scoring:
+        if learner.specs[0].rule == BATCH_RULE:
+            raise InputError(f"{name} is a batch solution; only models that learn from streams can be merged.")
+        chosen_by = (learner.scoring, learner.scoring_settings)
+        if learner.specs != first.specs or chosen_by != (first.scoring, first.scoring_settings):
             raise InputError(
                 f"{name} has other settings than {names[0]}; only models of the same settings can be merged."
             )

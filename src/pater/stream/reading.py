@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..passes import available_threads
@@ -20,9 +20,9 @@ from .columnar import RecordParser, schema_of
 from .columns import DEFAULT_BITS, HASHED, INDICES, MOST_BITS, TABLE, Columns
 from .errors import InputError, MalformedError
 from .libsvm import LIMIT_OF_FEATURES, LibsvmParser
-from .schema import Wishes, columns_of_schema, columns_of_text
+from .schema import Wishes, columns_of_schema, columns_of_text, label_of
 from .sources import FORMATS, STANDARD_INPUT, Source, sources
-from .table import TableParser, table_blocks
+from .table import TableBlock, TableParser, table_blocks
 from .vw import VWParser
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -45,8 +45,8 @@ class Input:
 
     def describe(self) -> Columns:
         """What the columns are; of a table, by a look at its first rows."""
+        first = self.sources[0]
         if self.columns is None:
-            first = self.sources[0]
             if first.format in ("libsvm", "vw"):
                 bits = self.wishes.bits or (DEFAULT_BITS if first.format == "vw" else 0)
                 self.columns = Columns(HASHED if bits else INDICES, bits)
@@ -54,9 +54,19 @@ class Input:
                 self.columns = self._describe_table(first, _DELIMITERS[first.format])
             else:
                 self.columns = columns_of_schema(schema_of(first), first.name, self.wishes)
+        elif self.labelled and self.columns.table and self.columns.label is None:  # as an estimator leaves it
+            self.columns = replace(self.columns, label=label_of(self.wishes.label, self._header(first), first.shown))
         return self.columns
 
+    def _header(self, first: Source) -> Sequence[str]:
+        if first.format in _DELIMITERS:
+            return self._first_block(first, _DELIMITERS[first.format]).header
+        return () if first.format in ("libsvm", "vw") else list(schema_of(first).names)
+
     def _describe_table(self, first: Source, delimiter: str) -> Columns:
+        return columns_of_text(self._first_block(first, delimiter), first.shown, delimiter, self.wishes)
+
+    def _first_block(self, first: Source, delimiter: str) -> TableBlock:
         some = table_blocks(first, delimiter, hashed=True)
         block = next(some, None)
         if block is None:
@@ -65,7 +75,7 @@ class Input:
             self._begun = itertools.chain([block], some)
         else:
             some.close()
-        return columns_of_text(block, first.shown, delimiter, self.wishes)
+        return block
 
     def _parser(self, source: Source) -> Any:
         columns = self.describe()
@@ -130,7 +140,7 @@ class _Job:
 def _told(columns: Columns) -> str:
     if columns.table:
         return "a table"
-    return "hashed names" if columns.kind == HASHED else "libsvm indices"
+    return "hashed names" if columns.kind == HASHED else "numbered features"
 
 
 def make_input(

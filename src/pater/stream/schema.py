@@ -40,7 +40,7 @@ class Wishes:
 def columns_of_text(block: TableBlock, source: str, delimiter: str, wishes: Wishes) -> Columns:
     """A column is one of numbers if every value of the first block is."""
     cells = Cells(block, ord(delimiter))
-    label = _label(wishes.label, block.header, source)
+    label = label_of(wishes.label, block.header, source)
     wishes.check(block.header, source)
     table: list[tuple[str, str]] = []
     numeric_labels = True
@@ -56,7 +56,7 @@ def columns_of_text(block: TableBlock, source: str, delimiter: str, wishes: Wish
 
 def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
     """Parquet and Arrow say themselves what their columns are."""
-    label = _label(wishes.label, schema.names, source)
+    label = label_of(wishes.label, schema.names, source)
     wishes.check(schema.names, source)
     table: list[tuple[str, str]] = []
     for column in schema:
@@ -81,7 +81,7 @@ def _columns(table: list[tuple[str, str]], wishes: Wishes, label: str, numeric_l
     return Columns(HASHED if bits else TABLE, bits, tuple(table), label, wishes.weight, numeric_labels)
 
 
-def _label(label: str | None, header: Sequence[str], source: str) -> str:
+def label_of(label: str | None, header: Sequence[str], source: str) -> str:
     """The column that the caller names, else the one that is called label, target, class or y."""
     if label is not None:
         if label not in header:

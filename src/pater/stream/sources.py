@@ -12,6 +12,7 @@ import importlib
 import io
 import lzma
 import os
+import select
 import sys
 import zlib
 from collections.abc import Iterable
@@ -71,7 +72,7 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         try:
-            self._raw: IO[bytes] = sys.stdin.buffer if source.name == STANDARD_INPUT else open(source.name, "rb")  # noqa: SIM115
+            self._raw: IO[bytes] = _standard_input() if source.name == STANDARD_INPUT else open(source.name, "rb")  # noqa: SIM115
         except OSError as error:
             raise InputError(f"{source.name}: {_reason(error)}") from None
         buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
@@ -104,6 +105,19 @@ class _Reader:
             self._raw.close()
 
 
+def _standard_input() -> Any:
+    """Standard input without the interpreter's own buffer, whose lock it must be able to take when it ends.
+
+    A thread that waits for a pipe would hold that lock for ever.
+    """
+    if sys.stdin is None:
+        raise InputError("standard input is closed.")
+    try:
+        return open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)
+    except (AttributeError, io.UnsupportedOperation):  # something else stands in for it
+        return sys.stdin.buffer
+
+
 class _Plain:
     """A plain file from its beginning."""
 
@@ -129,7 +143,11 @@ class _Counted(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        part = self._raw.read1(len(buffer)) if hasattr(self._raw, "read1") else self._raw.read(len(buffer))
+        read = self._raw.read1 if hasattr(self._raw, "read1") else self._raw.read
+        part = read(len(buffer))
+        while part is None:  # the pipe does not wait by itself
+            select.select([self._raw], [], [])
+            part = read(len(buffer))
         buffer[: len(part)] = part
         self._source.done += len(part)
         return len(part)

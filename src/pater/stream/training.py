@@ -7,7 +7,6 @@ so that the rest of the run does, bit for bit, what it would have done.
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import time
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import modelfile
+from ..container import check_place, remove_left_overs
 from ..metrics import SCORES
 from .batches import Batch
 from .blocks import START, Place, after
@@ -66,6 +66,7 @@ class Run:
     faults: list[Fault] = field(default_factory=list)  # the first few lines that were skipped
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
+    ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
 
     @property
     def share(self) -> float | None:
@@ -94,6 +95,7 @@ class Run:
                     self.save_checkpoint()
                     last_rows, last_time = self.learner.rows, time.monotonic()
             self.number, self.source, self.place = self.number + 1, 0, START
+        self.ended = time.monotonic()
 
     def _rest_of_pass(self) -> Iterator[Batch]:
         hashed = self.every is not None
@@ -135,8 +137,6 @@ class Run:
 
     def go_on_from(self, path: Path) -> None:
         """Take up what a checkpoint holds; an error if it belongs to another run, or if what was read has changed."""
-        for left_over in path.parent.glob(f"{glob.escape(path.name)}.*.part"):  # of a write that was killed
-            left_over.unlink(missing_ok=True)
         saved = modelfile.load(path)
         try:
             assert saved.progress is not None
@@ -255,6 +255,8 @@ def train(
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
         raise InputError("a checkpoint stands beside the model: name the model file.")
+    if model is not None:
+        check_place(model)
     before = load(initial) if initial is not None else None
     source = make_input(
         paths,
@@ -270,6 +272,10 @@ def train(
     columns = source.describe()
     if columns.kind in (HASHED, TABLE) and columns.bits > 26:
         raise InputError(f"{columns.bits} bits are more than a model has room for; up to 26.")
+    if before is not None:
+        if before.specs[0].rule == modelfile.BATCH_RULE:
+            raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
+        before.go_on_with(columns)
     learner = before or Learner(
         specs_of(
             algo,
@@ -309,8 +315,11 @@ def train(
         "initial": os.fspath(initial) if initial is not None else None,
     }
     run = Run(source, learner, passes, settings, checkpoint, every)
-    if resume and checkpoint is not None and checkpoint.exists():
-        run.go_on_from(checkpoint)
+    if resume and model is not None and checkpoint is not None:
+        for place in (model, checkpoint):
+            remove_left_overs(place)
+        if checkpoint.exists():
+            run.go_on_from(checkpoint)
     run.learn(show=show, at=at, report=report)
     if run.learner.model is None:
         raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")

@@ -1,0 +1,37 @@
+"""What a command that learns does not wait for."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+_BLAS = "scipy.linalg.cython_blas"
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Look for garbage less often: what imports leave is none, and looking takes a tenth of their time."""
+    before = gc.get_threshold()
+    gc.set_threshold(50_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def without_blas() -> None:
+    """Let Numba begin without SciPy's linear algebra, a tenth of the time it takes `pater train` to begin.
+
+    Numba looks whether it is there as it loads its own functions, and remembers the answer for `np.convolve` and
+    `np.correlate` only. No kernel here uses either. SciPy itself is imported as ever by whoever needs it later.
+    """
+    if _BLAS in sys.modules or "numba.np.arraymath" in sys.modules:
+        return
+    sys.modules[_BLAS] = None  # type: ignore[assignment]
+    try:
+        with suppress(ImportError):
+            import numba.np.arraymath  # noqa: F401
+    finally:
+        del sys.modules[_BLAS]

@@ -19,10 +19,15 @@ from sklearn.exceptions import NotFittedError
 
 import pater
 from pater import (
+    ALMAClassifier,
+    AROWClassifier,
     AutoPATERClassifier,
+    ConfidenceWeightedClassifier,
     PassiveAggressiveClassifier,
     PATERClassifier,
     Perceptron,
+    SecondOrderPATERClassifier,
+    SecondOrderPerceptron,
     TERClassifier,
     container,
     parameters,
@@ -49,6 +54,16 @@ ONLINE: dict[str, Callable[[], Any]] = {
     "PA-I": lambda: PassiveAggressiveClassifier(C=0.3, average=True, probability=True, warm_start=True),
     "PA-II": lambda: PassiveAggressiveClassifier("PA-II", np.float64(0.5)),
     "Perceptron": lambda: Perceptron(average=True),
+    "ALMA": lambda: ALMAClassifier(0.7, average=True),
+    "AROW": lambda: AROWClassifier(3.0, class_weight="balanced"),
+    "AROW, diagonal": lambda: AROWClassifier(covariance="diagonal", average=True, probability=True),
+    "CW": lambda: ConfidenceWeightedClassifier("CW", 0.7),
+    "SCW-I, diagonal": lambda: ConfidenceWeightedClassifier(C=0.3, covariance="diagonal"),
+    "SCW-II": lambda: ConfidenceWeightedClassifier("SCW-II"),
+    "second-order Perceptron": lambda: SecondOrderPerceptron(2.0, fit_intercept=False),
+    "second-order PATER": SecondOrderPATERClassifier,
+    "second-order PATER, step": lambda: SecondOrderPATERClassifier("II", 3.0, form="step", average=True),
+    "second-order PATER, diagonal": lambda: SecondOrderPATERClassifier(covariance="diagonal", probability=True),
     "auto": AutoPATERClassifier,
     "auto, everything": lambda: AutoPATERClassifier(
         ["II"],

@@ -18,13 +18,29 @@ from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron
 from .model import Spec, Specs
 from .modelfile import ModelFileError, Saved
 from .online import OnlineClassifier
+from .peers import ALMAClassifier, AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
+from .rules import RULES
+from .secondorder import SecondOrderPATERClassifier
 from .stream.learner import Learner
 from .ter import TERClassifier
 
 _ESTIMATORS: dict[str, Any] = {
     kind.__name__: kind
-    for kind in (AutoPATERClassifier, PATERClassifier, PassiveAggressiveClassifier, Perceptron, TERClassifier)
+    for kind in (
+        ALMAClassifier,
+        AROWClassifier,
+        AutoPATERClassifier,
+        ConfidenceWeightedClassifier,
+        PATERClassifier,
+        PassiveAggressiveClassifier,
+        Perceptron,
+        SecondOrderPATERClassifier,
+        SecondOrderPerceptron,
+        TERClassifier,
+    )
 }
+_WITH_C = ("pa-i", "pa-ii", "scw-i", "scw-ii")
+_WITH_ETA = ("cw", "scw-i", "scw-ii")
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -102,6 +118,10 @@ def _of_specs(saved: Saved) -> LinearClassifier:
         return Perceptron(**shared)
     if rule.startswith("pa-") or rule == "pa":
         return PassiveAggressiveClassifier(rule.upper(), specs[0].C, **shared)
+    if rule == "alma":
+        return ALMAClassifier(specs[0].approximation, **shared)
+    if RULES[rule].second_order:
+        return _of_second_order(specs[0], {**shared, "covariance": specs[0].covariance})
     shared |= {"forgetting": specs[0].forgetting}
     if len(specs) == 1:
         return PATERClassifier(_variant(rule), **shared)
@@ -117,8 +137,18 @@ def _of_specs(saved: Saved) -> LinearClassifier:
     )
 
 
+def _of_second_order(spec: Spec, shared: dict[str, Any]) -> LinearClassifier:
+    if spec.rule in _WITH_ETA:
+        return ConfidenceWeightedClassifier(spec.rule.upper(), spec.eta, spec.C, **shared)
+    if spec.rule == "arow":
+        return AROWClassifier(spec.r, **shared)
+    if spec.rule == "so-perceptron":
+        return SecondOrderPerceptron(spec.r, **shared)
+    return SecondOrderPATERClassifier(_variant(spec.rule), spec.r, form=spec.form, **shared)
+
+
 def _variant(rule: str) -> str:
-    return rule.removeprefix("pater-").upper()
+    return rule.removeprefix("so-").removeprefix("pater-").upper()
 
 
 def _tried(specs: Specs) -> tuple[tuple[str, ...], tuple[float, ...]]:
@@ -129,5 +159,15 @@ def _tried(specs: Specs) -> tuple[tuple[str, ...], tuple[float, ...]]:
 
 
 def _told(spec: Spec) -> Spec:
-    """What matters to the rule: whether it was watched does not, nor C to a rule without it."""
-    return spec._replace(watch=True, C=spec.C if spec.rule in ("pa-i", "pa-ii") else 1.0)
+    """What matters to the rule: whether it was watched does not, nor a parameter that it does not have."""
+    if spec.rule not in _WITH_C:
+        spec = spec._replace(C=1.0)
+    if spec.rule not in _WITH_ETA:
+        spec = spec._replace(eta=0.9)
+    if spec.rule != "alma":
+        spec = spec._replace(approximation=0.9)
+    if not RULES[spec.rule].second_order or spec.rule in _WITH_ETA:
+        spec = spec._replace(r=1.0)
+    if not RULES[spec.rule].second_order:
+        spec = spec._replace(covariance="full")
+    return spec._replace(watch=True)

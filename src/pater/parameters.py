@@ -11,7 +11,18 @@ from typing import Any
 
 import numpy as np
 
-ESTIMATORS = ("AutoPATERClassifier", "PATERClassifier", "PassiveAggressiveClassifier", "Perceptron", "TERClassifier")
+ESTIMATORS = (
+    "ALMAClassifier",
+    "AROWClassifier",
+    "AutoPATERClassifier",
+    "ConfidenceWeightedClassifier",
+    "PATERClassifier",
+    "PassiveAggressiveClassifier",
+    "Perceptron",
+    "SecondOrderPATERClassifier",
+    "SecondOrderPerceptron",
+    "TERClassifier",
+)
 
 
 def to_json(estimator: Any) -> dict[str, Any]:
@@ -68,6 +79,8 @@ def _is_sound(name: str, value: Any, default: Any) -> bool:
         return value is None or (isinstance(value, dict) and all(map(_is_number, value.values())))
     if name in ("random_state", "n_jobs"):
         return value is None or type(value) is int
+    if name == "average":
+        return type(value) is bool or value is default
     if isinstance(default, tuple):
         return isinstance(value, list) and all(_is_sound("", each, default[0]) for each in value)
     return _is_number(value) if type(default) is float else type(value) is type(default)

@@ -30,7 +30,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "intercept": base.intercept,
             "average": base.average,
             "probabilities": base.calibrate,
-            **(_second_order(base) if RULES[base.rule].second_order else {}),
+            **(_second_order(base) if base.rule in RULES and RULES[base.rule].second_order else {}),
             "scale": learner.scaler is not None,
         },
         "counts": {

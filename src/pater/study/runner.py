@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
@@ -16,7 +17,7 @@ from pater.data import DATA_SETS, DataSet
 from .plan import Plan, Unit
 from .store import Store
 from .training import warm_up
-from .unit import Outcome, run_unit
+from .unit import run_unit
 
 ALONE_BELOW = 1500
 """Rows. A pass over fewer takes some microseconds, and handing the interpreter to another thread takes as many again:
@@ -25,11 +26,23 @@ such units would gain nothing from company, and their measured seconds would los
 Load = Callable[[str], DataSet]
 
 
+class Work(NamedTuple):
+    """What a study does for a unit."""
+
+    run_unit: Callable[[DataSet, int, Plan], Any]
+    warm_up: Callable[[], None]
+    measures_time: bool
+
+
+PAPER = Work(run_unit, warm_up, measures_time=True)
+
+
 def run(
     plan: Plan,
     store: Store,
     load: Load,
     *,
+    work: Work = PAPER,
     jobs: int = 1,
     on_finished: Callable[[Unit], None] = lambda unit: None,
 ) -> None:
@@ -38,24 +51,30 @@ def run(
     waiting = sorted(set(plan.units) - store.finished, key=lambda unit: (-DATA_SETS[unit.data_set].rows, unit.place))
     if not waiting:
         return
-    small = [unit for unit in waiting if DATA_SETS[unit.data_set].rows < ALONE_BELOW]
+    small = [unit for unit in waiting if work.measures_time and DATA_SETS[unit.data_set].rows < ALONE_BELOW]
     large = waiting[: len(waiting) - len(small)]
-    warm_up()
+    work.warm_up()
     try:
         # One BLAS thread for each of ours; and no result may hang on how many BLAS would have liked.
         with threadpool_limits(1):
-            _run_units(small, 1, plan, store, load, on_finished)
-            _run_units(large, jobs, plan, store, load, on_finished)
+            _run_units(work, small, 1, plan, store, load, on_finished)
+            _run_units(work, large, jobs, plan, store, load, on_finished)
     finally:
         store.tidy()
 
 
 def _run_units(
-    units: list[Unit], threads: int, plan: Plan, store: Store, load: Load, on_finished: Callable[[Unit], None]
+    work: Work,
+    units: list[Unit],
+    threads: int,
+    plan: Plan,
+    store: Store,
+    load: Load,
+    on_finished: Callable[[Unit], None],
 ) -> None:
     with ThreadPoolExecutor(threads) as pool:
         loading = {key: pool.submit(load, key) for key in dict.fromkeys(unit.data_set for unit in units)}
-        running = {pool.submit(_run, loading[unit.data_set], unit.run, plan): unit for unit in units}
+        running = {pool.submit(_run, work, loading[unit.data_set], unit.run, plan): unit for unit in units}
         try:
             for future in as_completed(running):
                 store.add(future.result())
@@ -68,5 +87,5 @@ def _run_units(
             raise
 
 
-def _run(data: Future[DataSet], run: int, plan: Plan) -> Outcome:
-    return run_unit(data.result(), run, plan)
+def _run(work: Work, data: Future[DataSet], run: int, plan: Plan) -> Any:
+    return work.run_unit(data.result(), run, plan)

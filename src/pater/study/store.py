@@ -7,6 +7,7 @@ other files have as many whole lines of it as that line says. Whatever else an i
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 from pater import __version__
 
 from .plan import Plan, Unit
-from .unit import COLUMNS, Line, Outcome
+from .unit import COLUMNS, Line
 
 SETTINGS_FILE = "study.json"
 
 Blocks = dict[Unit, list[str]]
+Columns = Mapping[str, tuple[str, ...]]
 
 
 class StudyError(Exception):
@@ -27,13 +29,14 @@ class StudyError(Exception):
 
 
 class Store:
-    """The files of one study in `folder`, opened for a plan."""
+    """The files of one study in `folder`, opened for a plan; `columns` says which, `units` being one of them."""
 
-    def __init__(self, folder: Path, plan: Plan, *, fresh: bool = False) -> None:
+    def __init__(self, folder: Path, plan: Plan, *, columns: Columns = COLUMNS, fresh: bool = False) -> None:
         self.folder = folder
+        self.columns = columns
         folder.mkdir(parents=True, exist_ok=True)
         if fresh:
-            for path in (*map(self.path, COLUMNS), folder / SETTINGS_FILE):
+            for path in (*map(self.path, columns), folder / SETTINGS_FILE):
                 path.unlink(missing_ok=True)
         self._claim(plan)
         self.finished: set[Unit] = set()
@@ -42,9 +45,9 @@ class Store:
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.csv"
 
-    def add(self, outcome: Outcome) -> None:
-        """Append a unit to the files, the line that makes it count last."""
-        for name in COLUMNS:
+    def add(self, outcome: Any) -> None:
+        """Append a unit, its lines by the name of their file, the one that makes it count last."""
+        for name in self.columns:
             with self.path(name).open("a", encoding="utf-8") as file:
                 file.write("".join(map(_text, getattr(outcome, name))))
         [(data_set, run, *_)] = outcome.units
@@ -52,9 +55,9 @@ class Store:
 
     def tidy(self) -> None:
         """Keep the finished units, in the paper's order, and nothing else."""
-        blocks = {name: _read_blocks(self.path(name), columns) for name, columns in COLUMNS.items()}
+        blocks = {name: _read_blocks(self.path(name), columns) for name, columns in self.columns.items()}
         self.finished = {unit for unit in blocks["units"] if _is_whole(unit, blocks)}
-        for name, columns in COLUMNS.items():
+        for name, columns in self.columns.items():
             lines = [
                 line for unit in sorted(self.finished, key=lambda u: u.place) for line in blocks[name].get(unit, [])
             ]
@@ -116,7 +119,7 @@ def _read_blocks(path: Path, columns: tuple[str, ...]) -> Blocks:
 
 def _is_whole(unit: Unit, blocks: dict[str, Blocks]) -> bool:
     promised = int(blocks["units"][unit][0].rsplit(",", 1)[1])
-    return promised == sum(len(blocks[name].get(unit, [])) for name in COLUMNS if name != "units")
+    return promised == sum(len(blocks[name].get(unit, [])) for name in blocks if name != "units")
 
 
 def _replace(path: Path, text: str) -> None:

@@ -76,7 +76,7 @@ def _run_models(outcome: Outcome, key: str, run: int, number: int, fold: Fold, m
     trained = [train(rows, fold.train_codes, model, n_features) for model in models]
     verdicts = _predictions(fold, [(one.w, one.bias) for one in trained])
     points = CURVE_POINTS if run == 0 and key in WITH_CURVES else 1
-    for model, one, scores in zip(models, trained, _scores(verdicts, fold.test_codes == 1), strict=True):
+    for model, one, scores in zip(models, trained, scores_of(verdicts, fold.test_codes == 1), strict=True):
         name = (key, model.algorithm, model.alpha_neg, model.alpha_pos, run, number)
         outcome.rows.append((*name, *scores, one.seconds, one.updates))
         outcome.progress += [(*name, *point) for point in _progress(one.margins, fold.train_codes, points)]
@@ -91,7 +91,7 @@ def _predictions(fold: Fold, learned: list[tuple[NDArray[np.float64], float]]) -
     return np.asarray(margins >= 0)
 
 
-def _scores(verdicts: NDArray[np.bool_], positive: NDArray[np.bool_]) -> list[list[float]]:
+def scores_of(verdicts: NDArray[np.bool_], positive: NDArray[np.bool_]) -> list[list[float]]:
     """For each model its `SCORES`."""
     tp, fp = verdicts[:, positive].sum(axis=1), verdicts[:, ~positive].sum(axis=1)
     n_pos, n_neg = np.count_nonzero(positive), np.count_nonzero(~positive)

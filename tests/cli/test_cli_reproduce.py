@@ -57,6 +57,19 @@ def test_the_same_command_runs_nothing_again(run: Run) -> None:
     assert Path("study-out/rows.csv").read_bytes() == before
 
 
+def test_peers_are_run_on_demand_and_resumed_like_the_rest(run: Run) -> None:
+    assert run("reproduce", "--runs", "1").code == 0
+    assert not Path("study-out/peers").exists()
+    done = run("reproduce", "--runs", "1", "--peers")
+    assert done.code == 0
+    assert "2 of 4 units were finished before and are not run again." in done.err
+    rows = pd.read_csv("study-out/peers/rows.csv")
+    assert rows["data_set"].unique().tolist() == ["wdbc", "tic-tac-toe"]
+    assert {"SO-PATER-I", "AROW", "LR balanced"} <= set(rows["algorithm"])
+    assert '<h2 id="peers">' in Path(done.out.strip()).read_text()
+    assert "4 of 4 units were finished before" in run("reproduce", "--runs", "1", "--peers").err
+
+
 def test_another_seed_in_the_same_folder_is_refused_unless_fresh(run: Run) -> None:
     run("reproduce", "--runs", "1")
     done = run("reproduce", "--runs", "1", "--seed", "1")

@@ -41,7 +41,7 @@ result.id = "found"; result.textContent = JSON.stringify(found); document.body.a
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with the probe in it."""
-    made = reproduce(Plan(("wdbc", "tic-tac-toe"), runs=1), tmp_path_factory.mktemp("page"))
+    made = reproduce(Plan(("wdbc", "tic-tac-toe"), runs=1), tmp_path_factory.mktemp("page"), peers=True)
     probed = made.page.with_name("probed.html")
     probed.write_text(made.page.read_text().replace("</body>", PROBE + "</body>"))
     return probed

@@ -45,6 +45,9 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help=f"{QUICK_RUNS} runs, and no set of more than {QUICK_ROWS:,} rows.")
     ] = False,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Compare all learners of the package, too, with batch solutions beside.")
+    ] = False,
     data: Folder = None,
     fetch: Annotated[bool, typer.Option("--fetch", help="Download the data sets that are not at hand.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Throw away the rows that --out holds.")] = False,
@@ -81,7 +84,7 @@ def reproduce(
         runs=runs or (QUICK_RUNS if quick else 10),
         seed=seed,
     )
-    made = _run(plan, out, data, jobs or available_threads(), fresh)
+    made = _run(plan, out, data, jobs or available_threads(), fresh, peers)
     if made.cells:
         say(f"{made.cells_within} of {made.cells} comparable cells are within one published standard deviation.")
     if absent and not fetch:
@@ -92,16 +95,23 @@ def reproduce(
     typer.echo(os.fspath(made.page))
 
 
-def _run(plan: Plan, out: Path, data: Path | None, jobs: int, fresh: bool) -> Reproduction:
+def _run(plan: Plan, out: Path, data: Path | None, jobs: int, fresh: bool, peers: bool) -> Reproduction:
     from pater.data import DataError
     from pater.study import StudyError
     from pater.study import reproduce as run_study
 
     with progress("units") as bar:
-        shown = _Shown(bar, plan)
+        shown = _Shown(bar, plan.units * (2 if peers else 1))
         try:
             return run_study(
-                plan, out, data_dir=data, jobs=jobs, fresh=fresh, on_start=shown.start, on_finished=shown.finished
+                plan,
+                out,
+                data_dir=data,
+                peers=peers,
+                jobs=jobs,
+                fresh=fresh,
+                on_start=shown.start,
+                on_finished=shown.finished,
             )
         except (DataError, StudyError) as error:
             raise CommandError(str(error)) from error
@@ -120,12 +130,12 @@ class StoppedError(CommandError):
 class _Shown:
     """How far the study is, for the reader."""
 
-    def __init__(self, bar: Progress, plan: Plan) -> None:
+    def __init__(self, bar: Progress, units: list[Unit]) -> None:
         self.bar = bar
-        self.done, self.total = 0, len(plan.units)
-        self.left = Counter(unit.data_set for unit in plan.units)
+        self.done, self.total = 0, len(units)
+        self.left = Counter(unit.data_set for unit in units)
 
-    def start(self, finished: set[Unit]) -> None:
+    def start(self, finished: list[Unit]) -> None:
         self.done = len(finished)
         self.left.subtract(unit.data_set for unit in finished)
         if finished:

@@ -5,6 +5,8 @@ Knows Matplotlib and the tables; computes nothing but where things go.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 from matplotlib.axes import Axes
@@ -15,6 +17,7 @@ from . import ink
 from .plan import ALGORITHMS
 from .statistics import Comparison
 
+WIDE_NAMES = 1.9  # inches for a name and its rank
 ZOOMED_FROM = 0.75  # of the stream
 ZOOMED_BEST = 4  # algorithms that the inset makes room for
 
@@ -99,24 +102,29 @@ def _zoom(inset: Axes, lines: pd.DataFrame) -> None:
     inset.spines[:].set(color=ink.MUTED, linewidth=0.7, alpha=0.5)
 
 
-def critical_difference(comparison: Comparison, title: str, key: str) -> str:
+def critical_difference(
+    comparison: Comparison, title: str, key: str, *, colours: Mapping[str, str] = ink.ALGORITHM, wide: bool = False
+) -> str:
     """Mean ranks on a line, best at the left; a bar joins algorithms that the Nemenyi test cannot tell apart."""
     ranks = comparison.mean_ranks
     count, bars = len(ranks), len(comparison.groups)
     left = (count + 1) // 2
     depth = 0.3 + 0.22 * bars + 0.42 * left
     with ink.style():
-        figure = Figure(figsize=(4.7, 0.75 + 0.55 * depth), layout="constrained")
+        width, room, gap = 4.7, 1.75, 0.06
+        if wide:
+            width, room, gap = 9.6, WIDE_NAMES * (count - 1) / (9.6 - 2 * WIDE_NAMES), 0.01 * count
+        figure = Figure(figsize=(width, 0.75 + 0.55 * depth), layout="constrained")
         axes = figure.subplots()
-        axes.set(xlim=(-0.75, count + 1.75), ylim=(-depth, 0.95), title=title)
+        axes.set(xlim=(1 - room, count + room), ylim=(-depth, 0.95), title=title)
         axes.axis("off")
         axes.plot([1, count], [0, 0], color=ink.INK, linewidth=1)
         for tick in range(1, count + 1):
             axes.plot([tick, tick], [0, 0.1], color=ink.INK, linewidth=1)
             axes.text(tick, 0.17, str(tick), ha="center", va="bottom", fontsize=8, color=ink.MUTED)
-        width = min(comparison.critical_distance, count - 1)
-        axes.plot([1, 1 + width], [0.62, 0.62], color=ink.MUTED, linewidth=1.4, marker="|", markersize=6)
-        axes.text(1 + width + 0.1, 0.62, f"CD = {comparison.critical_distance:.3f}", va="center", fontsize=8)
+        reach = min(comparison.critical_distance, count - 1)
+        axes.plot([1, 1 + reach], [0.62, 0.62], color=ink.MUTED, linewidth=1.4, marker="|", markersize=6)
+        axes.text(1 + reach + gap + 0.04, 0.62, f"CD = {comparison.critical_distance:.3f}", va="center", fontsize=8)
         for level, group in enumerate(comparison.groups):
             height = -0.22 * (level + 1)
             span = [ranks[group[0]] - 0.05, ranks[group[-1]] + 0.05]
@@ -126,7 +134,7 @@ def critical_difference(comparison: Comparison, title: str, key: str) -> str:
             row = place if first_half else count - 1 - place
             height = -(0.4 + 0.22 * bars + 0.42 * row)
             edge = 0.95 if first_half else count + 0.05
-            axes.plot([rank, rank, edge], [0, height, height], color=ink.ALGORITHM[str(name)], linewidth=1.2)
-            beside, side = (-0.06, "right") if first_half else (0.06, "left")
+            axes.plot([rank, rank, edge], [0, height, height], color=colours[str(name)], linewidth=1.2)
+            beside, side = (-gap, "right") if first_half else (gap, "left")
             axes.text(edge + beside, height, f"{name}  {rank:.2f}", ha=side, va="center", fontsize=8.5)
         return ink.svg(figure, f"ranks-{key}", f"Critical-difference diagram: {title}")

@@ -21,6 +21,9 @@ from pater import __version__
 from pater.data import DATA_SETS
 
 from . import figures
+from .peers.page import draw_peers, peers_on_the_page
+from .peers.tables import PeerResults, peer_results
+from .peers.tables import save as save_peers
 from .plan import ALGORITHMS, NOT_COMPARABLE, WEIGHTS, Plan
 from .results import Results, comparisons, results, save
 from .statistics import Comparison
@@ -38,12 +41,17 @@ class Circumstances:
     units_run: int
 
 
-def write_report(store: Store, plan: Plan, circumstances: Circumstances) -> Results:
-    """Compute, draw and write all that follows from the rows."""
+def write_report(store: Store, plan: Plan, circumstances: Circumstances, peer_store: Store | None = None) -> Results:
+    """Compute, draw and write all that follows from the rows, and from those of the peers if there are any."""
     found = results(store, plan)
     save(found, store.folder / "tables")
     compared = comparisons(found.table2_accuracies, found.table4_seconds)
     drawn = _draw(found, compared)
+    peers = None
+    if peer_store is not None:
+        peers = peer_results(peer_store.frame("rows", plan), peer_store.frame("units", plan))
+        save_peers(peers, store.folder / "tables")
+        drawn |= draw_peers(peers)
     folder = store.folder / "figures"
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.svg"):
@@ -51,7 +59,8 @@ def write_report(store: Store, plan: Plan, circumstances: Circumstances) -> Resu
     for name, text in drawn.items():
         (folder / f"{name}.svg").write_text(text, encoding="utf-8")
     computing = float(store.frame("units", plan)["seconds"].sum())
-    (store.folder / PAGE).write_text(render(found, compared, drawn, plan, circumstances, computing), encoding="utf-8")
+    page = render(found, compared, drawn, plan, circumstances, computing, peers)
+    (store.folder / PAGE).write_text(page, encoding="utf-8")
     return found
 
 
@@ -74,6 +83,7 @@ def render(
     plan: Plan,
     circumstances: Circumstances,
     computing: float,
+    peers: PeerResults | None = None,
 ) -> str:
     """The page as HTML; `computing` is how many seconds the units took, whenever they were run."""
     environment = jinja2.Environment(
@@ -111,7 +121,8 @@ def render(
         plan=plan,
         circumstances=circumstances,
         computing=computing,
-        command=command(plan),
+        command=command(plan) + (" --peers" if peers else ""),
+        peers=peers_on_the_page(peers) if peers else None,
         surroundings=surroundings(circumstances),
     )
 

@@ -12,7 +12,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from . import beyond, tables
 from .plan import Plan
-from .statistics import Comparison, compare
+from .statistics import Comparison, compare, rank_lines
 from .store import Store
 
 
@@ -43,7 +43,7 @@ def results(store: Store, plan: Plan) -> Results:
         table3_weights=tables.weights(rows, units),
         table4_seconds=seconds,
         figure1_curves=beyond.curves(rows, progress),
-        figure2_ranks=_ranks(comparisons(accuracies, seconds)),
+        figure2_ranks=rank_lines(comparisons(accuracies, seconds)),
         beyond_honest_weights=beyond.honest(rows, progress),
         beyond_other_scores=beyond.other_scores(rows, progress),
         beyond_readings=beyond.readings(rows, store.frame("readings", plan)),
@@ -79,21 +79,3 @@ def save(found: Results, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for field in fields(found):
         getattr(found, field.name).to_csv(folder / f"{field.name}.csv", index=False)
-
-
-def _ranks(compared: dict[str, Comparison]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {
-                "comparison": name,
-                "algorithm": algorithm,
-                "mean_rank": rank,
-                "data_sets": one.n_sets,
-                "chi_squared": one.chi_squared,
-                "p_value": one.p_value,
-                "critical_distance": one.critical_distance,
-            }
-            for name, one in compared.items()
-            for algorithm, rank in one.mean_ranks.items()
-        ]
-    )

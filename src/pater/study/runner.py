@@ -57,34 +57,28 @@ def run(
     try:
         # One BLAS thread for each of ours; and no result may hang on how many BLAS would have liked.
         with threadpool_limits(1):
-            _run_units(work, small, 1, plan, store, load, on_finished)
-            _run_units(work, large, jobs, plan, store, load, on_finished)
+            for units, threads in ((small, 1), (large, jobs)):
+                with ThreadPoolExecutor(threads) as pool:
+                    loading = {key: pool.submit(load, key) for key in dict.fromkeys(unit.data_set for unit in units)}
+                    running = {pool.submit(_run, work, loading[unit.data_set], unit.run, plan): unit for unit in units}
+                    _keep_finished(pool, running, store, on_finished)
     finally:
         store.tidy()
 
 
-def _run_units(
-    work: Work,
-    units: list[Unit],
-    threads: int,
-    plan: Plan,
-    store: Store,
-    load: Load,
-    on_finished: Callable[[Unit], None],
+def _keep_finished(
+    pool: ThreadPoolExecutor, running: dict[Future[Any], Unit], store: Store, on_finished: Callable[[Unit], None]
 ) -> None:
-    with ThreadPoolExecutor(threads) as pool:
-        loading = {key: pool.submit(load, key) for key in dict.fromkeys(unit.data_set for unit in units)}
-        running = {pool.submit(_run, work, loading[unit.data_set], unit.run, plan): unit for unit in units}
-        try:
-            for future in as_completed(running):
+    try:
+        for future in as_completed(running):
+            store.add(future.result())
+            on_finished(running[future])
+    except BaseException:
+        pool.shutdown(cancel_futures=True)
+        for future, unit in running.items():
+            if unit not in store.finished and not future.cancelled() and future.exception() is None:
                 store.add(future.result())
-                on_finished(running[future])
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            for future, unit in running.items():
-                if unit not in store.finished and not future.cancelled() and future.exception() is None:
-                    store.add(future.result())
-            raise
+        raise
 
 
 def _run(work: Work, data: Future[DataSet], run: int, plan: Plan) -> Any:

@@ -57,3 +57,22 @@ def groups(mean_ranks: pd.Series, distance: float) -> list[list[str]]:
             found.append(names[first:last])
             reached = last
     return found
+
+
+def rank_lines(compared: dict[str, Comparison]) -> pd.DataFrame:
+    """A line for each comparison and algorithm."""
+    return pd.DataFrame(
+        [
+            {
+                "comparison": name,
+                "algorithm": algorithm,
+                "mean_rank": rank,
+                "data_sets": one.n_sets,
+                "chi_squared": one.chi_squared,
+                "p_value": one.p_value,
+                "critical_distance": one.critical_distance,
+            }
+            for name, one in compared.items()
+            for algorithm, rank in one.mean_ranks.items()
+        ]
+    )

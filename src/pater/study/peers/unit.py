@@ -20,6 +20,7 @@ from pater.model import Spec
 
 from ..halves import Fold, folds
 from ..plan import Plan
+from ..runner import Work
 from ..unit import SCORES, Line, scores_of
 from .learners import LEARNERS, LINES
 from .lines import batch_verdicts
@@ -101,7 +102,7 @@ def _learned(fold: Fold, specs: list[Spec]) -> dict[Spec, _Learned]:
 
 
 def _turned(fold: Fold) -> Fold:
-    """The fold as learners of a full covariance are to see it: where there are more columns than rows, in their span."""
+    """The fold as learners of a full covariance see it: in the span of its rows, where there are more columns."""
     if fold.X_train.shape[1] <= fold.X_train.shape[0]:
         return fold
     train, test = in_own_span(fold.X_train, fold.X_test)
@@ -117,3 +118,6 @@ def warm_up() -> None:
     X, codes = np.array([[1.0, 2.0, 0.0], [3.0, 1.0, 1.0], [0.0, 1.0, 2.0], [1.0, 0.0, 1.0]]), np.array([1, 0, 1, 0])
     for rows in (X, csr_array(np.hstack([X, X]))):
         _answers(Fold(rows, rows, codes, codes))
+
+
+WORK = Work(run_unit, warm_up, measures_time=False)

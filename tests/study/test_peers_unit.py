@@ -1,0 +1,97 @@
+"""One unit of the comparison: what it writes is what the estimators would say, and the test half has no part in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pater import (
+    ALMAClassifier,
+    AROWClassifier,
+    AutoPATERClassifier,
+    ConfidenceWeightedClassifier,
+    PassiveAggressiveClassifier,
+    PATERClassifier,
+    Perceptron,
+    SecondOrderPATERClassifier,
+    SecondOrderPerceptron,
+    TERClassifier,
+)
+from pater.data import load
+from pater.study import Plan
+from pater.study.halves import Fold, folds
+from pater.study.peers import unit
+from pater.study.peers.learners import LINES, ONE_PASS
+
+SAME = {
+    "Perceptron": Perceptron(),
+    "averaged Perceptron": Perceptron(average=True),
+    "PA": PassiveAggressiveClassifier(),
+    "averaged PA": PassiveAggressiveClassifier(average=True),
+    "balanced averaged PA": PassiveAggressiveClassifier(average=True, class_weight="balanced"),
+    "ALMA": ALMAClassifier(),
+    "PATER-I": PATERClassifier("I"),
+    "PATER-II": PATERClassifier("II"),
+    "wPATER-I": AutoPATERClassifier(("I",)),
+    "wPATER-II": AutoPATERClassifier(("II",)),
+    "SOP": SecondOrderPerceptron(),
+    "CW": ConfidenceWeightedClassifier("CW"),
+    "SCW-I": ConfidenceWeightedClassifier("SCW-I"),
+    "SCW-II": ConfidenceWeightedClassifier("SCW-II"),
+    "SO-PATER-I": SecondOrderPATERClassifier(),
+    "SO-PATER-II": SecondOrderPATERClassifier("II"),
+    "SO-PATER-I step": SecondOrderPATERClassifier("I", form="step"),
+    "SO-PATER-II step": SecondOrderPATERClassifier("II", form="step"),
+    "diagonal SO-PATER-I": SecondOrderPATERClassifier(covariance="diagonal"),
+    "diagonal SO-PATER-II": SecondOrderPATERClassifier("II", covariance="diagonal"),
+    "balanced AROW": AROWClassifier(30, class_weight="balanced"),
+    "diagonal balanced AROW": AROWClassifier(30, class_weight="balanced", covariance="diagonal"),
+    "TER": TERClassifier(),
+}
+
+pytestmark = pytest.mark.filterwarnings("ignore:Variables are collinear")
+
+
+@pytest.fixture(scope="module")
+def fold() -> Fold:
+    return folds(load("wdbc"), 0, 0)[0]
+
+
+@pytest.fixture(scope="module")
+def lines(fold: Fold) -> dict[str, dict[str, Any]]:
+    """The rows of that fold, by learner."""
+    rows = unit.run_unit(load("wdbc"), 0, Plan(("wdbc",))).rows
+    named = [dict(zip(unit.COLUMNS["rows"], row, strict=True)) for row in rows]
+    return {row["algorithm"]: row for row in named if row["fold"] == 0}
+
+
+def test_everyone_has_a_row(lines: dict[str, dict[str, Any]]) -> None:
+    assert tuple(lines) == (*ONE_PASS, *LINES)
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_row_is_what_the_estimator_scores(lines: dict[str, dict[str, Any]], fold: Fold, name: str) -> None:
+    says = SAME[name].fit(fold.X_train, fold.train_codes).predict(fold.X_test)
+    assert lines[name]["accuracy"] == np.mean(says == fold.test_codes)
+    assert lines[name]["fnr"] == 1 - np.mean(says[fold.test_codes == 1])
+
+
+def test_weights_are_those_that_the_pass_chooses(lines: dict[str, dict[str, Any]], fold: Fold) -> None:
+    chosen = AutoPATERClassifier(("I",)).fit(fold.X_train, fold.train_codes).best_params_
+    assert isinstance(chosen, dict)
+    assert (lines["wPATER-I"]["alpha_neg"], lines["wPATER-I"]["alpha_pos"]) == (
+        chosen["alpha_neg"],
+        chosen["alpha_pos"],
+    )
+    r = lines["AROW"]["r"]
+    says = AROWClassifier(r).fit(fold.X_train, fold.train_codes).predict(fold.X_test)
+    assert lines["AROW"]["accuracy"] == np.mean(says == fold.test_codes)
+
+
+def test_no_choice_looks_at_the_test_half(fold: Fold) -> None:
+    verdicts, settings = unit._answers(fold)
+    turned_round = fold._replace(X_test=-fold.X_test[::-1], test_codes=1 - fold.test_codes)
+    assert unit._answers(turned_round)[1] == settings
+    assert verdicts.shape == (len(ONE_PASS) + len(LINES), len(fold.test_codes))

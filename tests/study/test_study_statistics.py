@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from pater.study import published
-from pater.study.statistics import compare, critical_distance, groups, ranks
+from pater.study.statistics import compare, critical_distance, groups, ranks, signed_ranks
 from pater.study.tables import CELL, wide
 
 
@@ -62,3 +63,18 @@ def test_scikit_posthocs_finds_the_same_pairs_apart() -> None:
         for b in scores:
             apart = abs(found.mean_ranks[a] - found.mean_ranks[b]) > found.critical_distance
             assert apart == (p_values.loc[a, b] < 0.05)
+
+
+def test_signed_ranks_are_wilcoxons_corrected_by_holm() -> None:
+    generator = np.random.default_rng(0)
+    base = generator.normal(size=20)
+    scores = pd.DataFrame({"a": base, "far": base - 1 - generator.random(20), "near": base + generator.normal(size=20)})
+    p_values = {name: stats.wilcoxon(scores["a"] - scores[name]).pvalue for name in ("far", "near")}
+    found = signed_ranks(scores, "a")
+    assert found["far"] == pytest.approx(2 * p_values["far"])
+    assert found["near"] == pytest.approx(max(p_values["near"], 2 * p_values["far"]))
+
+
+def test_signed_ranks_need_sets_on_which_the_two_differ() -> None:
+    scores = pd.DataFrame({"a": np.zeros(20), "same": np.zeros(20), "rarely": [1.0] * 3 + [0.0] * 17})
+    assert signed_ranks(scores, "a").isna().all()

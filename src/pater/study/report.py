@@ -93,7 +93,7 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(duration=duration, strength=strength, count=count, signed=signed)
+    environment.filters.update(duration=duration, strength=strength, count=count, signed=signed, unbroken=unbroken)
     names = [name for name in ALGORITHMS if name in plan.algorithms]
     return environment.get_template("report.html.j2").render(
         algorithms=names,
@@ -180,6 +180,11 @@ def count(number: int) -> str:
 
 def signed(number: float) -> str:
     return f"{number:+.2f}".replace("-", "−")
+
+
+def unbroken(name: str) -> str:
+    """A name that no line ends in the middle of: a word joiner after each hyphen."""
+    return name.replace("-", "-\u2060")
 
 
 def command(plan: Plan) -> str:

@@ -46,21 +46,21 @@ LEARNERS = (
     Learner("PATER-I", "published", (Spec("pater-i"),)),
     Learner("PATER-II", "published", (Spec("pater-ii"),)),
     Learner(
-        "wPATER-I", "published", tuple(Spec("pater-i", alphas=pair) for pair in alpha_grid()), "weights in the pass"
+        "wPATER-I", "published", tuple(Spec("pater-i", alphas=pair) for pair in alpha_grid()), "weight chosen of 13"
     ),
     Learner(
-        "wPATER-II", "published", tuple(Spec("pater-ii", alphas=pair) for pair in alpha_grid()), "weights in the pass"
+        "wPATER-II", "published", tuple(Spec("pater-ii", alphas=pair) for pair in alpha_grid()), "weight chosen of 13"
     ),
     Learner("SOP", "published", (Spec("so-perceptron"),), "r = 1"),
     Learner("CW", "published", (Spec("cw"),), "η = 0.9"),
     Learner("SCW-I", "published", (Spec("scw-i"),), "η = 0.9, C = 1"),
     Learner("SCW-II", "published", (Spec("scw-ii"),), "η = 0.9, C = 1"),
-    Learner("AROW", "published", tuple(Spec("arow", r=r) for r in AROW_R), "r in the pass"),
+    Learner("AROW", "published", tuple(Spec("arow", r=r) for r in AROW_R), "r chosen of 0.1, 1, 10"),
     Learner(
         "diagonal AROW",
         "published",
         tuple(Spec("arow", r=r, covariance="diagonal") for r in AROW_R),
-        "r in the pass",
+        "r chosen of 0.1, 1, 10",
     ),
     Learner(SECOND_ORDER_PATER, "PATER", (Spec("so-pater-i", r=R),), "r = 30"),
     Learner("SO-PATER-II", "PATER", (Spec("so-pater-ii", r=R),), "r = 30"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from ..plan import NOT_COMPARABLE
-from ..statistics import Comparison, compare, rank_lines, ranks
+from ..statistics import Comparison, compare, rank_lines, ranks, signed_ranks
 from .learners import BATCH_GOAL, KINDS, NOTES, ONE_PASS, PUBLISHED, SECOND_ORDER_PATER
 
 MEASURES = ("balanced_accuracy", "accuracy")
@@ -82,7 +82,8 @@ def comparisons(cells: pd.DataFrame) -> dict[tuple[str, str], Comparison]:
 def averages(cells: pd.DataFrame, tests: dict[tuple[str, str], Comparison]) -> pd.DataFrame:
     """A line a learner, best mean rank first, then the batch solutions; over the comparable sets, or all if none is.
 
-    `behind` is on how many of the sets second-order PATER is ahead of it by balanced accuracy, a tie counting half.
+    `behind` is on how many of the sets second-order PATER is ahead of it by balanced accuracy, a tie counting half, and
+    `p_value` that of the two being alike.
     """
     cells = cells[cells["comparable"]] if cells["comparable"].any() else cells
     balanced = _wide(cells, "balanced_accuracy")
@@ -96,6 +97,7 @@ def averages(cells: pd.DataFrame, tests: dict[tuple[str, str], Comparison]) -> p
         test = tests.get((measure, AGAINST_PUBLISHED))
         table[f"{measure}_rank_published"] = test.mean_ranks if test else float("nan")
     table["behind"] = (balanced < ours).sum() + 0.5 * (balanced == ours).sum()
+    table["p_value"] = signed_ranks(balanced[list(ONE_PASS)], SECOND_ORDER_PATER)
     table["data_sets"] = len(balanced)
     table = table.sort_values("balanced_accuracy_rank", kind="stable", na_position="last")
     return table.rename_axis("algorithm").reset_index()

@@ -72,10 +72,20 @@ def test_another_seed_is_refused_before_anything_is_run(made: Reproduction) -> N
     settings.write_text(before)
 
 
-def test_a_set_alone_or_none_comparable_has_a_section_too(tmp_path: Path, data_folder: Path) -> None:
-    page = reproduce(Plan(("wdbc",), runs=1), tmp_path / "a", peers=True).page.read_text()
+def test_one_set_has_a_section_without_tests(tmp_path: Path) -> None:
+    page = reproduce(Plan(("wdbc",), runs=1), tmp_path, peers=True).page.read_text()
     assert '<h2 id="peers">' in page
-    assert "Which differences are significant?</h3>\n<p>Friedman’s test on the ranks by balanced" not in page
+    assert "Averages over the 1 comparable data set</h3>" in page
+    assert "Friedman" not in page
+
+
+def test_bags_of_words_are_run_in_their_span_and_are_in_no_average(data_folder: Path, tmp_path: Path) -> None:
+    plan = Plan(("wdbc", "20news-talk"), algorithms=("PE",), runs=1)
+    made = reproduce(plan, tmp_path, data_dir=data_folder, peers=True)
+    scores = pd.read_csv(tmp_path / "tables" / "peers_scores.csv").query("data_set == '20news-talk'")
+    assert scores.set_index("algorithm")["accuracy"][["SO-PATER-I", "AROW", "LR", "TER"]].min() > 90
+    assert pd.read_csv(tmp_path / "tables" / "peers_averages.csv")["data_sets"].unique() == [1]
+    assert "in coordinates\nof the span" in made.page.read_text()
 
 
 @pytest.fixture(scope="module")

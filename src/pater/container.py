@@ -2,8 +2,8 @@
 
 Knows NumPy and files; knows nothing of models. Described in docs/model-file.md.
 
-It is written here rather than by the safetensors package, array by array straight to the disk: a model of 200 MB is
-saved in no more memory than it already takes. Any safetensors reader opens it.
+It is written here rather than by the safetensors package, row by row straight to the disk, and read row by row straight
+to its place: a model of 200 MB takes that much memory once. Any safetensors reader opens it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _UNSIGNED = "sha256:" + "0" * 64
 _LARGEST_HEADER = 1 << 28
 
 Arrays = dict[str, Any]  # of NDArray, or what is written like one: row by row
-# From the header, the arrays before it and its shape: where an array goes, as something that takes rows by number; or
-# None, and it becomes an array. The checksum has not been seen yet, so nothing in the header is to be trusted.
-Room = Callable[[dict[str, Any], Arrays, tuple[int, ...]], Any]
+Shape = tuple[int, ...]
+# From the header, the arrays before it, its shape and its type: where an array goes, as something that takes rows by
+# number; or None, and it becomes an array. The checksum has not been seen yet, so the header is not to be trusted.
+Room = Callable[[dict[str, Any], Arrays, Shape, Any], Any]
 
 
 class ModelFileError(ValueError):
@@ -168,7 +169,7 @@ def _read(
     digest = hashlib.sha256(start + text[:at] + _UNSIGNED.encode() + text[at + len(_UNSIGNED) :])
     arrays: Arrays = {}
     for name, (shape, kind) in places.items():
-        room = rooms[name](header, arrays, shape) if name in rooms else None
+        room = rooms[name](header, arrays, shape, kind) if name in rooms else None
         if room is None:
             arrays[name] = np.empty(shape, kind)
             _fill(arrays[name], file, digest, path)
@@ -203,7 +204,7 @@ def _fill_bytes(content: memoryview, file: io.RawIOBase, path: str | os.PathLike
         content = content[found:]
 
 
-def _in_order(described: dict[str, Any], size: int) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+def _in_order(described: dict[str, Any], size: int) -> dict[str, tuple[Shape, Any]]:
     """Shape and type of the arrays that a header describes, in the order of the file, which they fill exactly."""
     places = {}
     offset = 0

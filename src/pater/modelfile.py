@@ -26,7 +26,7 @@ from .checked import (
     spec_from_json,
     spec_to_json,
 )
-from .container import Arrays, ModelFileError, read, write
+from .container import Arrays, ModelFileError, Shape, read, write
 from .herds import plan as plan_herds
 from .history import History
 from .model import Model, Specs
@@ -212,7 +212,7 @@ class _Plan(NamedTuple):
         return State.new(self.n_models, self.n_features, means=self.means, layout=self.layout, group=group, herds=herds)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """Of the vectors in the file."""
         return self.n_models, len(_kinds(self.means, self.layout)), self.n_kept
 
@@ -237,13 +237,22 @@ class _Room:
         self.finite &= bool(np.isfinite(vector).all())
 
     @classmethod
-    def of(cls, header: dict[str, Any], arrays: Arrays, shape: tuple[int, ...]) -> _Room | None:
-        """None if the header is unsound, or there is no room."""
+    def of(cls, header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> _Room | _NoRoom | None:
+        """None if the header is unsound."""
         try:
             plan = _Plan.of(header)
-            return cls(plan, _kept(arrays, plan)) if shape == plan.shape else None
-        except (*_OF_ANOTHER_KIND, UnsoundError, MemoryError, OSError):
+            return cls(plan, _kept(arrays, plan)) if (shape, kind) == (plan.shape, np.float64) else None
+        except (*_OF_ANOTHER_KIND, UnsoundError):
             return None
+        except (MemoryError, OSError):
+            return _NoRoom()
+
+
+class _NoRoom:
+    """Where vectors go that are too large: the rest of the file is read all the same, for its checksum."""
+
+    def __setitem__(self, k: int, vector: NDArray[np.float64]) -> None:
+        pass
 
 
 _OF_ANOTHER_KIND = (KeyError, TypeError, AttributeError, IndexError, OverflowError)
@@ -263,9 +272,11 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
         plan = _Plan.of(header)
         added = {name: header[name] for name in _ADDED}
         kept, room = _kept(arrays, plan), arrays.pop("vectors")
+        if isinstance(room, _NoRoom):
+            raise MemoryError(f"a model of {plan.n_models} × {plan.n_features} weights needs more memory")
         if not isinstance(room, _Room):
             _checked(room, "vectors", plan.shape, np.float64)
-            raise MemoryError(f"a model of {plan.n_models} × {plan.n_features} weights needs more memory")
+            raise UnsoundError("its columns come after its vectors")
         if kept is not None:
             del arrays["kept"]
         require(room.finite, "vectors holds a number that is not finite")
@@ -297,7 +308,7 @@ def _check_added(added: dict[str, Any], n_features: int) -> None:
         require(added[name] is None or isinstance(added[name], dict), f"{name} is unsound")
 
 
-def _checked(array: NDArray[Any], name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+def _checked(array: NDArray[Any], name: str, shape: Shape, kind: Any) -> NDArray[Any]:
     require(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
     if kind == np.float64:
         require(all(np.isfinite(part).all() for part in array), f"{name} holds a number that is not finite")

@@ -163,7 +163,23 @@ def _in_array(name: str, place: Any, value: float) -> Any:
     return change
 
 
+def _of_type(name: str, kind: Any) -> Any:
+    def change(header: Any, arrays: Any) -> None:
+        arrays[name] = arrays[name].astype(kind)
+
+    return change
+
+
+def _after_the_vectors(header: Any, arrays: Any) -> None:
+    header["state"]["kept"] = 4
+    arrays["vectors"] = np.ascontiguousarray(arrays["vectors"][..., :4])
+    arrays["kept"] = np.arange(4)
+
+
 FORGERIES = {
+    "vectors of whole numbers": _of_type("vectors", np.int64),
+    "counts of real numbers": _of_type("counts", np.float64),
+    "columns after the vectors": _after_the_vectors,
     "classes out of order": _set("classes", "values", [1, 0]),
     "classes of two types": _set("classes", "values", [0, "1"]),
     "three classes": _set("classes", "values", [0, 1, 2]),

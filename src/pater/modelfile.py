@@ -1,7 +1,7 @@
 """The model file: what the header and the arrays of a container mean for a model. Described in docs/model-file.md.
 
-Knows `container`, `filing`, `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing: the
-checksum covers every byte of the file, and each shape, type and range is checked before anything is made of it.
+Knows `container`, `filing`, `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing:
+the checksum covers every byte of the file, and each shape, type and range is checked before anything is made of it.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-PATER = [sys.executable, "-c", "from pater.cli import main; main()"]
+PATER = [sys.executable, "-m", "pater"]
 SETTINGS = [
     ["--algo", "pater-i"],
     ["--algo", "auto"],
@@ -56,15 +56,18 @@ class Runs:
         with subprocess.Popen([*self.command, str(self.model)]) as process:
             self._until_it_writes(process)
             first = time.monotonic() - start
+            while not self.model.exists():
+                assert process.poll() is None
+                time.sleep(0.001)
+            self.life = time.monotonic() - start
             assert process.wait(LONGEST_LIFE) == 0
-        self.life = time.monotonic() - start
         self.writing = self.life - first
         self.want = whole.read_bytes()
         self._ended()
 
     def kill(self) -> bool:
-        """Start a run and kill it; False if it got to its end before."""
-        went_on = self.checkpoint.exists()
+        """Start a run and kill it; False if its model was there before."""
+        went_on, before = self.checkpoint.exists(), self._parts()
         command = [*self.command, str(self.model)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             if self.seed.random() < 0.2:
@@ -74,13 +77,13 @@ class Runs:
                 time.sleep(self.seed.uniform(0, self.writing))
             process.kill()
             code = process.wait()
-        if code == 0:
+        assert code <= 0, f"{self.settings} failed"
+        if self.model.exists() and not self.checkpoint.exists():
             self._ended()
             return False
-        assert code < 0, f"{self.settings} failed"
         self.told["kills"] += 1
         self.told["with a checkpoint to go on from"] += went_on
-        self.told["in the middle of a write"] += any(part.stat().st_size for part in self.model.parent.glob("*.part"))
+        self.told["in the middle of a write"] += bool(self._parts() - before)
         return True
 
     def finish(self) -> None:
@@ -88,7 +91,11 @@ class Runs:
         subprocess.run([*self.command, str(self.model)], check=True)
         self._ended()
         assert not self.checkpoint.exists()
-        assert not list(self.model.parent.glob("*.part"))
+        assert not self._parts()
+
+    def _parts(self) -> set[Path]:
+        """What is being written, or was when it was killed."""
+        return set(self.model.parent.glob("*.part"))
 
     def _until_it_writes(self, process: subprocess.Popen[bytes]) -> None:
         before = self._written()
@@ -115,7 +122,7 @@ class Runs:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--rows", type=int, default=60_000)
+    parser.add_argument("--rows", type=int, default=120_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     seed, told, start = random.Random(options.seed), Counter[str](), time.monotonic()

@@ -1,5 +1,5 @@
 """`python -m pater` is `pater`."""
 
-from pater.cli import main
+from pater.cli import command
 
-main()
+command()

@@ -1,14 +1,12 @@
 """The model file: what the header and the arrays of a container mean for a model. Described in docs/model-file.md.
 
-Knows `container`, `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing: the checksum
-covers every byte of the file, and each shape, type and range is checked before anything is made of it.
+Knows `container`, `filing`, `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing:
+the checksum covers every byte of the file, and each shape, type and range is checked before anything is made of it.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, get_args
 
@@ -27,6 +25,7 @@ from .checked import (
     spec_to_json,
 )
 from .container import Arrays, ModelFileError, Shape, read, write
+from .filing import NoRoom, Room, Vectors, columns_in_use, kinds
 from .herds import plan as plan_herds
 from .history import History
 from .model import Model, Specs
@@ -40,8 +39,6 @@ _COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind =
 _ANY_SIGN = {"bias", "bias_steps", "A_pos", "A_neg", "B_pos", "B_neg", "slope", "offset", "slope_offset"}
 _ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn", "P_pos", "P_neg"}
 _FLAGS = {"products_known", "careful"}
-_KINDS = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}  # a herd has no V
-_METRIC_KINDS = {"diagonal": ["Q"], "full": ["P_pos", "P_neg"]}  # those of a full metric with class means only
 
 
 @dataclass
@@ -90,7 +87,7 @@ _ADDED = (
 def save(path: str | os.PathLike[str], saved: Saved) -> None:
     """Write a model file: beside its place, to the disk, then in one step to its place."""
     model, state = saved.model, saved.model.state
-    kept = _columns_in_use(state)
+    kept = columns_in_use(state)
     header: dict[str, Any] = {
         "classes": {**labels_to_json(model.classes), "fixed": model.fixed},
         "specs": [spec_to_json(spec) for spec in model.specs],
@@ -100,7 +97,7 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
             "kept": int(kept.size),
             "layout": state.layout,
             "sharing": sorted(model for herd in state.herds if herd.sharing for model in herd.models),
-            "vectors": _kinds(state.has_means, state.metric, state.layout),
+            "vectors": kinds(state.has_means, state.metric, state.layout),
             "reals": _REALS,
             "counts": _COUNTS,
         },
@@ -109,7 +106,7 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
     }
     arrays: Arrays = {} if kept.size == state.n_features else {"kept": kept}  # before the vectors, to know their places
     arrays |= {
-        "vectors": _Vectors(state, kept),
+        "vectors": Vectors(state, kept),
         "reals": np.stack([state.scalars[name] for name in _REALS], axis=1),
         "counts": np.stack([state.scalars[name] for name in _COUNTS], axis=1),
     }
@@ -126,50 +123,12 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
     write(path, header, {**arrays, **saved.arrays})
 
 
-def _kinds(means: bool, metric: Metric, layout: str) -> list[str]:
-    kinds = [name for name in _KINDS[means] if layout != "herd" or name != "V"]
-    return kinds + (_METRIC_KINDS.get(metric, []) if means or metric == "diagonal" else [])
-
-
-def _columns_in_use(state: State) -> NDArray[np.int64]:
-    """The columns that hold anything but zeros; or all, if that is most of them."""
-    used = np.zeros(state.n_features, np.bool_)
-    for vector in _each_vector(state, len(_kinds(state.has_means, state.metric, state.layout))):
-        used |= vector.view(np.uint64) != 0  # −0 counts as something: a model is to come back bit for bit
-    return np.flatnonzero(used) if 2 * used.sum() < used.size else np.arange(used.size)
-
-
-class _Vectors:
-    """The vectors as they stand in the file, (models, kinds, columns kept), taken model by model in writing."""
-
-    dtype, ndim = np.dtype(np.float64), 3
-
-    def __init__(self, state: State, kept: NDArray[np.int64]) -> None:
-        self._state, self._kept = state, kept
-        self._kinds = len(_kinds(state.has_means, state.metric, state.layout))
-        self.shape = (state.n_models, self._kinds, kept.size)
-        self.nbytes = 8 * math.prod(self.shape)
-
-    def __iter__(self) -> Iterator[NDArray[np.float64]]:
-        for vector in _each_vector(self._state, self._kinds):
-            yield vector if self._kept.size == self._state.n_features else vector[self._kept]
-
-
-def _each_vector(state: State, kinds: int) -> Iterator[NDArray[np.float64]]:
-    """Every vector of every model, not copied."""
-    if state.layout == "herd":
-        for model in range(state.n_models):
-            cells, herd = next(each for each in zip(state.vectors, state.herds, strict=True) if model in each[1].models)
-            yield from (cells[:, column] for column in herd.at(model))
-        return
-    for vectors in state.vectors.swapaxes(1, 2) if state.layout == "split" else state.vectors:
-        for kind in range(kinds):
-            yield vectors[:, kind]
+_OF_ANOTHER_KIND = (KeyError, TypeError, AttributeError, IndexError, OverflowError)
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
     """Read a model file, or raise a `ModelFileError` that says what is wrong with it."""
-    header, arrays = read(path, {"vectors": _Room.of})
+    header, arrays = read(path, {"vectors": _room})
     try:
         return _saved(header, arrays)
     except UnsoundError as error:
@@ -207,7 +166,7 @@ class _Plan(NamedTuple):
         require(described["models"] == n_models, "it counts its models wrongly")
         can_share = [k for k in range(n_models) if layout == "herd" and specs[k % len(specs)].rule == "pater-ii"]
         require(isinstance(sharing, list) and set(sharing) <= set(can_share), "models share what they cannot")
-        require(described["vectors"] == _kinds(means, metric, layout), "it names other vectors than its rule has")
+        require(described["vectors"] == kinds(means, metric, layout), "it names other vectors than its rule has")
         require(described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected")
         counted = type(n_features) is int and type(n_kept) is int and 0 <= n_kept <= n_features <= 1 << 30
         require(counted, "it counts its columns wrongly")
@@ -234,39 +193,18 @@ class _Plan(NamedTuple):
     @property
     def shape(self) -> Shape:
         """Of the vectors in the file."""
-        return self.n_models, len(_kinds(self.means, self.metric, self.layout)), self.n_kept
+        return self.n_models, len(kinds(self.means, self.metric, self.layout)), self.n_kept
 
 
-class _Room:
-    """Takes vectors as they stand in the file to their places in a state, zero in the columns that were not kept."""
-
-    def __init__(self, plan: _Plan, kept: NDArray[np.int64] | None) -> None:
-        self.state, self.finite, self.agreed = plan.room(), True, True
-        self._places = list(_each_vector(self.state, plan.shape[1]))
-        self._filled: set[int] = set()  # those that models share, by their address
-        self._kept = slice(None) if kept is None else kept
-
-    def __setitem__(self, k: int, vector: NDArray[np.float64]) -> None:
-        place = self._places[k]
-        address = place.ctypes.data
-        if address in self._filled:
-            self.agreed &= np.array_equal(place[self._kept], vector)
-        else:
-            place[self._kept] = vector
-            self._filled.add(address)
-        self.finite &= bool(np.isfinite(vector).all())
-
-    @classmethod
-    def of(cls, header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> _Room | None:
-        """None if the header is unsound, or there is no room."""
-        try:
-            plan = _Plan.of(header)
-            return cls(plan, _kept(arrays, plan)) if (shape, kind) == (plan.shape, np.float64) else None
-        except (*_OF_ANOTHER_KIND, UnsoundError, MemoryError, OSError):
-            return None
-
-
-_OF_ANOTHER_KIND = (KeyError, TypeError, AttributeError, IndexError, OverflowError)
+def _room(header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> Room | NoRoom | None:
+    """Where the vectors go; None if the header is unsound."""
+    try:
+        plan = _Plan.of(header)
+        return Room(plan.room(), _kept(arrays, plan)) if (shape, kind) == (plan.shape, np.float64) else None
+    except (*_OF_ANOTHER_KIND, UnsoundError):
+        return None
+    except (MemoryError, OSError):
+        return NoRoom()
 
 
 def _kept(arrays: Arrays, plan: _Plan) -> NDArray[np.int64] | None:
@@ -283,9 +221,11 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
         plan = _Plan.of(header)
         added = {name: header[name] for name in _ADDED}
         kept, room = _kept(arrays, plan), arrays.pop("vectors")
-        if not isinstance(room, _Room):
-            _checked(room, "vectors", plan.shape, np.float64)
+        if isinstance(room, NoRoom):
             raise MemoryError(f"a model of {plan.n_models} × {plan.n_features} weights needs more memory")
+        if not isinstance(room, Room):
+            _checked(room, "vectors", plan.shape, np.float64)
+            raise UnsoundError("its columns come after its vectors")
         if kept is not None:
             del arrays["kept"]
         require(room.finite, "vectors holds a number that is not finite")

@@ -15,7 +15,7 @@ import pytest
 
 from pater.stream import load, train
 
-PATER = [sys.executable, "-c", "from pater.cli import main; main()"]
+PATER = [sys.executable, "-m", "pater"]
 COMMAND = shlex.join(PATER)
 
 

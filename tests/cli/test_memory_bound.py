@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PATER = [sys.executable, "-c", "from pater.cli import main; main()"]
+PATER = [sys.executable, "-m", "pater"]
 LIMIT = 400e6
 
 

@@ -30,7 +30,7 @@ from pater.cli import main
 from pater.cli.progressive import sentence
 from pater.stream import load, train
 
-PATER = [sys.executable, "-c", "from pater.cli import main; main()"]
+PATER = [sys.executable, "-m", "pater"]
 
 
 @pytest.fixture
@@ -276,6 +276,16 @@ def test_a_pipe_that_does_not_wait(rows: Path, tmp_path: Path) -> None:
         assert process.wait(timeout=120) == 0
     os.close(ours)
     assert load(tmp_path / "m").rows == 20_000
+
+
+def test_a_full_standard_output(rows: Path, tmp_path: Path) -> None:
+    """Also what the system takes only when the program ends is missed if it cannot be written."""
+    train(rows, algo="pa", model=tmp_path / "m")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*PATER, "inspect", str(tmp_path / "m")], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr.endswith("No space left on device\n")
+    assert done.stderr.count("\n") == 1
 
 
 def test_no_standard_input(tmp_path: Path) -> None:

@@ -149,3 +149,13 @@ def test_columnar_faults_name_the_row(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [[1], [2]], "y": [1, 0]}), tmp_path / "c.parquet")
     with pytest.raises(InputError, match="neither a number nor text"):
         one(tmp_path / "c.parquet")
+
+
+def test_names_of_columns_that_are_no_text(tmp_path: Path) -> None:
+    table = pa.table({"height-": [1.0, 2.0], "y": [0, 1]})
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    damaged = (tmp_path / "a.arrow").read_bytes().replace(b"height-", b"height\xd8")
+    (tmp_path / "a.arrow").write_bytes(damaged)
+    with pytest.raises(InputError, match=r"a\.arrow: the name of a column is not UTF-8"):
+        list(read(tmp_path / "a.arrow"))

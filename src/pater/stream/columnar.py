@@ -74,18 +74,25 @@ class _open:  # noqa: N801 - used as a function
     def __enter__(self) -> tuple[Any, Iterator[Any]]:
         pa = pyarrow()
         try:
-            if self._source.format == "parquet":
-                self._file = pyarrow(".parquet").ParquetFile(self._source.name, memory_map=True)
-                return self._file.schema_arrow, self._file.iter_batches(ROWS, use_threads=False)
-            self._file = pa.memory_map(self._source.name)
-            try:
-                reader = pa.ipc.open_file(self._file)
-                return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
-            except pa.ArrowInvalid:
-                reader = pa.ipc.open_stream(self._file)
-                return reader.schema, iter(reader)
+            schema, batches = self._schema_and_batches(pa)
+            schema.names  # noqa: B018 - decodes them
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{self._source.name}: {_first_line(error)}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{self._source.name}: the name of a column is not UTF-8.") from None
+        return schema, batches
+
+    def _schema_and_batches(self, pa: Any) -> tuple[Any, Iterator[Any]]:
+        if self._source.format == "parquet":
+            self._file = pyarrow(".parquet").ParquetFile(self._source.name, memory_map=True)
+            return self._file.schema_arrow, self._file.iter_batches(ROWS, use_threads=False)
+        self._file = pa.memory_map(self._source.name)
+        try:
+            reader = pa.ipc.open_file(self._file)
+            return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
+        except pa.ArrowInvalid:
+            reader = pa.ipc.open_stream(self._file)
+            return reader.schema, iter(reader)
 
     def __exit__(self, *_: object) -> None:
         self._file.close()

@@ -35,6 +35,7 @@ from pater import (
 )
 from pater.cli import main
 from pater.modelfile import ModelFileError
+from pater.rules import RULES
 
 ONLINE: dict[str, Callable[[], Any]] = {
     "PATER-I": PATERClassifier,
@@ -389,7 +390,7 @@ def libsvm(path: Path, X: Any, y: Any) -> Path:
     return path
 
 
-@pytest.mark.parametrize("algo", ["auto", "pater-i", "pater-ii", "pa", "pa-i", "pa-ii", "perceptron"])
+@pytest.mark.parametrize("algo", ["auto", *RULES])
 @pytest.mark.parametrize("labels", ["int", "int8, three"])
 def test_what_pater_train_wrote(algo: str, labels: str, tmp_path: Path) -> None:
     X, y = labelled(LABELS[labels], 500)

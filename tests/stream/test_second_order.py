@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pater import AROWClassifier, SecondOrderPATERClassifier, modelfile
+from pater import AROWClassifier, SecondOrderPATERClassifier, container
+from pater.modelfile import ModelFileError
 from pater.state import State
 from pater.stream import InputError, load, train
 from pater.stream.learner import resized
@@ -96,18 +97,14 @@ def test_wrong_settings_and_too_many_columns_are_one_line(rows, tmp_path):
 
 def test_a_metric_that_is_none_is_refused(rows, tmp_path):
     train(written(tmp_path / "rows.svm", *rows), model=tmp_path / "m.pater", algo="arow")
-    header, arrays = modelfile.read(tmp_path / "m.pater")
+    header, arrays = container.read(tmp_path / "m.pater", {})
+    header = {name: value for name, value in header.items() if name not in ("checksum", "format", "version")}
     arrays["second"][0, 0] = -1.0
-    modelfile.write(
-        tmp_path / "bad.pater", {k: v for k, v in header.items() if k not in ("checksum", "format", "version")}, arrays
-    )
-    with pytest.raises(modelfile.ModelFileError, match="not positive"):
+    container.write(tmp_path / "bad.pater", header, arrays)
+    with pytest.raises(ModelFileError, match="not positive"):
         load(tmp_path / "bad.pater")
-    arrays["second"] = arrays["second"][:, :-1]
-    modelfile.write(
-        tmp_path / "bad.pater", {k: v for k, v in header.items() if k not in ("checksum", "format", "version")}, arrays
-    )
-    with pytest.raises(modelfile.ModelFileError, match="second"):
+    container.write(tmp_path / "bad.pater", header, {**arrays, "second": arrays["second"][:, :-1]})
+    with pytest.raises(ModelFileError, match="second"):
         load(tmp_path / "bad.pater")
 
 

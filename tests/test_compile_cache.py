@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import pater
+from pater import _compile
 
 # A kernel of another module than the rule that it calls, small enough to be compiled in a second.
 PERCEPTRON = """
@@ -134,3 +135,15 @@ def test_a_change_in_one_module_is_seen_by_the_kernels_of_another(package, tmp_p
     assert (hits, misses) == ("0", "1")
     assert ast.literal_eval(weights) == [1.0, 2.0]
     assert ast.literal_eval(changed) == [8.0, 16.0]
+
+
+def test_processes_that_compile_at_the_same_time_never_run_what_the_other_has_written(tmp_path):
+    """Both have read the same, empty index; the files of their signatures must not be one file."""
+    both = [_compile._NamedByContent(str(tmp_path), "kernel", "stamp") for _ in range(2)]
+    index = both[0]._load_index()
+    for cache, key in zip(both, ("of dense rows", "of sparse rows"), strict=True):
+        cache._load_index = lambda: dict(index)
+        cache.save(key, f"machine code {key}")
+    fresh = _compile._NamedByContent(str(tmp_path), "kernel", "stamp")
+    assert fresh.load("of sparse rows") == "machine code of sparse rows"
+    assert fresh.load("of dense rows") in (None, "machine code of dense rows")

@@ -112,6 +112,14 @@ def test_huge_and_tiny_scales(name, covariance, form, scale, stream, as_form):
             assert (variances(model) > 0).all()
 
 
+@pytest.mark.parametrize("scale", [1e12, 1e16, 1e50, 1e90])
+def test_a_leader_fits_its_targets_however_large_the_rows_are(scale, stream):
+    """Beyond 10¹²·√r a row counts for less, in Σ⁻¹ and in the class sum alike: margins stay about 1."""
+    X, y = stream(600, 5)
+    model = SecondOrderPATERClassifier().fit(X * scale, y)
+    assert 0.05 < np.median(np.abs(model.decision_function(X * scale))) < 5
+
+
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f4-i8"])
 @pytest.mark.parametrize(("name", "covariance"), BOTH)
 def test_the_result_does_not_depend_on_how_the_stream_is_cut(name, covariance, form, stream, as_form, bits):

@@ -118,6 +118,31 @@ def test_alma_follows_the_reference(kind, importance, d, form, as_form, weights)
         compare(ALMAClassifier(**params_of(kind)), w, d, form, importance, average, as_form, weights)
 
 
+@pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
+@pytest.mark.parametrize(("share", "weight"), [(1.0, 50.0), (1e6, 1.0), (1e-6, 1.0)])
+def test_averaged_alma_under_weights_that_leave_little_of_the_weights_before(share, weight, form, as_form, weights):
+    X, y, _ = data(9)
+    s = np.full(N, share)
+    w = reference_second.alma(X, y, alpha=(1.0, weight), s=s)
+    for average in (False, True):
+        model = ALMAClassifier(class_weight={-1: 1.0, 1: weight}, average=average)
+        model.fit(as_form(X[:, :-1], form), y, sample_weight=s)
+        exact = reference.averaged(w, s) if average else w[-1]
+        np.testing.assert_allclose(weights(model)[0], exact, rtol=0, atol=1e-9 * np.abs(exact).max())
+        assert np.isfinite(model._model.state.scalars["scales"]).all()
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_a_diagonal_leader_whose_classes_are_the_same_says_nothing(average, weights):
+    X, y = np.ones((8, 1)), np.resize([1, -1], 8)
+    w = reference_second.so_pater(X, y, "II", diagonal=True)
+    model = SecondOrderPATERClassifier("II", covariance="diagonal", fit_intercept=False, average=average)
+    for t in range(8):
+        model.partial_fit(X[t : t + 1], y[t : t + 1], classes=[-1, 1])
+        exact = reference.averaged(w[: t + 1]) if average else w[t]
+        np.testing.assert_allclose(model.coef_[0], exact, atol=1e-12)
+
+
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_confidence_weighted_follows_the_reference_while_it_can(covariance, form, as_form, weights):

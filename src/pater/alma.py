@@ -16,6 +16,7 @@ from .rules import LARGEST_ROW, alma
 from .state import POINT_U, POINT_V
 
 LEAST_SCALE = 1e-100
+LEAST_SCALE_AVERAGED = 1e-3  # C·U and V are 1/scale times as large as their difference
 
 
 @exact_kernel
@@ -24,6 +25,16 @@ def _square(w, bias):
     for j in range(w.size):
         total += w[j] * w[j]
     return total
+
+
+@exact_kernel
+def _unscale(w, m):
+    """The same weights, with a scale of 1."""
+    for j in range(w.size):
+        w[j] *= m.scale
+    m.bias *= m.scale
+    m.scale = 1.0
+    m.pp = _square(w, m.bias)
 
 
 @exact_kernel
@@ -75,12 +86,13 @@ def alma_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
                 if m.pp > 1.0:
                     m.scale /= math.sqrt(m.pp)
                     m.pp = 1.0
-                if m.scale < LEAST_SCALE:
+                if average and m.scale < LEAST_SCALE_AVERAGED:
                     for j in range(w.size):
-                        w[j] *= m.scale
-                    m.bias *= m.scale
-                    m.scales /= m.scale
-                    m.scale = 1.0
-                    m.pp = _square(w, m.bias)
+                        steps[j] += (m.scale - m.scales) * w[j]
+                    m.bias_steps += (m.scale - m.scales) * m.bias
+                    _unscale(w, m)
+                    m.scales = 1.0
+                elif m.scale < LEAST_SCALE:
+                    _unscale(w, m)
         m.scales += m.scale
     return -1

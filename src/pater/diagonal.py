@@ -243,16 +243,13 @@ def _lead(table, m, p, one):
     z_bias = one * (a_pos * m.n_pos - a_neg * m.n_neg)
     zz_bias = z_bias * z_bias / (1.0 + m.bias_Q)
     zz = _gap(table, m, a_pos, a_neg, zz_bias)
-    if not zz > 0.0:
-        return
-    tau = bounded((a_pos * m.n_pos + a_neg * m.n_neg) / zz, zz)
-    if tau > 0.0:
-        m.B_pos += m.t * (tau * a_pos - m.A_pos)
-        m.B_neg += m.t * (tau * a_neg - m.A_neg)
-        m.A_pos, m.A_neg = tau * a_pos, tau * a_neg
-        bias = tau * z_bias / (1.0 + m.bias_Q)
-        m.bias_steps += m.t * (bias - m.bias)
-        m.bias = bias
+    tau = bounded((a_pos * m.n_pos + a_neg * m.n_neg) / zz, zz) if zz > 0.0 else 0.0
+    m.B_pos += m.t * (tau * a_pos - m.A_pos)
+    m.B_neg += m.t * (tau * a_neg - m.A_neg)
+    m.A_pos, m.A_neg = tau * a_pos, tau * a_neg
+    bias = tau * z_bias / (1.0 + m.bias_Q)
+    m.bias_steps += m.t * (bias - m.bias)
+    m.bias = bias
 
 
 @exact_part

@@ -17,6 +17,7 @@ from ._compile import exact_kernel, exact_part
 
 CALIBRATION_MEMORY = 1.0 - 1e-4
 SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
+LARGEST_MARGIN = 1e150  # its square is a number
 FARTHEST = 10.0  # a margin of more than ten times its usual size says no more than ten times
 
 
@@ -36,6 +37,7 @@ def probability(m, margin):
 
 @exact_kernel
 def calibrate(m, margin, positive, s):
+    margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
     r = relative_margin(m, margin)
     p = probability(m, margin)
     error = s * (p - (1.0 if positive else 0.0))
@@ -46,8 +48,9 @@ def calibrate(m, margin, positive, s):
     # A prior of one holds the first steps back.
     ss, so, oo = 1.0 + m.slope_slope, m.slope_offset, 1.0 + m.offset_offset
     determinant = ss * oo - so * so
-    m.slope -= error * (oo * r - so) / determinant
-    m.offset -= error * (ss - so * r) / determinant
+    if determinant > 0.0:  # weights some 1e16 apart may leave nothing of it
+        m.slope -= error * (oo * r - so) / determinant
+        m.offset -= error * (ss - so * r) / determinant
     m.margin_square += (margin * margin - m.margin_square) / min(float(m.t), SIZE_MEMORY)
 
 

@@ -171,7 +171,7 @@ def so_pater(
         elif form == "leader" and s_t > 0:
             gap = np.sum([side * a[side] * S[side] / seen[side] for side in (-1, 1) if seen[side] > 0], axis=0)
             hinge = sum(a[side] * n[side] / seen[side] for side in (-1, 1) if seen[side] > 0)
-            if gap @ metric(gap) > 0:
-                w = hinge / (gap @ metric(gap)) * metric(gap)
+            zz = gap @ metric(gap)
+            w = hinge / zz * metric(gap) if zz > 0 else np.zeros(d)
         weights.append(w)
     return np.array(weights)

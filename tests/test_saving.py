@@ -36,6 +36,7 @@ from pater import (
 from pater.cli import main
 from pater.modelfile import ModelFileError
 from pater.rules import RULES
+from pater.stream.settings import RULE_SETTINGS
 
 ONLINE: dict[str, Callable[[], Any]] = {
     "PATER-I": PATERClassifier,
@@ -395,7 +396,9 @@ def libsvm(path: Path, X: Any, y: Any) -> Path:
 def test_what_pater_train_wrote(algo: str, labels: str, tmp_path: Path) -> None:
     X, y = labelled(LABELS[labels], 500)
     data = libsvm(tmp_path / "a.svm", X, y)
-    options = ["-q", "-a", algo, "-C", "0.4", "--probabilities", "--average", "--class-weight", f"{y[0]}:2"]
+    options = ["-q", "-a", algo, "--probabilities", "--average", "--class-weight", f"{y[0]}:2"]
+    if algo in RULE_SETTINGS["C"].rules:
+        options += ["-C", "0.4"]
     assert run("train", data, "-m", tmp_path / "m", *options) == 0
     loaded, learner = pater.load(tmp_path / "m"), stream.load(tmp_path / "m")
     assert loaded.get_params()["class_weight"] == {int(y[0]): 2.0}

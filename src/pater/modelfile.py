@@ -174,7 +174,7 @@ class _Plan(NamedTuple):
             try:
                 triangle_size(max(1, n_models), n_features)
             except TooWideError as error:
-                raise UnsoundError(str(error)) from None
+                raise UnsoundError(error.what) from None
         return cls(classes, specs, fixed, layout, sharing, means, metric, n_models, n_features, n_kept)
 
     def room(self) -> State:

@@ -7,6 +7,7 @@ and shows what was learned.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -343,8 +344,8 @@ def _families(specs: Specs) -> list[bool]:
 
 
 def positive_number(name: str, value: Any) -> float:
-    if not (isinstance(value, int | float | np.number) and value > 0):
-        raise ValueError(f"{name} must be a positive number, got {value!r}.")
+    if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
+        raise ValueError(f"{name} must be a positive number below infinity, got {value!r}.")
     return float(value)
 
 

@@ -127,10 +127,11 @@ class TooWideError(ValueError):
 
     def __init__(self, n_models: int, n_features: int, needed: int) -> None:
         models = "one model" if n_models == 1 else f"{n_models} models"
-        super().__init__(
+        self.what = (
             f"the full covariance of {n_features:,} features takes {needed / 2**30:.1f} GiB for {models}, more than "
-            f"{LARGEST_TRIANGLES >> 30} GiB; use covariance='diagonal'."
+            f"{LARGEST_TRIANGLES >> 30} GiB"
         )
+        super().__init__(f"{self.what}; use covariance='diagonal'.")
 
 
 def triangle_size(n_models: int, n_features: int) -> int:

@@ -128,6 +128,102 @@ def test_errors_are_one_line(
     assert "Traceback" not in err
 
 
+WRONG = [
+    *(f"--algo arow --r {value}" for value in ("-1", "0", "inf", "nan")),
+    *(f"--algo {algo} -C {value}" for algo in ("pa-i", "scw-i") for value in ("-1", "inf", "nan")),
+    "--algo cw --eta 2",
+    "--algo arow --covariance foo",
+    "--algo so-pater-i --form foo",
+    "--algo alma --alpha 2",
+]
+IGNORED = [
+    ("auto", "--r 5"),
+    ("auto", "-C 2"),
+    ("pa", "--covariance diagonal"),
+    ("pa", "-C 1"),
+    ("arow", "--eta 0.9"),
+    ("cw", "--r 1"),
+    ("arow", "--form step"),
+    ("so-pater-i", "--alpha 0.5"),
+]
+LONG = {"-C": "--aggressiveness"}
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    (tmp_path / "few.svm").write_text("1 1:1\n-1 2:1\n" * 20)
+    return tmp_path / "few.svm"
+
+
+@pytest.mark.parametrize("options", WRONG)
+@pytest.mark.parametrize("verb", ["train", "evaluate"])
+def test_a_setting_of_a_wrong_value_is_wrong_usage(pater: Any, few: Path, verb: str, options: str) -> None:
+    out = ["-m", few.with_name("m")] if verb == "train" else []
+    code, _, err = pater(verb, few, *out, *options.split())
+    option, value = options.split()[-2:]
+    assert code == 2
+    assert err.startswith(f"pater: {LONG.get(option, option)} must be ")
+    assert err.count("\n") == 1
+    assert value.lstrip("-") in err
+
+
+@pytest.mark.parametrize(("algo", "options"), IGNORED)
+@pytest.mark.parametrize("verb", ["train", "evaluate"])
+def test_a_setting_that_the_rule_does_not_have(pater: Any, few: Path, verb: str, algo: str, options: str) -> None:
+    out = ["-m", few.with_name("m")] if verb == "train" else []
+    code, _, err = pater(verb, few, *out, "--algo", algo, *options.split())
+    option = options.split()[0]
+    assert code == 2
+    assert err.startswith(f"pater: --algo {algo} has no {LONG.get(option, option)}; ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["--algo arow", "--r 7", "-C 2", "--alpha 0.5", "--class-weight 1:2", "--scale", "--average", "--no-intercept"],
+)
+def test_a_saved_model_keeps_its_settings(pater: Any, few: Path, options: str) -> None:
+    m = few.with_name("m")
+    assert pater("train", few, "-q", "-a", "pa", "-m", m)[0] == 0
+    option = LONG.get(options.split()[0], options.split()[0])
+    for command in (["train", few, "-i", m, "-m", few.with_name("n")], ["evaluate", few, "-m", m]):
+        code, _, err = pater(*command, *options.split())
+        named = "--initial-model" if "-i" in command else "--model"
+        assert (code, err) == (2, f"pater: {option} cannot go with {named}: the settings of that model hold.\n")
+        assert pater(*command)[0] == 0
+
+
+SHOWN = {
+    "auto": {},
+    "pa": {},
+    "perceptron": {},
+    "pa-i -C 0.5": {"C": 0.5},
+    "alma --alpha 0.5": {"alpha": 0.5},
+    "arow --r 2 --covariance diagonal": {"covariance": "diagonal", "r": 2.0},
+    "so-pater-ii --form step": {"covariance": "full", "form": "step", "r": 30.0},
+    "cw --eta 0.8": {"covariance": "full", "eta": 0.8},
+    "scw-i": {"C": 1.0, "covariance": "full", "eta": 0.9},
+}
+
+
+@pytest.mark.parametrize("algo", SHOWN)
+def test_inspect_shows_the_settings_that_the_rule_has(pater: Any, few: Path, algo: str) -> None:
+    assert pater("train", few, "-q", "-m", few.with_name("m"), "--algo", *algo.split())[0] == 0
+    settings = json.loads(pater("inspect", few.with_name("m"), "--json")[1])["settings"]
+    own = ("C", "covariance", "form", "r", "eta", "alpha", "approximation")
+    assert {name: value for name, value in settings.items() if name in own} == SHOWN[algo]
+    assert pater("evaluate", few, "--algo", *algo.split())[0] == 0
+
+
+@pytest.mark.parametrize("verb", ["train", "evaluate"])
+def test_too_wide_for_a_full_covariance(pater: Any, tmp_path: Path, verb: str) -> None:
+    (tmp_path / "wide.svm").write_text("1 1:1\n-1 60000:1\n")
+    out = ["-m", tmp_path / "m"] if verb == "train" else []
+    code, _, err = pater(verb, tmp_path / "wide.svm", *out, "--algo", "arow")
+    assert code == 1
+    assert err.endswith("GiB; use --covariance diagonal.\n")
+
+
 def test_what_is_skipped_is_told_even_when_quiet(pater: Any, tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 1:1\nx 2:1\n-1 2:x\n-1 2:1\n" + "1 1:y\n" * 9)
     code, _, err = pater("train", tmp_path / "a.svm", "-q", "--on-error", "skip", "-m", tmp_path / "m")

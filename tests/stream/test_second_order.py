@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from pater import AROWClassifier, SecondOrderPATERClassifier, container
+from pater import (
+    ALMAClassifier,
+    AROWClassifier,
+    ConfidenceWeightedClassifier,
+    SecondOrderPATERClassifier,
+    container,
+)
+from pater import state as state_module
 from pater.modelfile import ModelFileError
 from pater.state import State
 from pater.stream import InputError, load, train
@@ -84,15 +93,61 @@ def test_defaults_are_those_of_the_estimator(rows, tmp_path):
         np.testing.assert_allclose(w[0, 1:7], model.coef_[0], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_the_step_is_that_of_the_estimator(covariance, rows, tmp_path):
+    X, y = rows
+    learner = train(written(tmp_path / "rows.svm", X, y), algo="so-pater-ii", form="step", covariance=covariance)
+    model = SecondOrderPATERClassifier("II", form="step", covariance=covariance).fit(X, y)
+    w, _ = learner.state().weights(average=learner.specs[0].average)
+    np.testing.assert_allclose(w[0, 1:7], model.coef_[0], rtol=1e-9, atol=1e-12)
+
+
+def test_the_approximation_is_that_of_the_estimator(rows, tmp_path):
+    X, y = rows
+    learner = train(written(tmp_path / "rows.svm", X, y), algo="alma", approximation=0.3)
+    np.testing.assert_allclose(learner.state().weights()[0][0, 1:7], ALMAClassifier(0.3).fit(X, y).coef_[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("algo", "name", "value"), [("so-pater-i", "form", "step"), ("alma", "approximation", 0.5)])
+def test_a_run_does_not_go_on_with_other_settings(algo, name, value, rows, tmp_path):
+    X, y = rows
+    path, model = written(tmp_path / "rows.svm", X, y), tmp_path / "m"
+
+    def stop(run):
+        run.save_checkpoint()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(path, algo=algo, model=model, checkpoint_every=1, show=stop)
+    with pytest.raises(InputError, match=f"was written with {name} = "):
+        train(path, algo=algo, model=model, resume=True, **{name: value})
+
+
 def test_wrong_settings_and_too_many_columns_are_one_line(rows, tmp_path):
     path = written(tmp_path / "rows.svm", *rows)
-    for params in ({"covariance": "round"}, {"r": 0.0}, {"eta": 0.5}, {"eta": 1.0}):
-        with pytest.raises(InputError, match="must be"):
-            train(path, algo="scw-i", **params)
+    wrong = [("covariance", "round"), ("form", "leap"), ("eta", 0.5), ("eta", 1.0), ("approximation", 2.0)]
+    wrong += [(name, value) for name in ("r", "C") for value in (0.0, -1.0, math.inf, math.nan)]
+    for name, value in wrong:
+        with pytest.raises(InputError, match=f"^{name} must be"):
+            train(path, algo="scw-i", **{name: value})
     (tmp_path / "wide.svm").write_text("1 1:1\n-1 60000:1\n")
-    with pytest.raises(InputError, match="covariance='diagonal'"):
+    with pytest.raises(InputError, match=r"wide\.svm: .* use --covariance diagonal\.$"):
         train(tmp_path / "wide.svm", algo="arow")
     assert train(tmp_path / "wide.svm", algo="arow", covariance="diagonal").rows == 2
+
+
+def test_a_class_too_many_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(state_module, "LARGEST_TRIANGLES", 8 * 66 * 2)  # room for two models of ten columns
+    (tmp_path / "a.svm").write_text("1 9:1\n2 9:1\n3 9:1\n")
+    with pytest.raises(InputError, match=r"a\.svm: .* for 3 models, .* use --covariance diagonal\.$"):
+        train(tmp_path / "a.svm", algo="arow")
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.inf, math.nan])
+def test_estimators_refuse_what_is_no_positive_number(value, rows):
+    for model in (AROWClassifier(value), SecondOrderPATERClassifier(r=value), ConfidenceWeightedClassifier(C=value)):
+        with pytest.raises(ValueError, match="must be a positive number"):
+            model.fit(*rows)
 
 
 def test_a_metric_that_is_none_is_refused(rows, tmp_path):

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from . import options as o
-from .errors import UsageError
 from .terminal import say_skipped
 
 EXAMPLE = """\b
@@ -26,10 +25,12 @@ def evaluate(
         typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Judge this model, which does not learn."),
     ] = None,
     algo: o.Algo = "auto",
-    C: o.Aggressiveness = 1.0,
-    covariance: o.Covariance = "full",
+    C: o.Aggressiveness = None,
+    covariance: o.Covariance = None,
+    form: o.Form = None,
     r: o.Ridge = None,
-    eta: o.Confidence = 0.9,
+    eta: o.Confidence = None,
+    alpha: o.Approximation = None,
     class_weight: o.ClassWeight = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw both curves: png, pdf or svg.")
@@ -50,8 +51,15 @@ def evaluate(
     threads: o.Threads = None,
 ) -> None:
     """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
-    if C <= 0:
-        raise UsageError(f"--aggressiveness must be positive, got {C}.")
+    given = {"C": C, "covariance": covariance, "form": form, "r": r, "eta": eta, "approximation": alpha}
+    others = {
+        "--algo": algo != "auto",
+        "--class-weight": class_weight is not None,
+        "--scale": scale,
+        "--average": average,
+        "--no-intercept": no_intercept,
+        "--scoring": scoring != "balanced_accuracy",
+    }
     with o.one_line_errors():
         from pater.stream import InputError, load
         from pater.stream import validation as v
@@ -59,6 +67,7 @@ def evaluate(
         from pater.stream.reading import make_input
         from pater.stream.training import matched
 
+        settings = o.settings(algo, given, others=others, saved="--model" if model else None)
         saved = load(model) if model else None
         source = make_input(
             data,
@@ -88,13 +97,10 @@ def evaluate(
             weights = matched(o.class_weight(class_weight), numeric=columns.numeric_labels)
             specs = specs_of(
                 algo,
-                C=C,
                 class_weight=weights,
                 intercept=not no_intercept,
                 average=average,
-                covariance=covariance,
-                r=r,
-                eta=eta,
+                **settings,
             )
             if scoring not in ("accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"):
                 raise InputError(f"there is no score {scoring!r}.")

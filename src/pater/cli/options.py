@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -69,18 +69,38 @@ Algo = Annotated[
         "arow, cw, scw-i, scw-ii or so-perceptron.",
     ),
 ]
-Aggressiveness = Annotated[float, typer.Option("--aggressiveness", "-C", help="C of pa-i, pa-ii, scw-i and scw-ii.")]
+Aggressiveness = Annotated[
+    float | None,
+    typer.Option("--aggressiveness", "-C", metavar="C", help="C of pa-i, pa-ii, scw-i and scw-ii.  [default: 1]"),
+]
 Covariance = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--covariance", metavar="full|diagonal", help="Of second order: O(d²) a row, or only what the row holds."
+        "--covariance",
+        metavar="full|diagonal",
+        help="Of second order: O(d²) a row, or only what the row holds.  [default: full]",
+    ),
+]
+Form = Annotated[
+    str | None,
+    typer.Option(
+        "--form",
+        metavar="leader|step",
+        help="Of so-pater: the weights that fit all the past best, or one more step.  [default: leader]",
     ),
 ]
 Ridge = Annotated[
     float | None,
     typer.Option("--r", metavar="R", help="r of so-pater, arow and so-perceptron.  [default: 30 for so-pater, else 1]"),
 ]
-Confidence = Annotated[float, typer.Option("--eta", help="η of cw, scw-i and scw-ii, above 0.5 and below 1.")]
+Confidence = Annotated[
+    float | None,
+    typer.Option("--eta", metavar="ETA", help="η of cw, scw-i and scw-ii, above 0.5 and below 1.  [default: 0.9]"),
+]
+Approximation = Annotated[
+    float | None,
+    typer.Option("--alpha", metavar="ALPHA", help="α of alma, above 0 and at most 1.  [default: 0.9]"),
+]
 ClassWeight = Annotated[
     str | None,
     typer.Option("--class-weight", "-w", metavar="LABEL:WEIGHT,...", help="For example 1:10; or balanced."),
@@ -98,6 +118,15 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines."
 
 LIMIT_OF_FEATURES = 1 << 22
 
+_SETTINGS = {
+    "C": "--aggressiveness",
+    "covariance": "--covariance",
+    "form": "--form",
+    "r": "--r",
+    "eta": "--eta",
+    "approximation": "--alpha",
+}
+
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
@@ -112,6 +141,28 @@ def one_line_errors() -> Iterator[None]:
         raise CommandError(str(error)) from None
     except MemoryError:
         raise CommandError("there is not enough memory; fewer --bits or --features need less.") from None
+
+
+def settings(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved: str | None) -> dict[str, Any]:
+    """Those of `given` that were given; wrong usage if one has a wrong value, or would be ignored.
+
+    `saved` is the option that named a saved model, whose own settings hold; `others` says of the learner's other
+    options whether they were given.
+    """
+    from pater.rules import RULES
+    from pater.stream.settings import RULE_SETTINGS
+
+    given = {name: value for name, value in given.items() if value is not None}
+    ignored = [*(option for option, there in others.items() if there), *(_SETTINGS[name] for name in given)]
+    if saved and ignored:
+        raise UsageError(f"{', '.join(ignored)} cannot go with {saved}: the settings of that model hold.")
+    for name, value in given.items():
+        option, setting = _SETTINGS[name], RULE_SETTINGS[name]
+        if wrong := setting.wrong(option, value):
+            raise UsageError(wrong)
+        if algo in ("auto", *RULES) and algo not in setting.rules:
+            raise UsageError(f"--algo {algo} has no {option}; it is for {', '.join(setting.rules)}.")
+    return given
 
 
 def class_weight(text: str | None) -> dict[str, float] | str | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options as o
-from .errors import CommandError, UsageError
+from .errors import CommandError
 from .progressive import Display
 
 EXAMPLE = """\b
@@ -24,10 +24,12 @@ def train(
     data: o.Data,
     model: o.ModelOut,
     algo: o.Algo = "auto",
-    C: o.Aggressiveness = 1.0,
-    covariance: o.Covariance = "full",
+    C: o.Aggressiveness = None,
+    covariance: o.Covariance = None,
+    form: o.Form = None,
     r: o.Ridge = None,
-    eta: o.Confidence = 0.9,
+    eta: o.Confidence = None,
+    alpha: o.Approximation = None,
     class_weight: o.ClassWeight = None,
     passes: Annotated[int, typer.Option("--passes", min=1, metavar="N", help="How often to pass over the files.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
@@ -63,8 +65,16 @@ def train(
     ] = False,
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
-    if C <= 0:
-        raise UsageError(f"--aggressiveness must be positive, got {C}.")
+    given = {"C": C, "covariance": covariance, "form": form, "r": r, "eta": eta, "approximation": alpha}
+    others = {
+        "--algo": algo != "auto",
+        "--class-weight": class_weight is not None,
+        "--scale": scale,
+        "--average": average,
+        "--no-intercept": no_intercept,
+        "--probabilities": probabilities,
+        "--scoring": scoring != "balanced_accuracy",
+    }
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors():
         try:
@@ -75,10 +85,7 @@ def train(
                 data,
                 model=model,
                 algo=algo,
-                C=C,
-                covariance=covariance,
-                r=r,
-                eta=eta,
+                **o.settings(algo, given, others=others, saved="--initial-model" if initial else None),
                 class_weight=o.class_weight(class_weight),
                 intercept=not no_intercept,
                 average=average,

@@ -7,7 +7,8 @@ saves and `pater predict` loads.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,8 +30,8 @@ from .batches import Batch, too_large
 from .columns import INDICES, NUMBER, TABLE, Columns
 from .errors import Fault, InputError
 from .scale import Scaler
+from .settings import DEFAULT_R, RULE_SETTINGS
 
-DEFAULT_R = {"so-pater-i": 30.0, "so-pater-ii": 30.0}
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 
@@ -44,19 +45,16 @@ def specs_of(
     average: bool = False,
     probability: bool = False,
     covariance: str = "full",
+    form: str = "leader",
     r: float | None = None,
     eta: float = 0.9,
     approximation: float = 0.9,
 ) -> Specs:
     """The models that an algorithm's name stands for: one, or for "auto" PATER-I and -II with all weights to try."""
-    if covariance not in ("full", "diagonal"):
-        raise InputError(f"covariance must be full or diagonal, got {covariance!r}.")
-    if not (r is None or r > 0):
-        raise InputError(f"r must be positive, got {r}.")
-    if not 0.5 < eta < 1:
-        raise InputError(f"eta must be above 0.5 and below 1, got {eta}.")
-    if not 0 < approximation <= 1:
-        raise InputError(f"approximation must be above 0 and at most 1, got {approximation}.")
+    given = {"C": C, "covariance": covariance, "form": form, "r": r, "eta": eta, "approximation": approximation}
+    for name, value in given.items():
+        if value is not None and (wrong := RULE_SETTINGS[name].wrong(name, value)):
+            raise InputError(wrong)
     if isinstance(class_weight, dict):
         class_weight = tuple(class_weight.items())
     if algo != "auto" and algo not in RULES:
@@ -65,13 +63,23 @@ def specs_of(
     base = base._replace(eta=float(eta), approximation=float(approximation))
     if algo in RULES and RULES[algo].second_order:
         kind: Any = covariance
+        shape: Any = form
         if RULES[algo].moves_along_means and covariance == "diagonal":  # whose leader oscillates
             base = base._replace(average=True)
-        base = base._replace(covariance=kind, r=DEFAULT_R.get(algo, 1.0) if r is None else float(r))
+        base = base._replace(covariance=kind, form=shape, r=DEFAULT_R.get(algo, 1.0) if r is None else float(r))
     if algo != "auto":
         return (base._replace(rule=algo),)
     base = base._replace(discount=True)
     return tuple(base._replace(rule=rule, alphas=pair) for pair in alpha_grid() for rule in ("pater-i", "pater-ii"))
+
+
+@contextmanager
+def width_told(source: str) -> Iterator[None]:
+    """Say of what is too wide for a full covariance how the command line asks for another."""
+    try:
+        yield
+    except TooWideError as error:
+        raise InputError(f"{source}: {error.what}; use --covariance diagonal.") from None
 
 
 @dataclass
@@ -106,7 +114,8 @@ class Learner:
         for stop in [*ends, len(batch)]:
             some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
             try:
-                self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads)
+                with width_told(batch.source):  # a new class takes room too
+                    self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads)
             except UnknownLabelError as error:
                 raise InputError(f"{batch.source}: {error}") from None
             self.rows += stop - start
@@ -118,7 +127,8 @@ class Learner:
     def prepare(self, batch: Batch) -> list[Fault]:
         """Make room for a batch, scale it, and leave out what cannot be learned from."""
         if len(batch):
-            self._make_room(batch)
+            with width_told(batch.source):
+                self._make_room(batch)
         if self.scaler is not None:
             self.scaler(batch.rows, learn=True)
         faults = self._refuse(batch)
@@ -127,12 +137,6 @@ class Learner:
         return faults
 
     def _make_room(self, batch: Batch) -> None:
-        try:
-            self._make_model(batch)
-        except TooWideError as error:
-            raise InputError(f"{batch.source}: {error}") from None
-
-    def _make_model(self, batch: Batch) -> None:
         labels = batch.labels
         assert labels is not None
         self.n_features = max(self.n_features, batch.n_features)

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Spec
-from ..rules import RULES
 from .learner import Learner
+from .settings import of_rule
 
 
 def summary(learner: Learner, top: int) -> dict[str, Any]:
@@ -25,12 +24,11 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         "features": learner.n_features or model.state.n_features,
         "columns": _told(learner),
         "settings": {
-            "C": base.C,
             "class_weight": base.class_weight if isinstance(base.class_weight, str | None) else dict(base.class_weight),
             "intercept": base.intercept,
             "average": base.average,
             "probabilities": base.calibrate,
-            **(_second_order(base) if base.rule in RULES and RULES[base.rule].second_order else {}),
+            **{"alpha" if name == "approximation" else name: value for name, value in of_rule(base).items()},
             "scale": learner.scaler is not None,
         },
         "counts": {
@@ -75,8 +73,3 @@ def _told(learner: Learner) -> str:
         return "the indices of the file"
     table = f", a table of {len(columns.table)} columns, label {columns.label!r}" if columns.table else ""
     return f"hashed to {columns.bits} bits{table}"
-
-
-def _second_order(spec: Spec) -> dict[str, Any]:
-    shown: dict[str, Any] = {"covariance": spec.covariance}
-    return shown | ({"eta": spec.eta} if spec.rule in ("cw", "scw-i", "scw-ii") else {"r": spec.r})

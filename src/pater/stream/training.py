@@ -193,8 +193,10 @@ def train(
     algo: str = "auto",
     C: float = 1.0,
     covariance: str = "full",
+    form: str = "leader",
     r: float | None = None,
     eta: float = 0.9,
+    approximation: float = 0.9,
     class_weight: Any = None,
     intercept: bool = True,
     average: bool = False,
@@ -223,8 +225,9 @@ def train(
         Where the model file goes.
     algo : "auto" or a name of `pater.rules.RULES`
         "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
-    C, covariance, r, eta, class_weight, intercept, average, probability
-        As of the estimators. Keys of `class_weight` may be text; they are matched to numeric labels.
+    C, covariance, form, r, eta, approximation, class_weight, intercept, average, probability
+        As of the estimators; `approximation` is ALMA's α. Keys of `class_weight` may be text; they are matched to
+        numeric labels.
     scoring : str
         What "best" means to "auto", a name of `pater.metrics.SCORES`.
     scale : bool
@@ -281,8 +284,10 @@ def train(
             algo,
             C=C,
             covariance=covariance,
+            form=form,
             r=r,
             eta=eta,
+            approximation=approximation,
             class_weight=matched(class_weight, numeric=columns.numeric_labels),
             intercept=intercept,
             average=average,
@@ -300,8 +305,10 @@ def train(
         "algo": algo,
         "C": C,
         "covariance": covariance,
+        "form": form,
         "r": r,
         "eta": eta,
+        "approximation": approximation,
         "class_weight": str(class_weight),
         "intercept": intercept,
         "average": average,

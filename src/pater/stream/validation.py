@@ -26,7 +26,7 @@ from ..metrics import (
 from ..passes import learn
 from .batches import Batch
 from .errors import InputError
-from .learner import Learner
+from .learner import Learner, width_told
 
 PIECE = 4096  # rows judged by the model that was best before them
 POINTS = 200  # of a curve
@@ -139,7 +139,8 @@ def judge_progressively(learner: Learner, batches: Iterator[Batch]) -> Judged:
         for start in range(0, len(batch), PIECE):
             stop = min(start + PIECE, len(batch))
             some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
-            _learn_and_judge(learner, some, batch.labels[start:stop], weights, judged)
+            with width_told(batch.source):
+                _learn_and_judge(learner, some, batch.labels[start:stop], weights, judged)
         learner.rows += len(batch)
     return judged
 

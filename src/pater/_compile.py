@@ -29,16 +29,16 @@ _PACKAGE_STAMP = tuple(
 )
 
 
-class _NamedByContent(IndexDataCacheFile):  # type: ignore[misc]
+class _NamedByContent(IndexDataCacheFile):
     def save(self, key: Any, data: Any) -> None:
         """Write the machine code of one signature, then the index that names its file."""
-        overloads = self._load_index()
+        overloads = self._load_index()  # type: ignore[no-untyped-call]
         content = hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()
         name = f"{Path(self._index_name).stem}.{content[:16]}.nbc"
-        self._save_data(name, data)
+        self._save_data(name, data)  # type: ignore[no-untyped-call]
         if overloads.get(key) != name:
             overloads[key] = name
-            self._save_index(overloads)
+            self._save_index(overloads)  # type: ignore[no-untyped-call]
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

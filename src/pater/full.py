@@ -282,10 +282,10 @@ def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p
 
         n = reach(triangle, m, spread(rows, i, x))
         rate_pos, rate_neg = rates(m, p)
-        wanted = 1.0 / (s * (rate_pos if positive else rate_neg))
-        noise = bounded_noise(wanted, xx + one)
-        if leads and noise > wanted:  # what counts for less in Σ⁻¹ counts for less in the class sum
-            s *= wanted / noise
+        asked = 1.0 / (s * (rate_pos if positive else rate_neg))
+        noise = bounded_noise(asked, xx + one)
+        if leads and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
+            s *= asked / noise
         total = absorb(triangle, n, x, noise, f, False, k)
         clear(rows, i, x)
         add(rows, i, s, own)

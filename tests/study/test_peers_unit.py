@@ -20,16 +20,19 @@ from pater import (
     TERClassifier,
 )
 from pater.data import load
+from pater.rules import RULES
 from pater.study import Plan
 from pater.study.halves import Fold, folds
 from pater.study.peers import unit
-from pater.study.peers.learners import LINES, ONE_PASS
+from pater.study.peers.learners import LEARNERS, LINES, ONE_PASS
 
 SAME = {
     "Perceptron": Perceptron(),
     "averaged Perceptron": Perceptron(average=True),
     "PA": PassiveAggressiveClassifier(),
     "averaged PA": PassiveAggressiveClassifier(average=True),
+    "PA-I": PassiveAggressiveClassifier("PA-I"),
+    "PA-II": PassiveAggressiveClassifier("PA-II"),
     "balanced averaged PA": PassiveAggressiveClassifier(average=True, class_weight="balanced"),
     "ALMA": ALMAClassifier(),
     "PATER-I": PATERClassifier("I"),
@@ -40,6 +43,10 @@ SAME = {
     "CW": ConfidenceWeightedClassifier("CW"),
     "SCW-I": ConfidenceWeightedClassifier("SCW-I"),
     "SCW-II": ConfidenceWeightedClassifier("SCW-II"),
+    "diagonal SOP": SecondOrderPerceptron(covariance="diagonal"),
+    "diagonal CW": ConfidenceWeightedClassifier("CW", covariance="diagonal"),
+    "diagonal SCW-I": ConfidenceWeightedClassifier("SCW-I", covariance="diagonal"),
+    "diagonal SCW-II": ConfidenceWeightedClassifier("SCW-II", covariance="diagonal"),
     "SO-PATER-I": SecondOrderPATERClassifier(),
     "SO-PATER-II": SecondOrderPATERClassifier("II"),
     "SO-PATER-I step": SecondOrderPATERClassifier("I", form="step"),
@@ -65,6 +72,14 @@ def lines(fold: Fold) -> dict[str, dict[str, Any]]:
     rows = unit.run_unit(load("wdbc"), 0, Plan(("wdbc",))).rows
     named = [dict(zip(unit.COLUMNS["rows"], row, strict=True)) for row in rows]
     return {row["algorithm"]: row for row in named if row["fold"] == 0}
+
+
+def test_every_rule_of_the_package_takes_part_in_every_covariance_that_it_has() -> None:
+    asked = {(spec.rule, spec.family[1]) for learner in LEARNERS for spec in learner.specs}
+    second_order = {name for name, rule in RULES.items() if rule.second_order}
+    assert asked == {(name, "none") for name in RULES.keys() - second_order} | {
+        (name, covariance) for name in second_order for covariance in ("full", "diagonal")
+    }
 
 
 def test_everyone_has_a_row(lines: dict[str, dict[str, Any]]) -> None:

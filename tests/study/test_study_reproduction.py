@@ -12,6 +12,7 @@ import pytest
 
 from pater.data import DATA_SETS
 from pater.study import Plan, Reproduction, reproduce
+from pater.study.report import duration
 
 WITHIN = {"PE": 1.0, "PA": 1.0, "PATER-I": 0.8, "PATER-II": 0.8, "wPATER-I": 0.8, "wPATER-II": 0.8}
 
@@ -141,3 +142,10 @@ def test_the_same_rows_give_the_same_tables_and_figures(tmp_path: Path) -> None:
     first = written()
     assert first == written()
     assert len(first) == 10 + 5
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(1280, "21.3 min"), (999, "999 s"), (12.34, "12.3 s"), (0.05, "50 ms"), (2e-5, "20 µs")]
+)
+def test_a_time_is_said_in_the_unit_that_suits_it(seconds: float, said: str) -> None:
+    assert duration(seconds) == said

@@ -163,6 +163,8 @@ def _averaged_sets(plan: Plan) -> str:
 
 def duration(seconds: float) -> str:
     """A time with the unit that suits it."""
+    if seconds >= 999.5:  # three digits would not do
+        return f"{seconds / 60:.3g} min"
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

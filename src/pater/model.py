@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .batch import first_bad_row, part
 from .changes import joined, merged, mirrored
 from .history import History
-from .labels import encode
+from .labels import Encoded, encode
 from .passes import IN_ORDER, NOTHING, Rows, learn
 from .rules import RULES
 from .state import SETTINGS, Metric, State, triangle_size
@@ -194,21 +194,25 @@ class Model:
             target = self if not encoded.new.size else self.copy()
         else:
             target = self.copy()
-        starts = [0, *encoded.first_rows.tolist(), labels.size]
-        found = np.concatenate([self.classes, encoded.new]) if encoded.new.size else self.classes
+        if not encoded.new.size:
+            target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
+        else:
+            target._learn_with_new_classes(rows, encoded, weights, threads)
+        self.classes, self.state, self.history = target.classes, target.state, target.history
+
+    def _learn_with_new_classes(self, rows: Rows, encoded: Encoded, weights: NDArray[np.float64], threads: int) -> None:
+        starts = [0, *encoded.first_rows.tolist(), encoded.codes.size]
+        found = np.concatenate([self.classes, encoded.new])
+        n_known = self.classes.size
         for k, (start, stop) in enumerate(itertools.pairwise(starts)):
             if k > 0:
-                target.add_class(encoded.new[k - 1])
-            codes = encoded.codes[start:stop]
-            if encoded.new.size:
-                known = found[: self.classes.size + k]
-                codes = np.argsort(np.argsort(known, kind="stable"), kind="stable")[codes]
-            some = part(rows, start, stop) if len(starts) > 2 else rows
+                self.add_class(encoded.new[k - 1])
+            known = found[: n_known + k]
+            codes = np.argsort(np.argsort(known, kind="stable"), kind="stable")[encoded.codes[start:stop]]
             try:
-                target.learn_all(some, codes, weights=weights[start:stop], threads=threads)
+                self.learn_all(part(rows, start, stop), codes, weights=weights[start:stop], threads=threads)
             except BadRowError as error:
                 raise BadRowError(rows, start + error.row) from None
-        self.classes, self.state, self.history = target.classes, target.state, target.history
 
     def learn_all(
         self,
@@ -220,8 +224,14 @@ class Model:
         threads: int = 1,
     ) -> None:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
-        cuts = [codes.size] if self.history is None else self.history.cuts(codes.size)
-        for start, stop in itertools.pairwise([0, *cuts]):
+        if not codes.size:  # before the first class turns up
+            return
+        if self.history is None:
+            bad = learn(rows, codes, self.state, self.settings(), weights=weights, order=order, threads=threads)
+            if bad >= 0:
+                raise BadRowError(rows, int(order[bad]) if order.size else bad)
+            return
+        for start, stop in itertools.pairwise([0, *self.history.cuts(codes.size)]):
             if stop == start:
                 continue
             some, turn = (rows, order[start:stop]) if order.size else (part(rows, start, stop), order)
@@ -231,8 +241,7 @@ class Model:
             )
             if bad >= 0:
                 raise BadRowError(rows, int(turn[bad]) if order.size else start + bad)
-            if self.history is not None:
-                self.history.passed(stop - start, self.state.scalars)
+            self.history.passed(stop - start, self.state.scalars)
 
     def merge(self, other: Model) -> Model:
         """A model of what both have seen."""

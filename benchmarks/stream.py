@@ -1,6 +1,6 @@
 """End to end from a file: `pater train` against Vowpal Wabbit and against scikit-learn's loader, as ratios in one run.
 
-    python benchmarks/stream.py --folder /tmp/stream --megabytes 500 --repeats 3
+    python benchmarks/stream.py --folder stream-benchmark --megabytes 500 --repeats 3
 
 The benchmark makes its data: rows of about 50 non-zeros among 2^18 features, an eighth of them positive, in libsvm form
 and in VW's own. Every contestant is a process of its own, timed from start to end, the best of some repeats, after one

@@ -30,6 +30,11 @@ def stream(n, d, seed=0, shift=0.0):
     return X, y
 
 
+def sparse(X):
+    """As herds are for: the rows of a search that are not narrow."""
+    return sp.csr_array(X)
+
+
 def run(X, y, specs, *, group=None, cuts=(), **options):
     state = State.new(len(specs), X.shape[1], means=True, group=group or len(specs))
     edges = [0, *cuts, len(y)]
@@ -56,15 +61,17 @@ def test_every_model_of_a_grid_is_the_model_alone_bit_for_bit(form, threads):
 
 def test_a_herd_is_used_and_does_not_depend_on_how_the_stream_is_cut():
     X, y = stream(2000, 5)
+    X = sparse(X)
     state = State.new(len(ALL), 5, means=True, group=len(ALL))
-    assert layout_for((X,), state, settings_of(ALL, (0, 1)))[0] == "herd"
+    assert layout_for(rows_of(X), state, settings_of(ALL, (0, 1)))[0] == "herd"
     whole, cut = run(X, y, ALL), run(X, y, ALL, cuts=[1, 2, 40, 777, 1999])
     assert whole.scalars.tobytes() == cut.scalars.tobytes()
     assert_array_equal(whole.vectors, cut.vectors)
 
 
+@pytest.mark.parametrize("form", [sparse, np.asarray])
 @pytest.mark.parametrize("duplicate", [True, False])
-def test_care_and_rescaling_in_a_herd_leave_the_bits_of_the_model_alone(duplicate):
+def test_care_and_rescaling_of_many_leave_the_bits_of_the_model_alone(duplicate, form):
     rng = np.random.default_rng(3)
     if duplicate:  # means that coincide, then means a million times their spread
         X = np.repeat(rng.standard_normal((300, 4)), 2, axis=0)
@@ -72,16 +79,18 @@ def test_care_and_rescaling_in_a_herd_leave_the_bits_of_the_model_alone(duplicat
         y = np.tile([0, 1], 300)
     else:  # noise: the weights of PATER-II grow past 2^400
         X, y = rng.standard_normal((120_000, 3)), rng.integers(0, 2, 120_000)
-    specs = ALL[:6]
+    specs, X = ALL[:6], form(X)
     together = run(X, y, specs)
     assert duplicate or together.scalars["exponent"].max() > 0
     for k in range(6):
         same(together, run(X, y, specs[k : k + 1]), k)
 
 
+@pytest.mark.parametrize("form", [sparse, np.asarray])
 @pytest.mark.parametrize("setting", [{"average": True}, {"forgetting": 0.99}, {"class_weight": "balanced"}])
-def test_models_that_do_not_fit_a_herd_are_themselves_too(setting):
+def test_models_that_do_not_fit_a_herd_are_themselves_too(setting, form):
     X, y = stream(1500, 6)
+    X = form(X)
     specs = tuple(spec._replace(**setting) for spec in ALL[:5])
     together = run(X, y, specs)
     assert together.layout == "lanes"
@@ -89,18 +98,21 @@ def test_models_that_do_not_fit_a_herd_are_themselves_too(setting):
         same(together, run(X, y, specs[k : k + 1]), k)
 
 
-def test_sample_weights_in_a_herd():
+@pytest.mark.parametrize("form", [sparse, np.asarray])
+def test_sample_weights_of_many(form):
     X, y = stream(1000, 6)
+    X = form(X)
     s = np.random.default_rng(1).choice([0.0, 0.5, 3.0], 1000)
     together = run(X, y, ALL, weights=s)
     for k in (0, 9, 25):
         same(together, run(X, y, ALL[k : k + 1], weights=s), k)
 
 
-def test_margins_of_a_herd_are_those_before_learning():
+@pytest.mark.parametrize("form", [sparse, np.asarray])
+def test_margins_of_many_are_those_before_learning(form):
     X, y = stream(200, 4)
     margins = np.empty((len(ALL), 200))
-    run(X, y, ALL, margins=margins)
+    run(form(X), y, ALL, margins=margins)
     Xb, signs = np.c_[X, np.ones(200)], 2 * y - 1
     for k in (0, 1, 4, 11):
         variant = "I" if ALL[k].rule == "pater-i" else "II"
@@ -205,7 +217,7 @@ def test_models_that_share_need_not_be_neighbours():
     assert order(herds) == [*range(0, 26, 2), *range(1, 26, 2)]
     assert spans(herds).tolist() == [[0, 8, 0], [8, 13, 0], [13, 26, 1]]
     X, y = stream(300, 5)
-    assert len(run(X, y, ALL).herds) == 3
+    assert len(run(sparse(X), y, ALL).herds) == 3
 
 
 def test_no_two_vectors_of_a_herd_share_a_column():
@@ -216,7 +228,7 @@ def test_no_two_vectors_of_a_herd_share_a_column():
 
 def test_layouts_hold_the_same_numbers():
     X, y = stream(500, 6)
-    state = run(X, y, ALL)
+    state = run(sparse(X), y, ALL)
     split = state.kinds().copy()
     picked = state.some_of([3, 17])
     assert_array_equal(picked.kinds(), split[[3, 17]])

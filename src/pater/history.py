@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 FIRST_POINT = 16
 GROWTH = 2.0**0.25
-COUNTS = ("tp", "fp", "tn", "fn")
 
 
 @dataclass
@@ -43,11 +42,11 @@ class History:
             point = _after(point)
         return [*cuts, n_rows]
 
-    def passed(self, n_rows: int, scalars: NDArray[np.void]) -> None:
+    def passed(self, n_rows: int, counts: NDArray[np.float64]) -> None:
         """Take note of the counts if these rows lead up to a point."""
         self.rows += n_rows
         if self.rows == self.next_point:
-            self.points.append((self.rows, np.stack([scalars[name] for name in COUNTS], axis=1)))
+            self.points.append((self.rows, counts))
             self.next_point = _after(self.next_point)
 
 

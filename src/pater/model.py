@@ -25,7 +25,7 @@ from .history import History
 from .labels import Encoded, encode
 from .passes import IN_ORDER, NOTHING, Rows, learn
 from .rules import RULES
-from .state import SETTINGS, Metric, State, triangle_size
+from .state import COUNTS, SETTINGS, Metric, State, triangle_size
 
 
 class Spec(NamedTuple):
@@ -226,22 +226,24 @@ class Model:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
         if not codes.size:  # before the first class turns up
             return
-        if self.history is None:
-            bad = learn(rows, codes, self.state, self.settings(), weights=weights, order=order, threads=threads)
-            if bad >= 0:
-                raise BadRowError(rows, int(order[bad]) if order.size else bad)
-            return
-        for start, stop in itertools.pairwise([0, *self.history.cuts(codes.size)]):
-            if stop == start:
-                continue
-            some, turn = (rows, order[start:stop]) if order.size else (part(rows, start, stop), order)
-            here = slice(None) if order.size else slice(start, stop)
-            bad = learn(
-                some, codes[here], self.state, self.settings(), weights=weights[here], order=turn, threads=threads
-            )
-            if bad >= 0:
-                raise BadRowError(rows, int(turn[bad]) if order.size else start + bad)
-            self.history.passed(stop - start, self.state.scalars)
+        stops = [] if self.history is None else self.history.cuts(codes.size)
+        counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))
+        bad = learn(
+            rows,
+            codes,
+            self.state,
+            self.settings(),
+            weights=weights,
+            order=order,
+            stops=stops,
+            counts=counts,
+            threads=threads,
+        )
+        if bad >= 0:
+            raise BadRowError(rows, int(order[bad]) if order.size else bad)
+        if self.history is not None:
+            for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
+                self.history.passed(stop - start, so_far)
 
     def merge(self, other: Model) -> Model:
         """A model of what both have seen."""

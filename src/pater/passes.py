@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any
@@ -26,10 +26,12 @@ from .herd import herd_pass, sharing, sharing_herd_pass
 from .herds import Herds, spans
 from .herds import order as in_herds
 from .lazy import lazy_pass
+from .narrow import narrow_pass
 from .point import point_pass
+from .registers import MOST_COLUMNS, shape_for
 from .rows import count, size
 from .rules import ALMA, FIRST_MEAN_RULE
-from .state import Layout, State
+from .state import Layout, State, V, counts_of
 from .wide import wide_pass
 
 Rows = tuple[NDArray[Any], ...]
@@ -75,6 +77,20 @@ def learn_dense(rows, order, codes, weights, margins, vectors, scalars, settings
                 bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
             else:
                 bad = wide_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            if bad >= 0:
+                return bad
+    return -1
+
+
+@kernel
+def learn_narrow(rows, order, codes, weights, margins, vectors, scalars, settings, shape, first, last, start, stop):
+    """As `learn_dense`, for mean rules and rows of few columns."""
+    block = _block_size(rows, last - first)
+    for a in range(start, stop, block):
+        b = min(a + block, stop)
+        for k in range(first, last):
+            v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
+            bad = narrow_pass(rows, order, codes, weights, out, v, m, p, shape, a, b)
             if bad >= 0:
                 return bad
     return -1
@@ -156,7 +172,9 @@ def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[La
         return ("lanes" if state.has_means and state.metric == "diagonal" else "split"), ()
     if not state.has_means or (len(rows) == 1 and rows[0].shape[1] >= WIDE):
         return "split", ()
-    return ("herd", state.herds_of(sharing(settings))) if herd_fits(settings, state.group) else ("lanes", ())
+    if len(rows) == 1 or not herd_fits(settings, state.group):
+        return "lanes", ()
+    return "herd", state.herds_of(sharing(settings))
 
 
 def learn(
@@ -168,60 +186,75 @@ def learn(
     weights: NDArray[np.float64] = NOTHING,
     order: NDArray[np.int64] = IN_ORDER,
     margins: NDArray[np.float64] | None = None,
+    stops: Sequence[int] = (),
+    counts: NDArray[np.float64] | None = None,
     threads: int = 1,
 ) -> int:
     """Pass the rows through all models of `state`; the position of the first bad row, or −1.
 
     `codes` holds the class of each row as a number, `settings` a record for each model. `margins`, if given, takes
-    what each model says of each row before learning from it, (models, rows). A bad row is one that holds a NaN, an
-    infinity or numbers too large to square; the state is then neither as before nor as after, and the caller restores
-    it.
+    what each model says of each row before learning from it, (models, rows); `counts` its answers up to each of the
+    `stops`, (stops, models, 4). A bad row is one that holds a NaN, an infinity or numbers too large to square; the
+    state is then neither as before nor as after, and the caller restores it.
     """
     layout, herds = layout_for(rows, state, settings)
     state.arrange(layout, herds)
     if margins is None:
         margins = _no_margins(state.n_models)
     n_rows = order.size if order.size else codes.size
+    threads = threads if rows[-1].size * state.n_models >= WORTH_A_THREAD else 1
     if layout == "herd":
         models = in_herds(herds)  # the passes want those of a herd one after the other
-        scalars, out = state.scalars[models], margins[models]
+        scalars, out, spanned = state.scalars[models], margins[models], spans(herds)
         values = scalars.view(np.float64).reshape(state.n_models, -1)
-        herded = (rows, order, codes, weights, out, state.vectors, values, scalars, settings[models], spans(herds))
-        bad = _run(learn_herds, herded, len(herds), n_rows, _threads_for(rows, state, threads))
+        herded = (rows, order, codes, weights, out, state.vectors, values, scalars, settings[models], spanned)
+
+        def note_herds(stop: int, first: int, last: int) -> None:
+            if counts is not None:
+                there = slice(spanned[first, 0], spanned[last - 1, 1])
+                counts[stop, models[there]] = counts_of(scalars[there])
+
+        bad = _run(learn_herds, herded, len(herds), n_rows, threads, stops, note_herds)
         state.scalars[models], margins[models] = scalars, out
         return bad
+
+    def note(stop: int, first: int, last: int) -> None:
+        if counts is not None:
+            counts[stop, first:last] = counts_of(state.scalars[first:last])
+
     triangles = () if state.second is None else (state.second,)
     arguments = (rows, order, codes, weights, margins, state.vectors, *triangles, state.scalars, settings)
     run = {"none": learn_dense if len(rows) == 1 else learn_csr, "diagonal": learn_diagonal, "full": learn_full}
-    return _run(run[state.metric], arguments, state.n_models, n_rows, _threads_for(rows, state, threads))
+    if len(rows) == 1 and rows[0].shape[1] <= MOST_COLUMNS and state.has_means and state.metric == "none":
+        n_vectors = state.n_kinds if settings["average"].any() else V
+        narrow = (rows, order, codes, weights if weights.size else None, *arguments[4:])
+        shape = shape_for(n_vectors, rows[0].shape[1])
+        return _run(learn_narrow, (*narrow, shape), state.n_models, n_rows, threads, stops, note)
+    return _run(run[state.metric], arguments, state.n_models, n_rows, threads, stops, note)
 
 
-def _threads_for(rows: Rows, state: State, threads: int) -> int:
-    return threads if rows[-1].size * state.n_models >= WORTH_A_THREAD else 1
+def _run(
+    run: Callable[..., int],
+    arguments: tuple[Any, ...],
+    n_tasks: int,
+    n_rows: int,
+    threads: int,
+    stops: Sequence[int],
+    note: Callable[[int, int, int], None],
+) -> int:
+    """Pass the rows through all tasks, by as many threads as there are tasks for, and take note of them at each stop.
 
-
-def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, n_rows: int, threads: int) -> int:
-    """Pass the rows through all tasks, by as many threads as there are tasks for."""
-    threads = min(threads, n_tasks)
-    if threads == 1:
-        return int(run(*arguments, 0, n_tasks, 0, n_rows))
-    parts = np.linspace(0, n_tasks, threads + 1 if n_tasks % threads == 0 else n_tasks + 1).astype(int)
-    return _in_turns(
-        lambda part, start, stop: int(run(*arguments, parts[part], parts[part + 1], start, stop)),
-        parts.size - 1,
-        n_rows,
-        threads,
-    )
-
-
-def _in_turns(run: Callable[[int, int, int], int], n_parts: int, n_rows: int, threads: int) -> int:
-    """Let `threads` pass the rows through all parts: whoever is free goes on with the part that is furthest behind.
-
-    The parts are independent, and each meets the rows in order. As there may be more of them than threads, but not a
-    multiple, a part is not one task but many, a stretch of rows each.
+    The tasks are independent, and each meets the rows in order. As there may be more of them than threads, but not a
+    multiple, they are taken in turns: whoever is free goes on with the part that is furthest behind, for a stretch of
+    rows.
     """
+    threads = min(threads, n_tasks)
+    if threads == 1 and not stops:
+        return int(run(*arguments, 0, n_tasks, 0, n_rows))
+    n_parts = threads if n_tasks % threads == 0 else n_tasks
+    parts = np.linspace(0, n_tasks, n_parts + 1).astype(int)
     stretch = n_rows if n_parts == threads else max(1, min(STRETCH, n_rows // (4 * n_parts)))
-    next_row, idle, found, lock = [0] * n_parts, set(range(n_parts)), [], Lock()
+    next_row, next_stop, idle, found, lock = [0] * n_parts, [0] * n_parts, set(range(n_parts)), [], Lock()
 
     def work() -> None:
         while True:
@@ -231,18 +264,25 @@ def _in_turns(run: Callable[[int, int, int], int], n_parts: int, n_rows: int, th
                     return
                 part = min(waiting, key=next_row.__getitem__)
                 idle.remove(part)
-            start = next_row[part]
-            stop = min(start + stretch, n_rows)
-            bad = run(part, start, stop)
+            start, stop = next_row[part], min(next_row[part] + stretch, n_rows)
+            if next_stop[part] < len(stops):
+                stop = min(stop, stops[next_stop[part]])
+            bad = int(run(*arguments, parts[part], parts[part + 1], start, stop))
+            if next_stop[part] < len(stops) and stop == stops[next_stop[part]]:
+                note(next_stop[part], parts[part], parts[part + 1])
+                next_stop[part] += 1
             with lock:
                 if bad >= 0:
                     found.append(bad)
                 next_row[part] = stop if bad < 0 else n_rows
                 idle.add(part)
 
-    with ThreadPoolExecutor(threads) as pool:
-        for job in [pool.submit(work) for _ in range(threads)]:
-            job.result()
+    if threads == 1:
+        work()
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            for job in [pool.submit(work) for _ in range(threads)]:
+                job.result()
     return min(found, default=-1)
 
 

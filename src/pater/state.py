@@ -89,6 +89,8 @@ SCALARS = np.dtype(
     ]
 )
 
+COUNTS = ("tp", "fp", "tn", "fn")
+
 SETTINGS = np.dtype(
     [
         ("rule", "i8"),
@@ -120,6 +122,11 @@ RESCALE_BITS = 400
 # Steps beyond these mean that scales some 1e200 apart were mixed. They are not taken, so that no state overflows.
 LONGEST_TAU = 1e280
 LONGEST_STEP = 1e300  # of the square
+
+
+def counts_of(scalars: NDArray[np.void]) -> NDArray[np.float64]:
+    """The answers of some models, (models, 4)."""
+    return np.stack([scalars[name] for name in COUNTS], axis=1)
 
 
 class TooWideError(ValueError):

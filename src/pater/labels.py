@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ._compile import kernel
 
 TABLE_SIZE = 64
+STRETCH = 512
 
 
 class Encoded(NamedTuple):
@@ -64,23 +65,52 @@ def _writable(labels: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 @kernel
 def _scan(y, table, n_known, codes, first_rows):
-    """Fill `codes` and append unseen labels to `table`; how many it holds, or −1 when it is full."""
+    """Fill `codes` and append unseen labels to `table`; how many it holds, or −1 when it is full.
+
+    Where only the first two labels occur, as nearly everywhere, a stretch is done in vector registers.
+    """
     found = n_known
-    last = 0
-    for i in range(y.size):
-        label = y[i]
-        if last >= found or table[last] != label:
-            last = 0
-            while last < found and table[last] != label:
-                last += 1
-            if last == found:
-                if found == table.size:
-                    return -1
-                table[found] = label
-                first_rows[found - n_known] = i
-                found += 1
-        codes[i] = last
+    for start in range(0, y.size, STRETCH):
+        stop = min(start + STRETCH, y.size)
+        others = 1
+        if found >= 2:
+            others = 0
+            for i in range(start, stop):
+                codes[i] = y[i] == table[1]
+                others += (y[i] != table[0]) & (y[i] != table[1])
+        if others > 0:
+            for i in range(start, stop):
+                place = 0
+                while place < found and table[place] != y[i]:
+                    place += 1
+                if place == found:
+                    if found == table.size:
+                        return -1
+                    table[found] = y[i]
+                    first_rows[found - n_known] = i
+                    found += 1
+                codes[i] = place
     return found
+
+
+def _are_codes(labels: NDArray[Any]) -> bool:
+    """Are these 0 and 1, both of them, as a kernel takes them? Not worth asking of a few."""
+    plain = labels.size >= STRETCH and labels.dtype == np.int64 and labels.flags.carray
+    return bool(plain and labels.min() == 0 and labels.max() == 1)
+
+
+def in_order(classes: NDArray[Any], codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The classes sorted, and the codes of labels among them."""
+    rank = np.argsort(np.argsort(classes, kind="stable"), kind="stable")
+    return (classes, codes) if (rank == np.arange(rank.size)).all() else (np.sort(classes), rank[codes])
+
+
+def classes_and_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The classes, sorted, and the place of each label among them: where they are that already, themselves."""
+    if _are_codes(labels):
+        return np.array([0, 1]), labels
+    encoded = encode(labels, labels[:0])
+    return in_order(encoded.new, encoded.codes)
 
 
 def is_text(labels: NDArray[Any]) -> bool:
@@ -96,6 +126,8 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
             f"y holds {'text' if is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
             f"{known.tolist()}. The labels of a stream must be of one kind."
         )
+    if known.size == 2 and _are_codes(labels) and known.tolist() == [0, 1]:
+        return Encoded(labels, labels[:0], labels[:0])
     if labels.dtype.kind in "iufb" and (known.size == 0 or known.dtype.kind in "iufb") and known.size < TABLE_SIZE:
         wide = np.dtype(np.float64 if "f" in (labels.dtype.kind, known.dtype.kind) else np.int64)
         codes = np.empty(labels.size, np.int64)

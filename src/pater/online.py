@@ -19,7 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from .base import LinearClassifier, at_least_two
 from .batch import number_of_rows
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
-from .labels import encode
+from .labels import classes_and_codes, encode, in_order
 from .model import Model, Spec, Specs, UnknownLabelError
 from .passes import IN_ORDER, Rows, available_threads
 from .predictions import margins_of, probabilities
@@ -87,23 +87,19 @@ class OnlineClassifier(LinearClassifier):
         labels = check_labels(y, rows)
         weights = check_sample_weight(sample_weight, rows)
         not_all_zero(weights)
-        n_features = int(self.n_features_in_)
-        model = (
-            self._model.with_specs(specs).copy() if go_on else Model.new(np.empty(0, labels.dtype), n_features, specs)
-        )
-        encoded = encode(labels, model.classes)
-        if model.fixed and encoded.new.size:
-            raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), model.classes)
-        found = np.concatenate([model.classes, encoded.new]) if model.classes.size else encoded.new
-        at_least_two(found)
-        self._check_weighted_classes(found)
-        rank = np.argsort(np.argsort(found, kind="stable"), kind="stable")
-        codes = encoded.codes if (rank == np.arange(rank.size)).all() else rank[encoded.codes]
         if go_on:
+            model = self._model.with_specs(specs).copy()
+            encoded = encode(labels, model.classes)
+            if model.fixed and encoded.new.size:
+                raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), model.classes)
+            found, codes = in_order(np.concatenate([model.classes, encoded.new]), encoded.codes)
             for label in encoded.new:
                 model.add_class(label)
         else:
-            model = Model.new(np.sort(found), n_features, specs)
+            found, codes = classes_and_codes(labels)
+            model = Model.new(found, int(self.n_features_in_), specs)
+        at_least_two(found)
+        self._check_weighted_classes(found)
         random = check_random_state(self.random_state) if self.shuffle else None
         for _ in range(self.n_passes):
             order = IN_ORDER if random is None else random.permutation(number_of_rows(rows)).astype(np.int64)

@@ -19,7 +19,7 @@ _F64, _I32 = ir.DoubleType(), ir.IntType(32)
 _PAIR = ir.VectorType(_F64, 2)
 
 
-class _Pair(types.Type):  # type: ignore[misc]
+class _Pair(types.Type):
     def __init__(self) -> None:
         super().__init__(name="pater.Pair")
 
@@ -28,7 +28,7 @@ PAIR = _Pair()
 
 
 @register_model(_Pair)
-class _PairModel(PrimitiveModel):  # type: ignore[misc]
+class _PairModel(PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _PAIR)
 

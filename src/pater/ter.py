@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from .base import LinearClassifier, at_least_two
 from .batch import first_bad_row
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
-from .labels import encode
+from .labels import classes_and_codes
 from .model import BadRowError, Model, Spec
 from .modelfile import BATCH_RULE
 from .passes import Rows
@@ -149,11 +149,9 @@ class TERClassifier(LinearClassifier):
         bad = int(first_bad_row(rows))
         if bad >= 0:
             raise BadRowError(rows, bad)
-        encoded = encode(labels, np.empty(0, labels.dtype))
-        at_least_two(encoded.new)
-        self._check_weighted_classes(encoded.new)
-        rank = np.argsort(np.argsort(encoded.new, kind="stable"), kind="stable")
-        codes, classes = rank[encoded.codes], np.sort(encoded.new)
+        classes, codes = classes_and_codes(labels)
+        at_least_two(classes)
+        self._check_weighted_classes(classes)
         s = s if s.size else np.ones(labels.size)
         not_all_zero(s)
         matrix = _matrix(rows, int(self.n_features_in_))

@@ -34,7 +34,8 @@ SMALLEST_GAP = 1e-250  # of ‖z‖²
 def narrow_pass(rows, order, codes, weights, margins, table, m, p, shape, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     know_products(table, IN_LANES, m)
-    ordered, watched, wanted, averages = order.size > 0, p.watch != 0, margins.size > 0, len(shape) > V
+    ordered, watched, wanted = order.size > 0, p.watch != 0, margins.size > 0
+    averages = len(shape) > V and p.average != 0
     fade, discounts = p.fading if 0.0 < p.fading < 1.0 else 1.0, p.discount != 0
     everyone, balanced, positive_code, n_columns = p.rule != PATER_I, p.balanced != 0, p.positive, table.shape[0]
     r = start

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 import safetensors
+import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pater import container, modelfile
+from pater.batch import rows_of
 from pater.model import Model, Spec
 from pater.modelfile import ModelFileError, Saved
 from pater.passes import NOTHING
@@ -34,7 +36,7 @@ def learned(specs: tuple[Spec, ...], labels: Any = (0, 1), rows: int = 300) -> M
     X = random.standard_normal((rows, 5))
     y = np.asarray(labels)[(X[:, 0] > 0).astype(int) + (len(labels) > 2) * (X[:, 1] > 0)]
     model = Model.new(np.empty(0, y.dtype), 5, specs)
-    model.learn((X,), y, weights=NOTHING)
+    model.learn(rows_of(sp.csr_array(X)), y, weights=NOTHING)  # sparse, so that several models are a herd
     return model
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from pater import PATERClassifier, Perceptron
 from pater.labels import _scan
-from pater.passes import learn_csr, learn_dense
+from pater.passes import learn_dense, learn_plain
 from pater.rules import RULES
 
 N = 4000
@@ -122,7 +122,7 @@ def test_read_only_arrays_do_not_ask_for_new_machine_code(make, stream):
     X, y = stream(300, 9)
     X, s = make(X), np.ones(300)
     PATERClassifier().fit(X, y, sample_weight=s).predict(X)
-    run = learn_dense if make is np.asarray else learn_csr
+    run = learn_dense if make is np.asarray else learn_plain
     before = len(run.signatures), len(_scan.signatures)
     arrays = [y, s, X] if make is np.asarray else [y, s, X.data, X.indices, X.indptr]
     for array in arrays:

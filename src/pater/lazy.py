@@ -37,7 +37,7 @@ from .state import S_NEG, S_POS, U, V
 from .twofold import all_products, count_products, squared_gap
 
 IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself
-FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
+FOLD_EVERY = 256  # folding costs d; after 256·d numbers added it is lost in them
 FOLD_AT_LEAST = 8192  # numbers: what leaving the registers costs is lost in so many
 CANCELLED = 1e-7  # of its terms: a ‖z‖² below it is taken with care
 SAFE_AGAIN = 1e-4  # of its terms: above it, care may end, once as many numbers were added as entering it cost

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ._compile import kernel
 from .alma import alma_pass
+from .dense import dense_pass
 from .diagonal import diagonal_mean_pass, diagonal_point_pass
 from .full import full_mean_pass, full_point_pass
 from .herd import fits as herd_fits
@@ -26,17 +27,14 @@ from .herd import herd_pass, sharing, sharing_herd_pass
 from .herds import Herds, spans
 from .herds import order as in_herds
 from .lazy import lazy_pass
-from .narrow import narrow_pass
+from .near import shape_for
 from .point import point_pass
-from .registers import MOST_COLUMNS, shape_for
 from .rows import count, size
 from .rules import ALMA, FIRST_MEAN_RULE
 from .state import Layout, State, V, counts_of
-from .wide import wide_pass
 
 Rows = tuple[NDArray[Any], ...]
 
-WIDE = 64  # columns from which a dense row is memory rather than arithmetic (measured)
 BLOCK_BYTES = 1 << 17
 STRETCH = 4096  # rows that a thread takes at a time when there are more parts than threads
 WORTH_A_THREAD = 1 << 16  # numbers in a batch times models: less is done before a thread has started
@@ -62,43 +60,22 @@ def _herd_block_size(rows, n_herds):
 
 
 @kernel
-def learn_dense(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
-    """Pass dense rows start..stop through the models first..last; the position of the first bad row, or −1."""
+def learn_dense(rows, order, codes, weights, margins, vectors, scalars, settings, shape, first, last, start, stop):
+    """Pass dense rows start..stop through the models first..last, of mean rules; the first bad row, or −1."""
     block = _block_size(rows, last - first)
     for a in range(start, stop, block):
         b = min(a + block, stop)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if p.rule < ALMA:
-                bad = point_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            elif p.rule == ALMA:
-                bad = alma_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            elif rows[0].shape[1] < WIDE:
-                bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            else:
-                bad = wide_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            bad = dense_pass(rows, order, codes, weights, out, v, m, p, shape, a, b)
             if bad >= 0:
                 return bad
     return -1
 
 
 @kernel
-def learn_narrow(rows, order, codes, weights, margins, vectors, scalars, settings, shape, first, last, start, stop):
-    """As `learn_dense`, for mean rules and rows of few columns."""
-    block = _block_size(rows, last - first)
-    for a in range(start, stop, block):
-        b = min(a + block, stop)
-        for k in range(first, last):
-            v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            bad = narrow_pass(rows, order, codes, weights, out, v, m, p, shape, a, b)
-            if bad >= 0:
-                return bad
-    return -1
-
-
-@kernel
-def learn_csr(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
-    """Pass sparse rows start..stop through the models first..last; the position of the first bad row, or −1."""
+def learn_plain(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
+    """As `learn_dense`, for sparse rows, and for dense ones of point rules."""
     block = _block_size(rows, last - first)
     for a in range(start, stop, block):
         b = min(a + block, stop)
@@ -170,7 +147,7 @@ def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[La
     """In which order the vectors of `state` are best passed over by such rows."""
     if state.metric != "none":
         return ("lanes" if state.has_means and state.metric == "diagonal" else "split"), ()
-    if not state.has_means or (len(rows) == 1 and rows[0].shape[1] >= WIDE):
+    if not state.has_means:
         return "split", ()
     if len(rows) == 1 or not herd_fits(settings, state.group):
         return "lanes", ()
@@ -224,13 +201,11 @@ def learn(
 
     triangles = () if state.second is None else (state.second,)
     arguments = (rows, order, codes, weights, margins, state.vectors, *triangles, state.scalars, settings)
-    run = {"none": learn_dense if len(rows) == 1 else learn_csr, "diagonal": learn_diagonal, "full": learn_full}
-    if len(rows) == 1 and rows[0].shape[1] <= MOST_COLUMNS and state.has_means and state.metric == "none":
-        n_vectors = state.n_kinds if settings["average"].any() else V
-        narrow = (rows, order, codes, weights if weights.size else None, *arguments[4:])
-        shape = shape_for(n_vectors, rows[0].shape[1])
-        return _run(learn_narrow, (*narrow, shape), state.n_models, n_rows, threads, stops, note)
-    return _run(run[state.metric], arguments, state.n_models, n_rows, threads, stops, note)
+    run = {"none": learn_plain, "diagonal": learn_diagonal, "full": learn_full}[state.metric]
+    if len(rows) == 1 and state.has_means and state.metric == "none":
+        shape = shape_for(state.n_kinds if settings["average"].any() else V, rows[0].shape[1])
+        run, arguments = learn_dense, (*arguments[:3], weights if weights.size else None, *arguments[4:], shape)
+    return _run(run, arguments, state.n_models, n_rows, threads, stops, note)
 
 
 def _run(

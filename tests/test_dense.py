@@ -1,4 +1,4 @@
-"""Dense rows of few columns, whose models are kept in registers: every width, and nothing read beyond a row."""
+"""Dense rows, whose models are kept in registers or close to them: every width, and nothing read beyond a row."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from pater import reference
+from pater.dense import LARGEST_LOSS
 from pater.lazy import LARGEST_PRODUCT
-from pater.narrow import LARGEST_LOSS
+from pater.near import MOST_IN_REGISTERS, shape_for
 from pater.passes import learn
-from pater.registers import MOST_COLUMNS, shape_for
 from pater.rules import RULES
 from pater.state import SETTINGS, State
 
 N = 600
-WIDTHS = range(1, MOST_COLUMNS + 2)
+WIDTHS = [*range(1, MOST_IN_REGISTERS + 10), 63, 64, 65, 200]
 
 
 def stream(d, seed=0):
@@ -54,7 +54,7 @@ def test_every_width_follows_the_reference(rule, d):
     assert_allclose(np.append(*state.weights()), w[-1], rtol=0, atol=1e-10 * np.abs(w[-1]).max())
 
 
-@pytest.mark.parametrize("d", [1, 3, 4, 7, 12, 16, 17, 32])
+@pytest.mark.parametrize("d", [1, 3, 4, 7, 12, 16, 17, 32, 33, 40, 101])
 @pytest.mark.parametrize("rule", ["pater-i", "pater-ii"])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_what_is_seldom_asked_for_follows_the_reference_too(rule, d, intercept):
@@ -69,7 +69,7 @@ def test_what_is_seldom_asked_for_follows_the_reference_too(rule, d, intercept):
         assert_allclose(ours, expected, rtol=0, atol=1e-10 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("d", [2, 9, 20])
+@pytest.mark.parametrize("d", [2, 9, 20, 50])
 @pytest.mark.parametrize("rule", ["pater-i", "pater-ii"])
 def test_forms_of_the_pass_agree_bit_for_bit(rule, d):
     """That there are weights (of 1), averages, margins or counts to take note of changes nothing of what is learned."""
@@ -91,15 +91,16 @@ def test_forms_of_the_pass_agree_bit_for_bit(rule, d):
 
 
 @pytest.mark.parametrize("cut", [1, 7, 250])
+@pytest.mark.parametrize("d", [6, 45])
 @pytest.mark.parametrize("rule", ["pater-i", "pater-ii"])
-def test_rows_that_are_not_plain_do_not_depend_on_how_the_stream_is_cut(rule, cut):
+def test_rows_that_are_not_plain_do_not_depend_on_how_the_stream_is_cut(rule, d, cut):
     """Rows beyond what the registers are trusted with, duplicates of both classes: in one call or in many."""
-    X, y, _ = stream(6)
+    X, y, _ = stream(d)
     X[50:60] *= 1e102
     X[300:400] = X[300]  # means that coincide
     X[450] *= 1e-90
     whole = run(X, y, settings_for(rule))
-    parts = State.new(1, 6, means=True)
+    parts = State.new(1, d, means=True)
     for start in range(0, N, cut):
         some = slice(start, start + cut)
         assert learn((X[some],), (y[some] > 0).astype(np.int64), parts, settings_for(rule)) == -1
@@ -131,7 +132,7 @@ def test_a_bad_row_is_named_wherever_it_is():
 
 
 def test_the_fewest_registers_that_hold_a_row():
-    for d in range(1, MOST_COLUMNS + 1):
+    for d in range(1, MOST_IN_REGISTERS + 1):
         shape = shape_for(3, d)
         width = len(shape[0][0])
         assert len(shape) == 3
@@ -146,7 +147,7 @@ from pater import PATERClassifier
 libc = ctypes.CDLL(None, use_errno=True)
 page = mmap.PAGESIZE
 for dtype in (np.float64, np.float32):
-    for d in (1, 3, 5, 11, 20):
+    for d in (1, 3, 5, 11, 20, 37):
         memory = mmap.mmap(-1, 16 * page)
         start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         assert libc.mprotect(ctypes.c_void_p(start + 15 * page), page, 0) == 0  # whoever reads there is stopped

@@ -4,6 +4,9 @@
 
 Times are ratios within one run: every contender is timed in turn, several rounds, and the best of each counts. `X @ w`
 (BLAS, or SciPy's sparse product) reads the data once and does the least arithmetic that a prediction needs.
+
+How long a passive rule takes depends on how often it learns, and on whether the processor can foresee it. So there are
+two kinds of labels: noisy ones, one in ten positive, and clean ones, that a plane through the origin separates.
 """
 
 from __future__ import annotations
@@ -73,6 +76,7 @@ def best_times(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[st
 
 def contenders(X: Any, y: np.ndarray, w: np.ndarray) -> dict[str, Callable[[], Any]]:
     sgd = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=1.0, max_iter=1, tol=None, shuffle=False)
+    clean = (X @ w > 0).astype(np.int64)
     return {
         "X @ w": lambda: X @ w,
         "scikit-learn pa1": lambda: sgd.fit(X, y),
@@ -81,6 +85,9 @@ def contenders(X: Any, y: np.ndarray, w: np.ndarray) -> dict[str, Callable[[], A
         "PATER-I": lambda: PATERClassifier("I").fit(X, y),
         "PATER-II": lambda: PATERClassifier("II").fit(X, y),
         "wPATER-I": lambda: PATERClassifier("I", class_weight={0: 0.1, 1: 1.0}).fit(X, y),
+        "scikit-learn, clean": lambda: sgd.fit(X, clean),
+        "PATER-I, clean": lambda: PATERClassifier("I").fit(X, clean),
+        "PATER-II, clean": lambda: PATERClassifier("II").fit(X, clean),
     }
 
 
@@ -120,7 +127,7 @@ def main() -> None:
         n, limit = X.shape[0], times["X @ w"]
         print(f"\n{name}\n{'':20}{'ns a row':>10}{'× X @ w':>10}{'× scikit-learn':>16}")
         for who, seconds in times.items():
-            speedup = times["scikit-learn pa1"] / seconds
+            speedup = times["scikit-learn, clean" if who.endswith("clean") else "scikit-learn pa1"] / seconds
             print(f"{who:20}{1e9 * seconds / n:10.1f}{seconds / limit:10.2f}{speedup:15.1f}×")
             results.append({"data": name, "who": who, "ns_per_row": 1e9 * seconds / n, "times_limit": seconds / limit})
 

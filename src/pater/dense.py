@@ -117,7 +117,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                         nothing = zero_gap(m.entered + room - left) * (all_terms + z_bias * z_bias)
                         zz = zz if zz > max(nothing, SMALLEST_GAP) else 0.0
                     tau = goal * (1.0 / zz)
-                    if 0.0 < goal * tau < LONGEST_STEP:
+                    if tau > 0.0 and goal * tau < LONGEST_STEP:
                         updates += 1
                         A = A + a * tau
                         bias += tau * z_bias

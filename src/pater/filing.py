@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from .herds import cells
 from .state import Metric, State
 
 _NAMES = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}  # a herd has no V
@@ -49,8 +50,8 @@ def each_vector(state: State) -> Iterator[NDArray[np.float64]]:
     """Every vector of every model, not copied."""
     if state.layout == "herd":
         for model in range(state.n_models):
-            cells, herd = next(each for each in zip(state.vectors, state.herds, strict=True) if model in each[1].models)
-            yield from (cells[:, column] for column in herd.at(model))
+            slab, herd = next(each for each in zip(state.vectors, state.herds, strict=True) if model in each[1].models)
+            yield from (cells(slab, herd)[:, column] for column in herd.at(model))
         return
     for vectors in state.vectors.swapaxes(1, 2) if state.layout == "split" else state.vectors:
         yield from vectors.T

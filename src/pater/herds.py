@@ -1,11 +1,11 @@
 """How the vectors of many models stand side by side, for passes that work on all of them at once.
 
 Knows only NumPy. The models of a search read the same rows. In a herd, the numbers that all its models keep of a
-feature are one cell of three cache lines:
+feature are one cell:
 
-- U of up to eight models, then S⁺ of each, then S⁻ of each; or,
-- where the models also share their class sums (those of PATER-II, that every sample enters), U of the first, S⁺, S⁻,
-  and U of up to thirteen more: two lines do for fourteen models.
+- of three cache lines: U of up to eight models, then S⁺ of each, then S⁻ of each; or,
+- where the models also share their class sums (those of PATER-II, that every sample enters), of two lines: U of the
+  first, S⁺, S⁻, and U of up to thirteen more.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LINE = 8  # numbers
-CELL = 3 * LINE
+CELL, SHARED_CELL = 3 * LINE, 2 * LINE
 MOST, MOST_SHARING = LINE, 2 * LINE - 2  # models in a herd
 
 Place = tuple[int, int, int]
@@ -62,15 +62,20 @@ def spans(herds: Herds) -> NDArray[np.int64]:
     return np.array([(end - len(herd.models), end, herd.sharing) for end, herd in zip(ends, herds, strict=True)])
 
 
+def cells(slab: NDArray[np.float64], herd: Herd) -> NDArray[np.float64]:
+    """The cells of a herd in its part of the memory, which has room for (features, CELL)."""
+    return slab.reshape(-1)[: slab.shape[0] * SHARED_CELL].reshape(-1, SHARED_CELL) if herd.sharing else slab
+
+
 def pack(vectors: NDArray[np.float64], herds: Herds, out: NDArray[np.float64]) -> None:
     """From (models, kinds, features), of which the first three kinds, into (herds, features, CELL)."""
-    for cells, herd in zip(out, herds, strict=True):
+    for slab, herd in zip(out, herds, strict=True):
         for k in herd.models:
-            cells[:, herd.at(k)] = vectors[k, :3].T
+            cells(slab, herd)[:, herd.at(k)] = vectors[k, :3].T
 
 
-def unpack(cells: NDArray[np.float64], herds: Herds, models: Sequence[int], out: NDArray[np.float64]) -> None:
+def unpack(slabs: NDArray[np.float64], herds: Herds, models: Sequence[int], out: NDArray[np.float64]) -> None:
     """From (herds, features, CELL) those models, into the first three kinds of (models, kinds, features)."""
     for vectors, k in zip(out, models, strict=True):
         h = next(h for h, herd in enumerate(herds) if k in herd.models)
-        vectors[:3] = cells[h][:, herds[h].at(k)].T
+        vectors[:3] = cells(slabs[h], herds[h])[:, herds[h].at(k)].T

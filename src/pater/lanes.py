@@ -5,8 +5,8 @@ Knows Numba and LLVM; knows nothing of learning.
 The lazy form of a mean rule needs U, S⁺, S⁻ and V at the same places. Kept as one table of shape (d, 4), the four
 numbers of a feature share a cache line and a vector register, so that a non-zero costs one load and one fused
 multiply-add where separate arrays cost three gathers. Numba's vectoriser does not find this form (measured: 350 ns
-against 180 ns a row of 70 non-zeros), hence LLVM. Models that read the same rows are kept as (d, 24), as `herds` says:
-there a register holds the same vector of eight models.
+against 180 ns a row of 70 non-zeros), hence LLVM. Models that read the same rows are kept as (d, 24) or (d, 16), as
+`herds` says: there a register holds the same vector of eight models.
 
 Rows are a tuple: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned indices. The sums are formed
 in the same order in both kinds of table, so that a model's numbers do not depend on where it is kept.
@@ -21,10 +21,9 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .herds import CELL, LINE
+from .herds import LINE
 
 LANES = 4
-_LINES = CELL // LINE  # of a herd's cell
 _UNROLL = 4  # independent sums, enough to hide the time that an addition takes
 _AHEAD = 32  # non-zeros: how far ahead of its use a cell of the table is asked for
 _F64, _I64, _I32, _BYTES = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
@@ -197,9 +196,11 @@ def add_lanes(typing_context, rows, i, table, a, b, c, d):
     return signature, codegen
 
 
-def _line(builder: Any, column: Any, line: Any) -> Any:
-    """Where a line of a herd's cell is, counted in lines."""
-    return builder.add(builder.mul(column, _int(_LINES)), line)
+def _line_of(context: Any, builder: Any, kind: Any, table: Any) -> Callable[[Any, Any], Any]:
+    """Where a line of the cell of a feature is in a herd's table, counted in lines."""
+    width = builder.extract_value(context.make_array(kind)(context, builder, table).shape, 1)
+    lines = builder.udiv(width, _int(LINE))
+    return lambda column, line: builder.add(builder.mul(column, lines), line)
 
 
 def _dot_lines(n_lines: int) -> Any:
@@ -207,7 +208,8 @@ def _dot_lines(n_lines: int) -> Any:
     def dot(typing_context, rows, i, table, products):
         def codegen(context, builder, signature, args):
             row = _Row(context, builder, signature, args, LINE)
-            totals, xx = row.products(n_lines, lambda column, line: _line(builder, column, _int(line)), square="apart")
+            line_of = _line_of(context, builder, table, args[2])
+            totals, xx = row.products(n_lines, lambda column, line: line_of(column, _int(line)), square="apart")
             out = context.make_array(signature.args[3])(context, builder, args[3]).data
             out = builder.bitcast(out, row.vector.as_pointer())
             for line, total in enumerate(totals):
@@ -236,11 +238,12 @@ def add_herd(typing_context, rows, i, table, coefficients, line):
         each = [builder.load(builder.gep(base, [line])) for line in lines]
         for value in each:
             value.align = 8
+        line_of = _line_of(context, builder, table, args[2])
         with cgutils.for_range(builder, row.size) as loop:
             _, spread = row.value(loop.index)
             column = row.column(loop.index)
             for line, coefficient in zip(lines, each, strict=True):
-                cell = _line(builder, column, line)
+                cell = line_of(column, line)
                 row.store(_fma(builder, coefficient, spread, row.load(cell)), cell)
         return context.get_dummy_value()
 

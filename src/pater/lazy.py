@@ -38,6 +38,7 @@ from .twofold import all_products, count_products, squared_gap
 
 IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself
 FOLD_EVERY = 256  # folding costs d; after 256·d numbers added it is lost in them
+FOLD_FADING_EVERY = 32
 FOLD_AT_LEAST = 8192  # numbers: what leaving the registers costs is lost in so many
 CANCELLED = 1e-7  # of its terms: a ‖z‖² below it is taken with care
 SAFE_AGAIN = 1e-4  # of its terms: above it, care may end, once as many numbers were added as entering it cost
@@ -69,7 +70,7 @@ def forgets(p):
 @exact_part
 def fold_after(table, p):
     """After how many numbers added to the class sums to fold; sums that fade leave U too large if one waits."""
-    return max(1 if forgets(p) else FOLD_AT_LEAST, FOLD_EVERY * table.shape[0])
+    return FOLD_FADING_EVERY * table.shape[0] if forgets(p) else max(FOLD_AT_LEAST, FOLD_EVERY * table.shape[0])
 
 
 @exact_kernel

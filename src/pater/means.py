@@ -10,7 +10,7 @@ from .state import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
 ROUNDING = 2.0**-52
 RESCALE = 2.0**-RESCALE_BITS
-TOO_LARGE = 2.0**RESCALE_BITS
+TOO_LARGE = 2.0**400  # its square is a number, and that of what is left of it
 TOO_LARGE_GAIN = 2.0**100
 
 
@@ -75,7 +75,7 @@ def products(S_pos, S_neg):
 
 @kernel
 def shrink_vectors(vectors):
-    """Divide vectors in units of a weight by 2^400."""
+    """Divide vectors in units of a weight by 2^600."""
     for i in range(vectors.shape[0]):
         for j in range(vectors.shape[1]):
             vectors[i, j] *= RESCALE
@@ -83,7 +83,7 @@ def shrink_vectors(vectors):
 
 @kernel
 def shrink(m):
-    """Divide all scalars that are in units of a weight or a margin by 2^400."""
+    """Divide all scalars that are in units of a weight or a margin by 2^600."""
     m.bias *= RESCALE
     m.bias_steps *= RESCALE
     m.A_pos *= RESCALE

@@ -24,7 +24,7 @@ from .diagonal import diagonal_mean_pass, diagonal_point_pass
 from .full import full_mean_pass, full_point_pass
 from .herd import fits as herd_fits
 from .herd import herd_pass, sharing, sharing_herd_pass
-from .herds import Herds, spans
+from .herds import SHARED_CELL, Herds, spans
 from .herds import order as in_herds
 from .lazy import lazy_pass
 from .near import shape_for
@@ -104,6 +104,8 @@ def learn_herds(
             k, n, shares = herds[h]
             table, out, v, m, p = vectors[h], margins[k:n], values[k:n], scalars[k:n], settings[k:n]
             if shares:
+                size = table.shape[0] * SHARED_CELL
+                table = table.reshape(-1)[:size].reshape((-1, SHARED_CELL))
                 bad = sharing_herd_pass(rows, order, codes, weights, out, table, v, m, p, a, b)
             else:
                 bad = herd_pass(rows, order, codes, weights, out, table, v, m, p, a, b)

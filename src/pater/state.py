@@ -11,7 +11,7 @@ time t, Σ wₜ = (T + 1)·w_T − Σ t·δₜ, and Σ t·δₜ = V + B⁺S⁺ �
 
 On data that no plane separates the weights of PATER-II grow without end (past 1e150 in half a million rows of noise),
 and only their direction matters. Before they overflow, everything that has the unit of a weight or a margin is divided
-by 2^400, and `exponent` says how often: no bit is lost, and the margin to reach becomes 2^−400.
+by 2^600, and `exponent` says how often: no bit is lost, and the margin to reach becomes 2^−600.
 
 A second-order rule also keeps a metric, Σ, the intercept being one of its features and the first:
 
@@ -117,7 +117,7 @@ Layout = Literal["split", "lanes", "herd"]
 Metric = Literal["none", "diagonal", "full"]
 LARGEST_TRIANGLES = 4 << 30  # bytes, of all models
 
-RESCALE_BITS = 400
+RESCALE_BITS = 600
 
 # Steps beyond these mean that scales some 1e200 apart were mixed. They are not taken, so that no state overflows.
 LONGEST_TAU = 1e280
@@ -163,7 +163,7 @@ class State:
 
     - "split", (models, kinds, features): each vector by itself;
     - "lanes", (models, features, kinds): the vectors of a model side by side;
-    - "herd", (herds, features, 24): those of many models of the same target side by side, but for V, as `herds` says.
+    - "herd", (herds, features, CELL): those of many models of the same target side by side, but for V, as `herds` says.
 
     `group` is how many models there are for each target. `second` holds the triangles of a full metric, (models, size).
     """

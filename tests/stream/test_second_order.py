@@ -19,6 +19,7 @@ from pater.modelfile import ModelFileError
 from pater.state import State
 from pater.stream import InputError, load, train
 from pater.stream.learner import resized
+from pater.stream.merging import merged
 
 ALGOS = ["so-pater-i", "so-pater-ii", "arow", "scw-i", "scw-ii", "cw", "so-perceptron", "alma"]
 KINDS = [
@@ -141,6 +142,23 @@ def test_a_class_too_many_is_one_line(tmp_path, monkeypatch):
     (tmp_path / "a.svm").write_text("1 9:1\n2 9:1\n3 9:1\n")
     with pytest.raises(InputError, match=r"a\.svm: .* for 3 models, .* use --covariance diagonal\.$"):
         train(tmp_path / "a.svm", algo="arow")
+
+
+def test_models_too_many_together_are_one_line(tmp_path, monkeypatch):
+    learners = []
+    for labels in ("12", "34"):
+        (tmp_path / "a.svm").write_text("".join(f"{label} 9:1\n" for label in labels))
+        learners.append(train(tmp_path / "a.svm", algo="arow"))
+    monkeypatch.setattr(state_module, "LARGEST_TRIANGLES", 8 * 66 * 2)
+    with pytest.raises(InputError, match=r"the models together: .* use --covariance diagonal\.$"):
+        merged(learners, ["a", "b"])
+
+
+@pytest.mark.parametrize(("algo", "name", "value"), [("pater-i", "C", 2.0), ("auto", "r", 1.0), ("alma", "eta", 0.8)])
+def test_a_setting_that_the_algorithm_does_not_have_is_not_ignored(rows, tmp_path, algo, name, value):
+    path = written(tmp_path / "rows.svm", *rows)
+    with pytest.raises(InputError, match=f"^{algo} has no {name}; it is for "):
+        train(path, algo=algo, **{name: value})
 
 
 @pytest.mark.parametrize("value", [0, -1.0, math.inf, math.nan])

@@ -39,34 +39,36 @@ TOO_LARGE = "its numbers are too large to square and sum; scale the features, fo
 def specs_of(
     algo: str,
     *,
-    C: float = 1.0,
     class_weight: Any = None,
     intercept: bool = True,
     average: bool = False,
     probability: bool = False,
-    covariance: str = "full",
-    form: str = "leader",
-    r: float | None = None,
-    eta: float = 0.9,
-    approximation: float = 0.9,
+    **given: Any,
 ) -> Specs:
-    """The models that an algorithm's name stands for: one, or for "auto" PATER-I and -II with all weights to try."""
-    given = {"C": C, "covariance": covariance, "form": form, "r": r, "eta": eta, "approximation": approximation}
+    """The models that an algorithm's name stands for: one, or for "auto" PATER-I and -II with all weights to try.
+
+    `given` are settings that only some rules have (`RULE_SETTINGS`), None for what they are by themselves.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
     for name, value in given.items():
-        if value is not None and (wrong := RULE_SETTINGS[name].wrong(name, value)):
+        if wrong := RULE_SETTINGS[name].wrong(name, value):
             raise InputError(wrong)
+        if algo in ("auto", *RULES) and algo not in RULE_SETTINGS[name].rules:
+            raise InputError(f"{algo} has no {name}; it is for {', '.join(RULE_SETTINGS[name].rules)}.")
     if isinstance(class_weight, dict):
         class_weight = tuple(class_weight.items())
     if algo != "auto" and algo not in RULES:
         raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")
-    base = Spec("pater-i", C, class_weight, (1.0, 1.0), intercept, average, watch=True, calibrate=probability)
-    base = base._replace(eta=float(eta), approximation=float(approximation))
+    base = Spec("pater-i", 1.0, class_weight, (1.0, 1.0), intercept, average, watch=True, calibrate=probability)
+    if algo in DEFAULT_R:
+        given = {"r": DEFAULT_R[algo], **given}
     if algo in RULES and RULES[algo].second_order:
-        kind: Any = covariance
-        shape: Any = form
-        if RULES[algo].moves_along_means and covariance == "diagonal":  # whose leader oscillates
+        given = {"covariance": "full", **given}
+        if RULES[algo].moves_along_means and given["covariance"] == "diagonal":  # whose leader oscillates
             base = base._replace(average=True)
-        base = base._replace(covariance=kind, form=shape, r=DEFAULT_R.get(algo, 1.0) if r is None else float(r))
+    numbers = ("C", "r", "eta", "approximation")
+    own: dict[str, Any] = {name: float(value) if name in numbers else value for name, value in given.items()}
+    base = base._replace(**own)
     if algo != "auto":
         return (base._replace(rule=algo),)
     base = base._replace(discount=True)

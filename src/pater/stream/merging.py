@@ -8,7 +8,7 @@ import numpy as np
 
 from ..modelfile import BATCH_RULE
 from .errors import InputError
-from .learner import Learner, resized
+from .learner import Learner, resized, width_told
 from .scale import Scaler
 
 
@@ -48,10 +48,11 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
         if model.classes.size and other.classes.size and model.classes.dtype.kind != other.classes.dtype.kind:
             raise InputError("the models have classes of different types.")
         width = max(model.state.n_features, other.state.n_features)
-        for each in (model, other):
-            if each.state.n_features < width:
-                each.state = resized(each.state, width)
-        model = model.merge(other)
+        with width_told("the models together"):
+            for each in (model, other):
+                if each.state.n_features < width:
+                    each.state = resized(each.state, width)
+            model = model.merge(other)
         if scaler is not None and their_scaler is not None:
             scaler = _together(scaler, their_scaler, width)
     result.model, result.scaler = model, scaler

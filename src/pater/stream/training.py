@@ -191,12 +191,12 @@ def train(
     *,
     model: str | os.PathLike[str] | None = None,
     algo: str = "auto",
-    C: float = 1.0,
-    covariance: str = "full",
-    form: str = "leader",
+    C: float | None = None,
+    covariance: str | None = None,
+    form: str | None = None,
     r: float | None = None,
-    eta: float = 0.9,
-    approximation: float = 0.9,
+    eta: float | None = None,
+    approximation: float | None = None,
     class_weight: Any = None,
     intercept: bool = True,
     average: bool = False,
@@ -226,8 +226,8 @@ def train(
     algo : "auto" or a name of `pater.rules.RULES`
         "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
     C, covariance, form, r, eta, approximation, class_weight, intercept, average, probability
-        As of the estimators; `approximation` is ALMA's α. Keys of `class_weight` may be text; they are matched to
-        numeric labels.
+        As of the estimators; `approximation` is ALMA's α. One that the algorithm does not have is an error. Keys of
+        `class_weight` may be text; they are matched to numeric labels.
     scoring : str
         What "best" means to "auto", a name of `pater.metrics.SCORES`.
     scale : bool

@@ -7,9 +7,10 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from pater import reference
+from pater import PATERClassifier, reference
 from pater.dense import LARGEST_LOSS
 from pater.lazy import LARGEST_PRODUCT
 from pater.near import MOST_IN_REGISTERS, shape_for
@@ -121,6 +122,36 @@ def test_steps_that_would_overflow_in_the_lazy_form_are_folded_in_time():
     w = reference.pater(X, y, "I", alpha=(0.4, 1.0))
     assert_allclose(np.ldexp(state.weights()[0][0], int(state.scalars["exponent"][0])), w[-1], rtol=1e-9)
     assert np.abs(margins).max() > LARGEST_LOSS
+
+
+@pytest.mark.parametrize("d", [5, 40])
+@pytest.mark.parametrize("variant", ["I", "II"])
+def test_an_average_that_pauses_is_that_of_sparse_rows(variant, d):
+    """What waits in B must still be taken from V when a row enters while no average is asked for."""
+    X, y, _ = stream(d)
+    averages = []
+    for form in (np.asarray, sp.csr_array):
+        model, rows = PATERClassifier(variant), form(X)
+        for average, some in ((True, slice(0, 100)), (False, slice(100, 200)), (True, slice(200, 300))):
+            model.set_params(average=average).partial_fit(rows[some], y[some], classes=[-1, 1])
+        averages.append(model.coef_)
+    assert_allclose(*averages, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("scale", "weight"), [(1.0, 1e-130), (1e-100, 1e-30)])
+def test_a_class_of_hardly_any_weight_is_learned_from_while_it_is_alone(scale, weight):
+    X, _, _ = stream(3)
+    X, y = X[:20] * scale, np.ones(20)
+    p = settings_for("pater-i", intercept=False)
+    p["alpha_neg"], p["alpha_pos"] = 1.0, weight
+    w = reference.pater(X, y, "I", alpha=(1.0, weight))
+    assert_allclose(run(X, y, p).weights()[0][0], w[-1], rtol=1e-9)
+
+
+def test_rows_without_columns_are_none_to_learn_from():
+    state = State.new(1, 0, means=True)
+    assert learn((np.zeros((3, 0)),), np.array([0, 1, 1]), state, settings_for("pater-i")) == -1
+    assert state.scalars["t"] == 3
 
 
 def test_a_bad_row_is_named_wherever_it_is():

@@ -26,12 +26,12 @@ from .means import TOO_LARGE, balanced_alpha, zero_gap
 from .near import add_and_products, products, put, room_for, squared_sum, take
 from .pairs import first, fma, pair, second
 from .rules import PATER_I
-from .state import LONGEST_STEP, V
+from .state import LONGEST_STEP, LONGEST_TAU, V
 
 # What is beyond these is not plain: the lazy pass knows whether a row is bad, a step too long, or a fold due.
 LARGEST_LOSS = TOO_LARGE
 LARGEST_SQUARE = 1e205  # of ‖x‖²
-SMALLEST_GAP = 1e-250  # of ‖z‖²
+SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, no τ can be too large
 
 
 @exact_kernel
@@ -115,7 +115,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                     if not zz > fma(CANCELLED, all_terms, SMALLEST_GAP):
                         zz = squared_sum(vectors, n_columns, first(a), second(a), shape) + z_bias * z_bias
                         nothing = zero_gap(m.entered + room - left) * (all_terms + z_bias * z_bias)
-                        zz = zz if zz > max(nothing, SMALLEST_GAP) else 0.0
+                        zz = zz if zz > nothing and goal < zz * LONGEST_TAU else 0.0
                     tau = goal * (1.0 / zz)
                     if tau > 0.0 and goal * tau < LONGEST_STEP:
                         updates += 1

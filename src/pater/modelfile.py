@@ -301,6 +301,7 @@ def _history(value: Any, arrays: Arrays) -> History | None:
     points = value["points"]
     numbers = [value["rows"], value["next_point"], *(n for point in points for n in point)]
     require(all(type(n) is int and 0 <= n < 1 << 53 for n in numbers), "its history is unsound")
+    require(value["next_point"] == History.after(value["rows"]).next_point, "its history goes on elsewhere")
     counts = _checked(arrays.pop("history"), "history", (sum(n for _, n in points), 4), np.float64)
     ends = np.cumsum([n for _, n in points]).tolist()
     cut = [(rows, counts[end - n : end]) for (rows, n), end in zip(points, ends, strict=True)]

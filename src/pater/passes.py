@@ -204,10 +204,16 @@ def learn(
     triangles = () if state.second is None else (state.second,)
     arguments = (rows, order, codes, weights, margins, state.vectors, *triangles, state.scalars, settings)
     run = {"none": learn_plain, "diagonal": learn_diagonal, "full": learn_full}[state.metric]
-    if len(rows) == 1 and state.has_means and state.metric == "none":
-        shape = shape_for(state.n_kinds if settings["average"].any() else V, rows[0].shape[1])
+    if len(rows) == 1 and state.has_means and state.metric == "none" and state.n_features > 0:
+        shape = shape_for(state.n_kinds if _averages(state, settings) else V, state.n_features)
         run, arguments = learn_dense, (*arguments[:3], weights if weights.size else None, *arguments[4:], shape)
     return _run(run, arguments, state.n_models, n_rows, threads, stops, note)
+
+
+def _averages(state: State, settings: NDArray[np.void]) -> bool:
+    """Does V change? Also with an average that is no longer asked for, as long as some of it waits in B."""
+    m = state.scalars
+    return bool(settings["average"].any() or m["B_pos"].any() or m["B_neg"].any())
 
 
 def _run(

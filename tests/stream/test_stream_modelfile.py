@@ -206,6 +206,8 @@ FORGERIES = {
     "sharing nobody": _set("state", "sharing", 3),
     "reals": _set("state", "reals", []),
     "history": _set("history", None),
+    "history that goes back": _set("history", "next_point", 17),
+    "history that stands still": _set("history", "next_point", 0),
     "history points": _set("history", "points", [[16, 1000]]),
     "names": _set("feature_names", ["a"]),
     "counts": _set("counts", {"rows": -1}),

@@ -23,10 +23,10 @@ import numpy as np
 from ._compile import exact_kernel
 from .lazy import CANCELLED, IN_LANES, LARGEST_PRODUCT, any_row, fold_after, know_products, plain, tidy
 from .means import TOO_LARGE, balanced_alpha, zero_gap
-from .near import add_and_products, products, put, room_for, squared_sum, take
+from .near import add_and_products, has_fourth, products, put, room_for, squared_sum, take
 from .pairs import first, fma, pair, second
 from .rules import PATER_I
-from .state import LONGEST_STEP, LONGEST_TAU, V
+from .state import LONGEST_STEP, LONGEST_TAU
 
 # What is beyond these is not plain: the lazy pass knows whether a row is bad, a step too long, or a fold due.
 LARGEST_LOSS = TOO_LARGE
@@ -38,9 +38,9 @@ SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, no τ can be too large
 def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     know_products(table, IN_LANES, m)
-    buffer = np.zeros(0 if len(shape[0]) > 0 else room_for(len(shape), table.shape[0]))
+    buffer = np.zeros(room_for(table.shape[0], shape))
     ordered, watched, wanted = order.size > 0, p.watch != 0, margins.size > 0
-    averages = len(shape) > V and p.average != 0
+    averages = has_fourth(shape) and p.average != 0
     fade, discounts = p.fading if 0.0 < p.fading < 1.0 else 1.0, p.discount != 0
     everyone, balanced, positive_code, n_columns = p.rule != PATER_I, p.balanced != 0, p.positive, table.shape[0]
     r = start

@@ -94,9 +94,8 @@ def _scan(y, table, n_known, codes, first_rows):
 
 
 def _are_codes(labels: NDArray[Any]) -> bool:
-    """Are these 0 and 1, both of them, as a kernel takes them? Not worth asking of a few."""
-    plain = labels.size >= STRETCH and labels.dtype == np.int64 and labels.flags.carray
-    return bool(plain and labels.min() == 0 and labels.max() == 1)
+    """Are these 0 and 1, both of them, as a kernel takes them?"""
+    return bool(labels.dtype == np.int64 and labels.flags.carray and labels.min() == 0 and labels.max() == 1)
 
 
 def in_order(classes: NDArray[Any], codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -126,7 +125,7 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
             f"y holds {'text' if is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
             f"{known.tolist()}. The labels of a stream must be of one kind."
         )
-    if known.size == 2 and _are_codes(labels) and known.tolist() == [0, 1]:
+    if known.size == 2 and labels.size >= STRETCH and _are_codes(labels) and known.tolist() == [0, 1]:
         return Encoded(labels, labels[:0], labels[:0])
     if labels.dtype.kind in "iufb" and (known.size == 0 or known.dtype.kind in "iufb") and known.size < TABLE_SIZE:
         wide = np.dtype(np.float64 if "f" in (labels.dtype.kind, known.dtype.kind) else np.int64)
@@ -134,6 +133,8 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
         table, first_rows = np.empty(TABLE_SIZE, wide), np.empty(TABLE_SIZE, np.int64)
         table[: known.size] = known
         found = int(_scan(_writable(labels, wide), table, known.size, codes, first_rows))
+        if found == known.size:
+            return Encoded(codes, labels[:0], first_rows[:0])
         if found >= 0:
             n_new = found - known.size
             return Encoded(codes, table[known.size : found].astype(labels.dtype), first_rows[:n_new])

@@ -180,7 +180,7 @@ class Model:
         labels: NDArray[Any],
         *,
         weights: NDArray[np.float64] = NOTHING,
-        threads: int = 1,
+        threads: int | None = 1,
     ) -> None:
         """Pass rows through the models, in order. After an error the model is as it was before."""
         encoded = encode(labels, self.classes)
@@ -200,7 +200,9 @@ class Model:
             target._learn_with_new_classes(rows, encoded, weights, threads)
         self.classes, self.state, self.history = target.classes, target.state, target.history
 
-    def _learn_with_new_classes(self, rows: Rows, encoded: Encoded, weights: NDArray[np.float64], threads: int) -> None:
+    def _learn_with_new_classes(
+        self, rows: Rows, encoded: Encoded, weights: NDArray[np.float64], threads: int | None
+    ) -> None:
         starts = [0, *encoded.first_rows.tolist(), encoded.codes.size]
         found = np.concatenate([self.classes, encoded.new])
         n_known = self.classes.size
@@ -221,27 +223,22 @@ class Model:
         *,
         weights: NDArray[np.float64] = NOTHING,
         order: NDArray[np.int64] = IN_ORDER,
-        threads: int = 1,
+        threads: int | None = 1,
     ) -> None:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
         if not codes.size:  # before the first class turns up
             return
-        stops = [] if self.history is None else self.history.cuts(codes.size)
-        counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))
+        stops, counts = [], None
+        if self.history is not None:
+            stops = self.history.cuts(codes.size)
+            counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))
+        settings = self.settings()
         bad = learn(
-            rows,
-            codes,
-            self.state,
-            self.settings(),
-            weights=weights,
-            order=order,
-            stops=stops,
-            counts=counts,
-            threads=threads,
+            rows, codes, self.state, settings, weights=weights, order=order, stops=stops, counts=counts, threads=threads
         )
         if bad >= 0:
             raise BadRowError(rows, int(order[bad]) if order.size else bad)
-        if self.history is not None:
+        if self.history is not None and counts is not None:
             for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
                 self.history.passed(stop - start, so_far)
 

@@ -4,12 +4,14 @@ Knows Numba, LLVM and `pairs`; knows nothing of learning. U, S⁺ and S⁻ of up
 registers, and a pass that has no other use for them need not touch the memory but to read its rows. Longer ones are
 kept in a buffer that stays in the first-level cache, padded to whole registers.
 
-Where they are is the type of `shape`: as many tuples as there are vectors, each of so many tuples (registers) of so
-many numbers, or empty for the buffer. The loops over registers are unrolled when a pass is compiled for a shape.
+Where they are is the type of `shape`, a tuple: of as many integers as there are vectors, as many floats as each has
+registers, none for the buffer, and as many booleans as a register has numbers. The loops over registers are unrolled
+when a pass is compiled for a shape.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -20,40 +22,48 @@ from numba.extending import intrinsic
 from ._compile import exact_part
 from .pairs import PAIR, fused
 
-Shape = tuple[tuple[tuple[int, ...], ...], ...]
+Shape = tuple[int | float | bool, ...]
 
 MOST_IN_REGISTERS = 32  # columns
 AHEAD_BYTES = 8192  # how far ahead of its use a row is asked for, where rows are long
 WIDTH = 8  # of a register, in the buffer
 ALIGNMENT = 64  # bytes
+PAGE, APART = 64, 21  # registers
 _F64, _F32, _I64, _I32, _I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 _BYTES = ir.IntType(8).as_pointer()
 
 
+@functools.cache
 def shape_for(n_vectors: int, n_columns: int) -> Shape:
     """So many vectors of so many numbers: in registers of four, as long as four do, then of eight; or in the buffer."""
-    if n_columns > MOST_IN_REGISTERS:
-        return ((),) * n_vectors
     width = 4 if n_columns <= 16 else WIDTH
-    return (((0,) * width,) * -(-n_columns // width),) * n_vectors
+    blocks = -(-n_columns // width) if n_columns <= MOST_IN_REGISTERS else 0
+    return (*[0] * n_vectors, *[0.0] * blocks, *[False] * width)
 
 
 def _int(value: Any) -> Any:
     return ir.Constant(_I64, value) if isinstance(value, int) else value
 
 
+def _counts(shape: Any) -> list[int]:
+    """How many vectors, registers of each, and numbers in each register."""
+    return [list(shape.types).count(wanted) for wanted in (types.int64, types.float64, types.boolean)]
+
+
 class _Near:
     """Vectors of `size` numbers each, block by block. A block or a vector is named by a number, or by a value."""
 
     def __init__(self, builder: Any, shape: Any, size: Any, home: Any = None) -> None:
-        self.builder, self.n_vectors, self.size, self.in_registers = builder, shape.count, size, shape.dtype.count > 0
-        self.width = shape.dtype.dtype.count if self.in_registers else WIDTH
+        self.builder, self.size = builder, size
+        self.blocks: Any
+        self.n_vectors, self.blocks, self.width = _counts(shape)
+        self.in_registers, self.last = self.blocks > 0, self.blocks - 1
         self.vector = ir.VectorType(_F64, self.width)
-        self.last: Any = shape.dtype.count - 1
-        self.blocks: Any = shape.dtype.count
         if not self.in_registers:
             self.last = builder.udiv(builder.sub(size, _int(1)), _int(WIDTH))
             self.blocks = builder.add(self.last, _int(1))
+            apart = builder.and_(builder.sub(_int(APART), self.blocks), _int(PAGE - 1))
+            self.stride = builder.add(self.blocks, apart)
         elif home is None:  # on the stack, at fixed places: the compiler makes registers of it
             home = cgutils.alloca_once(builder, ir.ArrayType(self.vector, self.n_vectors * self.blocks))
         self.home = None if home is None else builder.bitcast(home, self.vector.as_pointer())
@@ -62,7 +72,7 @@ class _Near:
         """The first block of a vector."""
         if self.in_registers or vector == 0:
             return vector * (self.blocks if self.in_registers else 0)
-        return self.builder.mul(self.blocks, _int(vector))
+        return self.builder.mul(self.stride, _int(vector))
 
     def _address(self, start: Any, block: Any) -> Any:
         place = start + block if self.in_registers else self.builder.add(_int(start), _int(block))
@@ -267,10 +277,25 @@ def put(typing_context, held, table, buffer, shape):
     return types.void(held, table, buffer, shape), codegen
 
 
+@intrinsic
+def has_fourth(typing_context, shape):
+    """Is there a vector beside U, S⁺ and S⁻?"""
+    answer = _counts(shape)[0] > 3
+    return types.boolean(shape), lambda context, builder, signature, args: ir.Constant(_I1, answer)
+
+
+@intrinsic
+def needs_buffer(typing_context, shape):
+    """Are the vectors not in registers?"""
+    answer = _counts(shape)[1] == 0
+    return types.boolean(shape), lambda context, builder, signature, args: ir.Constant(_I1, answer)
+
+
 @exact_part
-def room_for(n_vectors, n_columns):
+def room_for(n_columns, shape):
     """How many numbers the buffer must have room for, wherever it is aligned."""
-    return n_vectors * ((n_columns + WIDTH - 1) // WIDTH) * WIDTH + ALIGNMENT // 8
+    padded = (n_columns + WIDTH - 1 + PAGE * WIDTH) // WIDTH * WIDTH
+    return 4 * padded + ALIGNMENT // 8 if needs_buffer(shape) else 0
 
 
 @intrinsic

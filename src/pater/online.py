@@ -21,7 +21,7 @@ from .batch import number_of_rows
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .labels import classes_and_codes, encode, in_order
 from .model import Model, Spec, Specs, UnknownLabelError
-from .passes import IN_ORDER, Rows, available_threads
+from .passes import IN_ORDER, Rows
 from .predictions import margins_of, probabilities
 from .rules import RULES
 
@@ -291,8 +291,8 @@ class OnlineClassifier(LinearClassifier):
         tags.classifier_tags.poor_score = True  # one pass over the few hundred rows of scikit-learn's checks
         return tags
 
-    def _threads(self) -> int:
-        return available_threads() if self.n_jobs is None or self.n_jobs < 0 else int(self.n_jobs)
+    def _threads(self) -> int | None:
+        return None if self.n_jobs is None or self.n_jobs < 0 else int(self.n_jobs)
 
     def _checked_specs(self) -> Specs:
         """The specs that the parameters ask for. They are looked at again only when a parameter has changed."""

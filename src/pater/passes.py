@@ -167,25 +167,27 @@ def learn(
     margins: NDArray[np.float64] | None = None,
     stops: Sequence[int] = (),
     counts: NDArray[np.float64] | None = None,
-    threads: int = 1,
+    threads: int | None = 1,
 ) -> int:
     """Pass the rows through all models of `state`; the position of the first bad row, or −1.
 
     `codes` holds the class of each row as a number, `settings` a record for each model. `margins`, if given, takes
     what each model says of each row before learning from it, (models, rows); `counts` its answers up to each of the
     `stops`, (stops, models, 4). A bad row is one that holds a NaN, an infinity or numbers too large to square; the
-    state is then neither as before nor as after, and the caller restores it.
+    state is then neither as before nor as after, and the caller restores it. `threads` may be None for as many as there
+    are processors.
     """
     layout, herds = layout_for(rows, state, settings)
     state.arrange(layout, herds)
+    n_models = state.n_models
     if margins is None:
-        margins = _no_margins(state.n_models)
+        margins = _no_margins(n_models)
     n_rows = order.size if order.size else codes.size
-    threads = threads if rows[-1].size * state.n_models >= WORTH_A_THREAD else 1
+    threads = (threads or available_threads()) if rows[-1].size * n_models >= WORTH_A_THREAD else 1
     if layout == "herd":
         models = in_herds(herds)  # the passes want those of a herd one after the other
         scalars, out, spanned = state.scalars[models], margins[models], spans(herds)
-        values = scalars.view(np.float64).reshape(state.n_models, -1)
+        values = scalars.view(np.float64).reshape(n_models, -1)
         herded = (rows, order, codes, weights, out, state.vectors, values, scalars, settings[models], spanned)
 
         def note_herds(stop: int, first: int, last: int) -> None:
@@ -201,19 +203,24 @@ def learn(
         if counts is not None:
             counts[stop, first:last] = counts_of(state.scalars[first:last])
 
+    vectors, scalars = state.vectors, state.scalars
+    if layout == "lanes" and len(rows) == 1 and state.metric == "none" and rows[0].shape[1] > 0:
+        shape = shape_for(V + 1 if _averages(scalars, settings) else V, rows[0].shape[1])
+        some = weights if weights.size else None
+        dense = (rows, order, codes, some, margins, vectors, scalars, settings, shape)
+        return _run(learn_dense, dense, n_models, n_rows, threads, stops, note)
     triangles = () if state.second is None else (state.second,)
-    arguments = (rows, order, codes, weights, margins, state.vectors, *triangles, state.scalars, settings)
-    run = {"none": learn_plain, "diagonal": learn_diagonal, "full": learn_full}[state.metric]
-    if len(rows) == 1 and state.has_means and state.metric == "none" and state.n_features > 0:
-        shape = shape_for(state.n_kinds if _averages(state, settings) else V, state.n_features)
-        run, arguments = learn_dense, (*arguments[:3], weights if weights.size else None, *arguments[4:], shape)
-    return _run(run, arguments, state.n_models, n_rows, threads, stops, note)
+    arguments = (rows, order, codes, weights, margins, vectors, *triangles, scalars, settings)
+    return _run(_BY_METRIC[state.metric], arguments, n_models, n_rows, threads, stops, note)
 
 
-def _averages(state: State, settings: NDArray[np.void]) -> bool:
+_BY_METRIC = {"none": learn_plain, "diagonal": learn_diagonal, "full": learn_full}
+
+
+def _averages(m: NDArray[np.void], settings: NDArray[np.void]) -> bool:
     """Does V change? Also with an average that is no longer asked for, as long as some of it waits in B."""
-    m = state.scalars
-    return bool(settings["average"].any() or m["B_pos"].any() or m["B_neg"].any())
+    nonzero = np.count_nonzero
+    return bool(nonzero(settings["average"]) or nonzero(m["B_pos"]) or nonzero(m["B_neg"]))
 
 
 def _run(

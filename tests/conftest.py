@@ -25,12 +25,15 @@ from pater import (
     Perceptron,
     SecondOrderPATERClassifier,
     SecondOrderPerceptron,
+    passes,
 )
 
 settings.register_profile(
     "pater", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], print_blob=True
 )
 settings.load_profile("pater")
+
+passes.WIDE = 90  # so that a hundred columns are wide, and rows for a test need not have a thousand
 
 _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from pater import PATERClassifier, reference
+from pater import PATERClassifier, passes, reference
 from pater.dense import LARGEST_LOSS
 from pater.lazy import LARGEST_PRODUCT
 from pater.near import MOST_IN_REGISTERS, shape_for
@@ -19,7 +19,14 @@ from pater.rules import RULES
 from pater.state import SETTINGS, State
 
 N = 600
-WIDTHS = [*range(1, MOST_IN_REGISTERS + 10), 63, 64, 65, 200]
+
+
+@pytest.fixture(autouse=True)
+def never_wide(monkeypatch):
+    monkeypatch.setattr(passes, "WIDE", 10**6)
+
+
+WIDTHS = [*range(1, MOST_IN_REGISTERS + 10), 63, 64, 65, 200, 700]
 
 
 def stream(d, seed=0):

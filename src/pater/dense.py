@@ -1,4 +1,4 @@
-"""The lazy pass over dense rows: all of a model is in registers, or in a buffer close to them.
+"""The lazy pass over dense rows: all of a model is in registers, or in the cache that is closest to them.
 
 Knows `lazy`, `near`, `pairs`, `means`, `rules` and `state`. What it does is what `lazy` says, for rows that need only
 the plain step. What counts is how many operations a row takes and how long the longest chain of them is from one row to

@@ -1,7 +1,10 @@
-"""Loops over whole vectors, in registers as wide as there are.
+"""The loops over whole vectors in which a dense pass spends its time.
 
-Knows Numba and LLVM; knows nothing of learning. A plain Numba loop is vectorised as well, but not where several vectors
-are summed and changed at once.
+Knows Numba and LLVM; knows nothing of learning.
+
+A plain Numba loop does the same, and is vectorised well, but waits for the memory: the processor does not see that the
+next row follows. Here a loop asks for what stands 8 KB ahead in the row it reads (measured on 1000 columns: 650 ns a
+row without, 430 ns with; on 100 columns 50 and 31). Numba has no word for a prefetch, hence LLVM.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
+from numba.extending import intrinsic
 
+AHEAD_BYTES = 8192
 _SHAPES = ((8, 2), (4, 1), (1, 1))  # numbers in a register, registers in a round: wide ones first, then what is left
-_F64, _I64, _I32 = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+_F64, _I64, _I32, _BYTES = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 
 
 class _Step:
@@ -41,6 +46,15 @@ class _Step:
     def __setitem__(self, name: str, value: Any) -> None:
         address = self.builder.gep(self.loop.values[name], [self.place])
         self.builder.store(value, self.builder.bitcast(address, self.type.as_pointer())).align = 8
+
+    def fetch_ahead(self, name: str) -> None:
+        builder = self.builder
+        kind = ir.FunctionType(ir.VoidType(), [_BYTES, _I32, _I32, _I32])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        here = builder.bitcast(builder.gep(self.loop.values[name], [self.place]), _BYTES)
+        ahead = builder.gep(here, [ir.Constant(_I64, AHEAD_BYTES)])
+        to_read, into_second_cache, of_data = (ir.Constant(_I32, code) for code in (0, 2, 1))
+        builder.call(prefetch, [ahead, to_read, into_second_cache, of_data])
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         """a·b + c."""
@@ -108,3 +122,67 @@ def sums(count, names, body):
         return types.UniTuple(types.float64, count)(*arguments), codegen
 
     return answer
+
+
+def _read_at_rest(step):
+    step.fetch_ahead("x")
+    x = step["x"]
+    return (step["w"], x), (x, x)
+
+
+def _moved(step, own, other):
+    """The weights after the waiting step: the same whichever class is called own, exactly negated with the classes."""
+    builder = step.builder
+    along = builder.fadd(builder.fmul(step["step_own"], own), builder.fmul(step["step_other"], other))
+    return builder.fadd(step["w"], along)
+
+
+def _read(step):
+    step.fetch_ahead("x")
+    x = step["x"]
+    w = _moved(step, step["own"], step["other"])
+    step["w"] = w
+    return (w, x), (x, x)
+
+
+def _enter(step):
+    own = step.fma(step["s"], step["x"], step["own"])
+    step["own"] = own
+    z = step.fma(step["a_own"], own, step.builder.fmul(step["minus_a_other"], step["other"]))
+    return ((z, z),)
+
+
+def _read_and_enter(step):
+    step.fetch_ahead("x")
+    x, own, other = step["x"], step["own"], step["other"]
+    w = _moved(step, own, other)
+    step["w"] = w
+    own = step.fma(step["s"], x, own)
+    step["own"] = own
+    z = step.fma(step["a_own"], own, step.builder.fmul(step["minus_a_other"], other))
+    return (w, x), (x, x), (z, z)
+
+
+@intrinsic
+def read_at_rest(typing_context, x, w):
+    """w·x and ‖x‖²."""
+    return sums(2, "x w", _read_at_rest)(x, w)
+
+
+@intrinsic
+def read(typing_context, x, w, own, other, step_own, step_other):
+    """W ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
+    return sums(2, "x w own other step_own step_other", _read)(x, w, own, other, step_own, step_other)
+
+
+@intrinsic
+def enter(typing_context, x, s, own, other, a_own, minus_a_other):
+    """Own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
+    return sums(1, "x s own other a_own minus_a_other", _enter)(x, s, own, other, a_own, minus_a_other)
+
+
+@intrinsic
+def read_and_enter(typing_context, x, s, w, own, other, step_own, step_other, a_own, minus_a_other):
+    """`read` and `enter` in one loop: w·x, ‖x‖² and ‖a_own·own + minus_a_other·other‖²."""
+    names = "x s w own other step_own step_other a_own minus_a_other"
+    return sums(3, names, _read_and_enter)(x, s, w, own, other, step_own, step_other, a_own, minus_a_other)

@@ -61,6 +61,25 @@ def zero_gap(entered):
 
 
 @kernel
+def suspect(entered):
+    """The share of the largest row below which ‖z‖² may be zero to working precision."""
+    return 4.0 * zero_gap(entered)
+
+
+@kernel
+def gap(S_pos, S_neg, a_pos, a_neg, z_bias, entered):
+    """‖z‖² from the vectors themselves; 0 where z is nothing but the rounding of the class means."""
+    zz = z_bias * z_bias
+    scale = zz
+    for j in range(S_pos.size):
+        p = a_pos * S_pos[j]
+        q = a_neg * S_neg[j]
+        zz += (p - q) * (p - q)
+        scale += p * p + q * q
+    return zz if zz > zero_gap(entered) * scale else 0.0
+
+
+@kernel
 def products(S_pos, S_neg):
     """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻."""
     pp = 0.0

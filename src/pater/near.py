@@ -28,7 +28,6 @@ MOST_IN_REGISTERS = 32  # columns
 AHEAD_BYTES = 8192  # how far ahead of its use a row is asked for, where rows are long
 WIDTH = 8  # of a register, in the buffer
 ALIGNMENT = 64  # bytes
-PAGE, APART = 64, 21  # registers
 _F64, _F32, _I64, _I32, _I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 _BYTES = ir.IntType(8).as_pointer()
 
@@ -62,8 +61,6 @@ class _Near:
         if not self.in_registers:
             self.last = builder.udiv(builder.sub(size, _int(1)), _int(WIDTH))
             self.blocks = builder.add(self.last, _int(1))
-            apart = builder.and_(builder.sub(_int(APART), self.blocks), _int(PAGE - 1))
-            self.stride = builder.add(self.blocks, apart)
         elif home is None:  # on the stack, at fixed places: the compiler makes registers of it
             home = cgutils.alloca_once(builder, ir.ArrayType(self.vector, self.n_vectors * self.blocks))
         self.home = None if home is None else builder.bitcast(home, self.vector.as_pointer())
@@ -72,7 +69,7 @@ class _Near:
         """The first block of a vector."""
         if self.in_registers or vector == 0:
             return vector * (self.blocks if self.in_registers else 0)
-        return self.builder.mul(self.stride, _int(vector))
+        return self.builder.mul(self.blocks, _int(vector))
 
     def _address(self, start: Any, block: Any) -> Any:
         place = start + block if self.in_registers else self.builder.add(_int(start), _int(block))
@@ -294,7 +291,7 @@ def needs_buffer(typing_context, shape):
 @exact_part
 def room_for(n_columns, shape):
     """How many numbers the buffer must have room for, wherever it is aligned."""
-    padded = (n_columns + WIDTH - 1 + PAGE * WIDTH) // WIDTH * WIDTH
+    padded = (n_columns + WIDTH - 1) // WIDTH * WIDTH
     return 4 * padded + ALIGNMENT // 8 if needs_buffer(shape) else 0
 
 

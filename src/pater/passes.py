@@ -32,9 +32,11 @@ from .point import point_pass
 from .rows import count, size
 from .rules import ALMA, FIRST_MEAN_RULE
 from .state import Layout, State, V, counts_of
+from .wide import wide_pass
 
 Rows = tuple[NDArray[Any], ...]
 
+WIDE = 640  # columns from which the vectors and two rows no longer fit the first-level cache (measured)
 BLOCK_BYTES = 1 << 17
 STRETCH = 4096  # rows that a thread takes at a time when there are more parts than threads
 WORTH_A_THREAD = 1 << 16  # numbers in a batch times models: less is done before a thread has started
@@ -87,6 +89,19 @@ def learn_plain(rows, order, codes, weights, margins, vectors, scalars, settings
                 bad = alma_pass(rows, order, codes, weights, out, v, m, p, a, b)
             else:
                 bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            if bad >= 0:
+                return bad
+    return -1
+
+
+@kernel
+def learn_wide(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
+    """As `learn_dense`, for rows of so many columns that the vectors do not stay in the first-level cache."""
+    block = _block_size(rows, last - first)
+    for a in range(start, stop, block):
+        b = min(a + block, stop)
+        for k in range(first, last):
+            bad = wide_pass(rows, order, codes, weights, margins[k], vectors[k], scalars[k], settings[k], a, b)
             if bad >= 0:
                 return bad
     return -1
@@ -149,7 +164,7 @@ def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[La
     """In which order the vectors of `state` are best passed over by such rows."""
     if state.metric != "none":
         return ("lanes" if state.has_means and state.metric == "diagonal" else "split"), ()
-    if not state.has_means:
+    if not state.has_means or (len(rows) == 1 and state.n_features >= WIDE):
         return "split", ()
     if len(rows) == 1 or not herd_fits(settings, state.group):
         return "lanes", ()
@@ -211,7 +226,9 @@ def learn(
         return _run(learn_dense, dense, n_models, n_rows, threads, stops, note)
     triangles = () if state.second is None else (state.second,)
     arguments = (rows, order, codes, weights, margins, vectors, *triangles, scalars, settings)
-    return _run(_BY_METRIC[state.metric], arguments, n_models, n_rows, threads, stops, note)
+    wide = layout == "split" and state.has_means and state.metric == "none"
+    run = learn_wide if wide else _BY_METRIC[state.metric]
+    return _run(run, arguments, n_models, n_rows, threads, stops, note)
 
 
 _BY_METRIC = {"none": learn_plain, "diagonal": learn_diagonal, "full": learn_full}

@@ -10,9 +10,9 @@ its condition, n additions round a class mean by at most n·u·M, hence z by at 
 
 the last term for the d squares and their sum. No pass that keeps its sums in double precision can promise more. Where
 a pass takes care (dense rows: ‖z‖² from the sums themselves, wide ones always; sparse rows: from products in twice the
-precision), it must keep this bound. While it takes ‖z‖² from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ in working precision, the rounding of these in the
-r rows since they were last computed afresh counts by κ²: 4·(r + d + 8)·u·κ² more. It may do so only while ‖z‖² is above
-1e-7 of its terms, and there κ² ≤ 4e7.
+precision), it must keep this bound. While it takes ‖z‖² from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ in working precision, the rounding
+of these in the r rows since they were last computed afresh counts by κ²: 4·(r + d + 8)·u·κ² more. It may do so only
+while ‖z‖² is above 1e-7 of its terms, and there κ² ≤ 4e7.
 
 A probe reads the kernel's ‖z‖²: a copy of the model forgets its weights and losses but keeps its class sums and their
 products, so that the next row has ℓ = 1, and its step is τ = (α/n)/‖z‖². Exact values are in extended precision.

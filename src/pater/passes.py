@@ -56,9 +56,8 @@ def _block_size(rows, n_models):
 
 @kernel
 def _herd_block_size(rows, n_herds):
-    """As `_block_size`; but sparse rows are cheap to read again beside the table of a herd, so take many."""
-    block = _block_size(rows, n_herds)
-    return block if len(rows) == 1 else 64 * block
+    """As `_block_size`; but the rows, sparse, are cheap to read again beside the table of a herd, so take many."""
+    return 64 * _block_size(rows, n_herds)
 
 
 @kernel
@@ -131,7 +130,7 @@ def learn_herds(
 
 @kernel
 def learn_full(rows, order, codes, weights, margins, vectors, triangles, scalars, settings, first, last, start, stop):
-    """As `learn_dense` and `learn_csr`, with a full covariance: a triangle is best left in the cache."""
+    """As `learn_dense` and `learn_plain`, with a full covariance: a triangle is best left in the cache."""
     for k in range(first, last):
         v, t, m, p, out = vectors[k], triangles[k], scalars[k], settings[k], margins[k]
         if p.rule < FIRST_MEAN_RULE:
@@ -145,7 +144,7 @@ def learn_full(rows, order, codes, weights, margins, vectors, triangles, scalars
 
 @kernel
 def learn_diagonal(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
-    """As `learn_dense` and `learn_csr`, with a diagonal covariance."""
+    """As `learn_dense` and `learn_plain`, with a diagonal covariance."""
     block = _block_size(rows, last - first)
     for a in range(start, stop, block):
         b = min(a + block, stop)

@@ -25,7 +25,7 @@ from .herds import LINE
 
 LANES = 4
 _UNROLL = 4  # independent sums, enough to hide the time that an addition takes
-_AHEAD = 32  # non-zeros: how far ahead of its use a cell of the table is asked for
+_AHEAD = 96  # non-zeros: how far ahead of its use a cell of the table is asked for, into the second-level cache
 _F64, _I64, _I32, _BYTES = ir.DoubleType(), ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 
 
@@ -102,7 +102,7 @@ class _Row:
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         for cell in range(cells):
             address = builder.bitcast(builder.gep(self.table, [cell_of(column, cell)]), _BYTES)
-            builder.call(prefetch, [address, *(ir.Constant(_I32, code) for code in (0, 3, 1))])
+            builder.call(prefetch, [address, *(ir.Constant(_I32, code) for code in (0, 2, 1))])
 
     def square_last(self, cell: Any, spread: Any) -> Any:
         """The cell with its last number replaced by x, so that its product with x is x²."""

@@ -22,7 +22,7 @@ from sklearn.linear_model import SGDClassifier
 from pater.model import Spec
 from pater.search import Grid, alpha_grid
 
-ROUNDS = 5
+ROUNDS = 8
 SPECS = [Spec(rule, alphas=pair) for rule in ("pater-i", "pater-ii") for pair in alpha_grid()[1:]]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from ._compile import exact_kernel, exact_part, kernel
-from .means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vectors, zero_gap
+from .means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vector, zero_gap
 from .progress import observe
 from .rows import entry, size
 from .rules import (
@@ -343,8 +343,8 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
         m.bias_Q += one * gain
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(m)
-            shrink_vectors(table[:, U : U + 1])
-            shrink_vectors(table[:, V : V + 1])
+            shrink_vector(table[:, U])
+            shrink_vector(table[:, V])
         if m.work_since_fold >= FOLD_EVERY * table.shape[0]:
             fold(table, m)
     return -1

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._compile import exact_kernel, exact_part, kernel
-from .means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vectors, zero_gap
+from .means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vector, zero_gap
 from .progress import observe
 from .rows import add, clear, dot, spread
 from .rules import (
@@ -232,8 +232,8 @@ def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, 
                 m.bias_steps += m.t * step * Pz_bias
     if m.loss_pos + m.loss_neg > TOO_LARGE:
         shrink(m)
-        shrink_vectors(vectors[U : U + 1])
-        shrink_vectors(vectors[V : V + 1])
+        shrink_vector(vectors[U])
+        shrink_vector(vectors[V])
 
 
 @exact_kernel

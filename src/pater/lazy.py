@@ -27,7 +27,7 @@ from .means import (
     products,
     raise_gain,
     shrink,
-    shrink_vectors,
+    shrink_vector,
     zero_gap,
 )
 from .progress import calibrate, count_answer
@@ -92,9 +92,9 @@ def tidy(table, at, m, p):
     """What seldom needs doing: keep scales in range, and fold."""
     if m.loss_pos + m.loss_neg > TOO_LARGE:
         shrink(m)
-        shrink_vectors(table[:, at[U] : at[U] + 1])
+        shrink_vector(table[:, at[U]])
         if table.shape[1] == LANES:
-            shrink_vectors(table[:, V:])
+            shrink_vector(table[:, V])
     if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
         lower_gain(table[:, at[S_POS]], table[:, at[S_NEG]], m)
     if m.work_since_fold >= fold_after(table, p):

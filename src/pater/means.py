@@ -93,11 +93,10 @@ def products(S_pos, S_neg):
 
 
 @kernel
-def shrink_vectors(vectors):
-    """Divide vectors in units of a weight by 2^600."""
-    for i in range(vectors.shape[0]):
-        for j in range(vectors.shape[1]):
-            vectors[i, j] *= RESCALE
+def shrink_vector(vector):
+    """Divide a vector in units of a weight by 2^600."""
+    for j in range(vector.size):
+        vector[j] *= RESCALE
 
 
 @kernel

@@ -215,7 +215,9 @@ def _memory(context: Any, builder: Any, near: _Near, kind: Any, buffer: Any) -> 
     """Where the numbers of the vectors can be addressed one by one: on the stack, or in the buffer, aligned."""
     if near.in_registers:
         size = near.n_vectors * near.blocks * near.width
-        return builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(_F64, size)), _F64.as_pointer())
+        stack = cgutils.alloca_once(builder, ir.ArrayType(_F64, size))
+        stack.align = ALIGNMENT  # and with it all of the frame: a register that is kept there must not straddle lines
+        return builder.bitcast(stack, _F64.as_pointer())
     data = builder.ptrtoint(context.make_array(kind)(context, builder, buffer).data, _I64)
     aligned = builder.and_(builder.add(data, _int(ALIGNMENT - 1)), _int(-ALIGNMENT))
     return builder.inttoptr(aligned, _F64.as_pointer())

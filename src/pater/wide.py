@@ -20,7 +20,7 @@ from .means import (
     next_gain,
     raise_gain,
     shrink,
-    shrink_vectors,
+    shrink_vector,
     suspect,
 )
 from .progress import observe
@@ -127,8 +127,8 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
                     m.bias_steps += m.t * tau * z_bias
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(m)
-            shrink_vectors(vectors[U : U + 1])
-            shrink_vectors(vectors[V : V + 1])
+            shrink_vector(vectors[U])
+            shrink_vector(vectors[V])
         if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
             lower_gain(S_pos, S_neg, m)
     return -1

@@ -137,6 +137,15 @@ def test_a_change_in_one_module_is_seen_by_the_kernels_of_another(package, tmp_p
     assert ast.literal_eval(changed) == [8.0, 16.0]
 
 
+def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    run(SMALL, package, home)
+    plots = package / "plots.py"
+    plots.write_text(plots.read_text() + "\n# a remark\n")
+    assert run(SMALL, package, home) == ["1.0", "1", "0"]
+
+
 def test_processes_that_compile_at_the_same_time_never_run_what_the_other_has_written(tmp_path):
     """Both have read the same, empty index; the files of their signatures must not be one file."""
     both = [_compile._NamedByContent(str(tmp_path), "kernel", "stamp") for _ in range(2)]

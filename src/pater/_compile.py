@@ -3,7 +3,8 @@
 Knows Numba; knows nothing of what is compiled.
 
 Numba keys a cached function by its own source file alone, so a kernel in `passes.py` would go on running yesterday's
-`rules.py`. Here the stamp of every file of the package is part of the key: after any change all kernels are made anew.
+`rules.py`. Here the text of every file that holds kernels, or constants that they are compiled with, is part of the key:
+a change to one of them makes all kernels anew, and a change to any other file makes none.
 
 It also numbers the files of a cache one after the other, so that two processes that compile different forms of a kernel
 at the same time may both write number 1, and a third then runs the one for the other. Here a file is named after what
@@ -24,9 +25,20 @@ from numba.core.caching import IndexDataCacheFile
 # recognise bad rows by them.
 FAST = {"reassoc", "contract", "nsz"}
 
-_PACKAGE_STAMP = tuple(
-    (path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(__file__).parent.rglob("*.py"))
-)
+_CONSTANTS = ("state.py", "herds.py")
+
+
+def _kernel_sources() -> str:
+    """A digest of all files that hold kernels or the constants in them."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        text = path.read_bytes()
+        if b"_compile" in text or b"numba" in text or path.name in _CONSTANTS:
+            digest.update(path.name.encode() + b"\0" + text)
+    return digest.hexdigest()
+
+
+_KERNEL_SOURCES = _kernel_sources()
 
 
 class _NamedByContent(IndexDataCacheFile):
@@ -64,5 +76,5 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
         return njit(**options)(function)  # type: ignore[no-any-return]
     cache_file = compiled._cache._cache_file
     cache_file.__class__ = _NamedByContent
-    cache_file._source_stamp = (cache_file._source_stamp, _PACKAGE_STAMP)
+    cache_file._source_stamp = (cache_file._source_stamp, _KERNEL_SOURCES)
     return compiled  # type: ignore[no-any-return]

@@ -60,7 +60,8 @@ def merged(
     vectors, m = result.vectors, result.scalars
     for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn"):
         m[name] = a.scalars[name] + b.scalars[name]
-    m["largest"] = np.maximum(a.scalars["largest"], b.scalars["largest"])
+    for name in ("largest", "width"):
+        m[name] = np.maximum(a.scalars[name], b.scalars[name])
     m["exponent"] = np.maximum(a.scalars["exponent"], b.scalars["exponent"])
     m["unit"] = np.minimum(a.scalars["unit"], b.scalars["unit"])
     t = np.maximum(m["t"], 1)

@@ -231,6 +231,7 @@ def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
         require(room.finite, "vectors holds a number that is not finite")
         require(room.agreed, "models share what they do not have in common")
         state = replace(room.state, scalars=_scalars(arrays, plan.n_models))
+        _check_reach(state)
         _fill_triangles(arrays, state)
         model = Model(plan.classes, state, plan.specs, plan.fixed, _history(header["history"], arrays))
         require((model.history is not None) == (len(plan.specs) > 1), "it lacks its history")
@@ -281,12 +282,19 @@ def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:
     return scalars
 
 
+def _check_reach(state: State) -> None:
+    """The columns that rows have reached: passes go as far. Files that do not tell mean all of them."""
+    width, full = state.scalars["width"], state.metric == "full"
+    if not full:
+        width[(width == 0) & (state.scalars["entered"] > 0)] = state.n_features
+    require((width <= state.n_features + full).all(), "it reaches beyond its features")
+
+
 def _fill_triangles(arrays: Arrays, state: State) -> None:
     """Those of a full metric, whose variances are positive where a row has reached."""
     if state.second is None:
         return
     width = state.scalars["width"]
-    require((width <= state.n_features + 1).all(), "its metric is wider than its features")
     size = packed_size(int(width.max(initial=0)))
     stored = _checked(arrays.pop("second"), "second", (state.n_models, size), np.float64)
     for triangle, columns in zip(stored, width, strict=True):

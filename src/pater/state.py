@@ -83,7 +83,7 @@ SCALARS = np.dtype(
         ("P_pos", "f8"),  # the intercept's part of P⁺ and P⁻
         ("P_neg", "f8"),
         ("bias_Q", "f8"),  # and of Q
-        ("width", "i8"),  # columns of the triangle that rows have reached, the intercept's included
+        ("width", "i8"),  # columns that rows have reached; in a full metric, the intercept's included
         ("scale", "f8"),  # weights are `scale` times U, to be shrunk in one step
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
     ]

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._compile import exact_kernel
-from .lazy import CANCELLED, IN_LANES, any_row, fold_after, know_products, plain, tidy, too_large
+from .lazy import CANCELLED, IN_LANES, STRAIN, any_row, fold_after, know_products, plain, tidy, too_large
 from .means import TOO_LARGE, balanced_alpha, zero_gap
 from .near import add_and_products, has_fourth, products, put, room_for, squared_sum, take
 from .pairs import first, fma, pair, second
@@ -69,7 +69,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                 loss = 0.0 if loss < 0.0 else loss  # a NaN stays one
                 s = 1.0 if weights is None else weights[i]
                 gathered = first(losses) - second(losses) if everyone else 0.0
-                strained = too_large(first(A) - second(A), s * xx, first(n) - second(n), unit + loss, gathered)
+                strained = too_large(first(A) - second(A), s * xx, first(n) - second(n), unit + loss, gathered, STRAIN)
                 if strained or not (xx < LARGEST_SQUARE and loss < LARGEST_LOSS) or s == 0.0:
                     break
                 t += 1

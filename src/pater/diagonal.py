@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from ._compile import exact_kernel, exact_part, kernel
-from .lazy import look, may_fold, too_large
+from .lazy import look, permitted_strain, too_large
 from .means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vector, zero_gap
 from .progress import observe
 from .rows import entry, reach, size
@@ -266,8 +266,8 @@ def _overflows(m, xx):
 def _strained(m, c, s, loss, passive):
     """Should w be folded before a row enters its class sum? As `lazy.strained`, with c = xᵀΣx for ‖x‖²."""
     losses = 0.0 if passive else m.loss_pos + m.loss_neg
-    strains = too_large(m.A_pos + m.A_neg, s * c, m.n_pos + m.n_neg, m.unit + loss, losses)
-    return strains and may_fold(m.work_since_fold, m.width)
+    limit = permitted_strain(m.work_since_fold, m.width)
+    return too_large(m.A_pos + m.A_neg, s * c, m.n_pos + m.n_neg, m.unit + loss, losses, limit)
 
 
 @exact_kernel

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ._compile import exact_kernel, exact_part
 from .herds import LINE
 from .lanes import add_herd, dot_herd, dot_sharing_herd
-from .lazy import CANCELLED, finish, fold, fold_after, know_products, may_fold, overflows, tidy, too_large
+from .lazy import CANCELLED, finish, fold, fold_after, know_products, overflows, permitted_strain, tidy, too_large
 from .means import TOO_LARGE
 from .rows import reach, size
 from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I, PATER_II
@@ -86,8 +86,10 @@ def judge(z, width, xx, s, sign):
         margin = z[DOT_U, k] + (A_pos * px - A_neg * nx) + z[BIAS, k]
         loss = max(0.0, z[UNIT, k] - sign * margin)
         losses = z[LOSS_POS, k] + z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
-        strains = too_large(A_pos + A_neg, s * xx, z[N_POS, k] + z[N_NEG, k], z[UNIT, k] + loss, losses)
-        strained = overflows(A_pos, A_neg, px, nx, xx) or (strains and may_fold(z[WORK, k], z[REACHED, k]))
+        n, limit = z[N_POS, k] + z[N_NEG, k], permitted_strain(z[WORK, k], z[REACHED, k])
+        strained = overflows(A_pos, A_neg, px, nx, xx) or too_large(
+            A_pos + A_neg, s * xx, n, z[UNIT, k] + loss, losses, limit
+        )
         z[MARGIN, k], z[LOSS, k] = margin, loss
         z[TROUBLED, k] = 1.0 if strained else 0.0
         n_strained += 1 if strained else 0

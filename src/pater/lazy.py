@@ -47,7 +47,8 @@ SAFE_AGAIN = 1e-3  # of its terms: above it, care may end, once as many numbers 
 CARE_AT_LEAST = 0.125  # of d
 LARGEST_PRODUCT = 1e280  # of A and a row: beyond it, with an importance of up to 1e20, U could overflow
 STRAIN = 2.0**10  # what U may move the margin of a row by, in units of its usual size: three digits of sixteen
-FREE_FOLDS = 64  # for rows that strain; beyond them, a fold is to be paid for by as many numbers added as it costs
+STRAIN_ON_CREDIT = 2.0**18  # the same, as long as fewer numbers were added since the last fold than one costs
+MOST_CREDIT = 16  # folds
 
 
 @exact_kernel
@@ -120,27 +121,31 @@ def overflows(A_pos, A_neg, px, nx, xx):
 
 
 @exact_part
-def too_large(A, added, n, loss_and_unit, losses):
+def too_large(A, added, n, loss_and_unit, losses, limit):
     """Does U, if A times a row of weight s is added to it, move margins far beyond their usual size?
 
     `added` is s·‖x‖². The usual size is the margin to reach, the loss of the row and, where `losses` are gathered over
     the n samples in the class sums, their mean.
     """
-    return not A * added * n <= STRAIN * (loss_and_unit * n + losses)
+    return not A * added * n <= limit * (loss_and_unit * n + losses)
 
 
 @exact_part
-def may_fold(work_since_fold, width):
-    """Is a fold paid for, or still free?"""
-    return work_since_fold > -FREE_FOLDS * width
+def permitted_strain(work_since_fold, width):
+    """How large that may be, by whether the numbers added since the last fold pay for another."""
+    if work_since_fold >= width:
+        return STRAIN
+    return STRAIN_ON_CREDIT if work_since_fold > -MOST_CREDIT * width else math.inf
 
 
 @exact_part
 def strained(m, p, px, nx, xx, s, loss):
     """Should w be folded before a row of weight s enters its class sum?"""
     losses = 0.0 if p.rule == PATER_I else m.loss_pos + m.loss_neg
-    strains = too_large(m.A_pos + m.A_neg, s * xx, m.n_pos + m.n_neg, m.unit + loss, losses)
-    return overflows(m.A_pos, m.A_neg, px, nx, xx) or (strains and may_fold(m.work_since_fold, m.width))
+    limit = permitted_strain(m.work_since_fold, m.width)
+    return overflows(m.A_pos, m.A_neg, px, nx, xx) or too_large(
+        m.A_pos + m.A_neg, s * xx, m.n_pos + m.n_neg, m.unit + loss, losses, limit
+    )
 
 
 @exact_part

@@ -68,7 +68,7 @@ def test_everything_the_format_allows() -> None:
         ("1 2:1 3:-NaN", 9, "infinity"),
         ("1 2:1e999", 0, "infinity"),
         ("1 5000000:1", 3, "limit"),
-        ("1 99999999999999999999999:1", 3, "index:value"),
+        ("1 99999999999999999999999:1", 3, "99999999999999999999999 is beyond the limit"),
         ("1 2:1 2:3", 0, "twice"),
         ("1 qid:x 2:1", 3, "index:value"),
         ("1,2 3:1", 2, "label"),

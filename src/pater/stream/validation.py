@@ -25,7 +25,7 @@ from ..metrics import (
 )
 from ..passes import learn
 from .batches import Batch
-from .errors import InputError
+from .errors import InputError, Skipped
 from .learner import Learner, width_told
 
 PIECE = 4096  # rows judged by the model that was best before them
@@ -51,7 +51,7 @@ class Judged:
         labels = np.concatenate([labels for _, _, labels in self._parts])
         known = encode(labels, classes)
         if known.new.size:
-            raise InputError(f"the data has the class {known.new[0].item()!r}, which the model does not know.")
+            raise InputError(f"the data has the class {known.new.tolist()[0]!r}, which the model does not know.")
         said = (margins[:, 1] >= 0).astype(np.int64) if classes.size == 2 else margins.argmax(axis=1)
         matrix = np.bincount(known.codes * classes.size + said, minlength=classes.size**2).reshape(classes.size, -1)
         recalls = [row[k] / row.sum() for k, row in enumerate(matrix) if row.sum()]
@@ -117,21 +117,22 @@ def _curves(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> dict[s
     }
 
 
-def judge(learner: Learner, batches: Iterator[Batch]) -> Judged:
-    """A saved model against labelled rows."""
+def judge(learner: Learner, batches: Iterator[Batch], skipped: Skipped) -> Judged:
+    """A saved model against labelled rows; `skipped` takes note of those that were left out."""
     judged = Judged()
     for batch in batches:
+        skipped.add(batch.faults)
         if len(batch):
             assert batch.labels is not None
             judged.add(learner.classes, learner.margins(batch), batch.labels)
     return judged
 
 
-def judge_progressively(learner: Learner, batches: Iterator[Batch]) -> Judged:
-    """A learner that is asked about each row just before it learns from it."""
+def judge_progressively(learner: Learner, batches: Iterator[Batch], skipped: Skipped) -> Judged:
+    """A learner that is asked about each row just before it learns from it; `skipped` notes those left out."""
     judged = Judged()
     for batch in batches:
-        learner.prepare(batch)
+        skipped.add([*batch.faults, *learner.prepare(batch)])
         if not len(batch):
             continue
         assert learner.model is not None

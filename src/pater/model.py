@@ -14,6 +14,7 @@ import functools
 import itertools
 import warnings
 from bisect import bisect_right
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -238,13 +239,23 @@ class Model:
         if not encoded.new.size:
             target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
         else:
-            target._learn_with_new_classes(rows, encoded, weights, threads)
+            target.learn_encoded(rows, encoded, weights=weights, threads=threads)
         self.classes, self.state, self.history = target.classes, target.state, target.history
 
-    def _learn_with_new_classes(
-        self, rows: Rows, encoded: Encoded, weights: NDArray[np.float64], threads: int | None
+    def learn_encoded(
+        self,
+        rows: Rows,
+        encoded: Encoded,
+        *,
+        weights: NDArray[np.float64] = NOTHING,
+        threads: int | None = 1,
+        room: Callable[[int, int], NDArray[np.float64] | None] = lambda start, stop: None,
     ) -> None:
-        """Up to three classes, each is added before the row that brings it; the models of the others, all at once."""
+        """Pass rows through the models, new classes included; after an error the state is undefined.
+
+        Up to three classes, each is added before the row that brings it; then the models of all others are made at
+        once. `room`, asked before some rows are passed, may give an array (models, rows) for what is said of them.
+        """
         found, n_known, n_rows = np.concatenate([self.classes, encoded.new]), self.classes.size, encoded.codes.size
         n_single = max(0, min(encoded.new.size, 3 - n_known))
         ends = [*encoded.first_rows.tolist(), n_rows]
@@ -254,7 +265,8 @@ class Model:
                 if k > 0:
                     self.add_class(encoded.new[k - 1])
                 codes = _ranks(found[: n_known + k])[encoded.codes[start:stop]]
-                self.learn_all(part(rows, start, stop), codes, weights=weights[start:stop], threads=threads)
+                some, margins = part(rows, start, stop), room(start, stop)
+                self.learn_all(some, codes, weights=weights[start:stop], threads=threads, margins=margins)
                 start = stop
             if n_single < encoded.new.size:
                 self.add_classes(encoded.new[n_single:])
@@ -262,10 +274,11 @@ class Model:
                 begins = np.zeros(found.size, np.int64)
                 begins[rank[n_known + n_single :]] = encoded.first_rows[n_single:] - start
                 codes, last = rank[encoded.codes], ends[-2]
-                some = slice(start, last)
-                self._learn_as_they_come(part(rows, start, last), codes[some], begins, weights[some], threads)
+                some, margins = part(rows, start, last), room(start, last)
+                self._learn_as_they_come(some, codes[start:last], begins, weights[start:last], threads, margins)
                 start = last
-                self.learn_all(part(rows, last, n_rows), codes[last:], weights=weights[last:], threads=threads)
+                some, margins = part(rows, last, n_rows), room(last, n_rows)
+                self.learn_all(some, codes[last:], weights=weights[last:], threads=threads, margins=margins)
         except BadRowError as error:
             raise BadRowError(rows, start + error.row) from None
 
@@ -276,6 +289,7 @@ class Model:
         begins: NDArray[np.int64],
         weights: NDArray[np.float64],
         threads: int | None,
+        margins: NDArray[np.float64] | None,
     ) -> None:
         """Pass rows through the models, those of each class from the row on where it begins.
 
@@ -291,6 +305,7 @@ class Model:
             if start >= n_rows:
                 return n_rows
             first, mine = bisect_right(stops, start), self.state.of_target(k)
+            said = None if margins is None else np.empty((width, n_rows - start))
             bad = learn(
                 part(rows, start, n_rows),
                 codes[start:],
@@ -299,7 +314,10 @@ class Model:
                 weights=weights[start:],
                 stops=[stop - start for stop in stops[first:]],
                 counts=counts[first:, models],
+                margins=said,
             )
+            if margins is not None:
+                margins[models, start:] = said
             assert np.may_share_memory(mine.vectors, self.state.vectors)  # else what was learned is lost
             return start + bad if bad >= 0 else n_rows
 
@@ -319,6 +337,7 @@ class Model:
         weights: NDArray[np.float64] = NOTHING,
         order: NDArray[np.int64] = IN_ORDER,
         threads: int | None = 1,
+        margins: NDArray[np.float64] | None = None,
     ) -> None:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
         if not codes.size:  # before the first class turns up
@@ -329,7 +348,16 @@ class Model:
             counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))
         settings = self.settings()
         bad = learn(
-            rows, codes, self.state, settings, weights=weights, order=order, stops=stops, counts=counts, threads=threads
+            rows,
+            codes,
+            self.state,
+            settings,
+            weights=weights,
+            order=order,
+            margins=margins,
+            stops=stops,
+            counts=counts,
+            threads=threads,
         )
         if bad >= 0:
             raise BadRowError(rows, int(order[bad]) if order.size else bad)

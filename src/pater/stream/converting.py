@@ -17,6 +17,7 @@ from .batches import Batch
 from .columnar import pyarrow, schema_of
 from .columns import INDICES
 from .errors import InputError, Skipped
+from .names import check_names
 from .reading import Input
 from .sources import STANDARD_INPUT, Source
 
@@ -109,12 +110,14 @@ def _table_to_table(sources: list[Source], path: Path, format: str) -> None:
                     delimiter = "," if source.format == "csv" else "\t"
                     options = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
                     with csv.open_csv(source.name, parse_options=options) as reader:
+                        check_names(reader.schema.names, f"{source.name}, line 1: the header")
                         yield from (pa.Table.from_batches([batch]) for batch in reader)
-                elif source.format == "parquet":
+                    continue
+                schema_of(source)  # an error if there is anything wrong with it
+                if source.format == "parquet":
                     for batch in pyarrow(".parquet").ParquetFile(source.name).iter_batches():
                         yield pa.Table.from_batches([batch])
                 else:
-                    schema_of(source)
                     yield pa.ipc.open_file(source.name).read_all()
             except (OSError, pa.ArrowException) as error:
                 raise InputError(f"{source.name}: {str(error).partition(chr(10))[0]}") from None

@@ -17,6 +17,8 @@ from .rows import count, square
 from .rules import LARGEST_ROW
 
 SURELY_TAKEN = LARGEST_ROW * (1.0 - 1e-6)  # a pass may sum ‖x‖² in another order
+LARGEST_WEIGHT = 1e20  # times the largest row, squared and summed, it stays a number; and 1/1e20 with the smallest
+NO_WEIGHT = f"neither 0 nor a number from {1 / LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -46,6 +48,11 @@ def is_sparse(X: Any) -> bool:
 def is_plain_csr(X: Any) -> bool:
     """Sparse rows that need no conversion?"""
     return is_sparse(X) and X.format == "csr" and X.ndim == 2 and X.dtype in FLOATS
+
+
+def are_weights(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers may be the importance of a row: 0, and what neither overflows nor vanishes in a sum."""
+    return np.asarray((weights == 0) | ((weights >= 1.0 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT)))
 
 
 def dense_rows(X: NDArray[Any]) -> Rows:

@@ -48,6 +48,15 @@ def joined(states: list[State]) -> State:
     return State(vectors, scalars, "split", states[0].group, metric=states[0].metric, second=second)
 
 
+def among(state: State, places: NDArray[np.intp], n_models: int) -> State:
+    """The models of a state at these places among `n_models`; the others have seen nothing."""
+    result = state.empty(n_models)
+    result.vectors[places], result.scalars[places] = state.kinds(), state.scalars
+    if result.second is not None:
+        result.second[places] = state.second
+    return result
+
+
 def merged(
     a: State, b: State, settings: NDArray[np.void], *, average: bool, by_direction: NDArray[np.bool_] | bool = False
 ) -> State:

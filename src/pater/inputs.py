@@ -14,11 +14,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from .batch import FLOATS, is_plain, is_plain_csr, number_of_rows, readable, rows_of
+from .batch import FLOATS, LARGEST_WEIGHT, are_weights, is_plain, is_plain_csr, number_of_rows, readable, rows_of
 from .labels import as_labels
 from .passes import NOTHING, Rows
-
-LARGEST_WEIGHT = 1e20  # times the largest row, squared and summed, it stays a number; and 1/1e20 with the smallest
 
 
 def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
@@ -91,7 +89,7 @@ def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
         raise ValueError(
             f"sample_weight has shape {weights.shape}, expected ({n_rows},): one number for each row of X."
         )
-    sound = (weights == 0) | ((weights >= 1.0 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT))
+    sound = are_weights(weights)
     if not sound.all():
         row = int(np.argmin(sound))
         raise ValueError(

@@ -57,5 +57,4 @@ def convert(
         codes, skipped = write(rows, output, wanted)
     if codes:
         say("labels are numbers now: " + ", ".join(f"{name} is {code}" for name, code in codes.items()))
-    if skipped:
-        say_skipped(len(skipped), skipped)
+    say_skipped(skipped)

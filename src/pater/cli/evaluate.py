@@ -63,6 +63,7 @@ def evaluate(
     with o.one_line_errors():
         from pater.stream import InputError, load
         from pater.stream import validation as v
+        from pater.stream.errors import Skipped
         from pater.stream.learner import Learner, specs_of
         from pater.stream.reading import make_input
         from pater.stream.training import matched
@@ -84,15 +85,9 @@ def evaluate(
             keep_missing=saved.scale if saved else scale,
         )
         columns = source.describe()
-        skipped: list[Any] = []
-
-        def counted() -> Any:
-            for batch in source.batches():
-                skipped.extend(batch.faults)
-                yield batch
-
+        skipped = Skipped()
         if saved:
-            result = v.judge(saved, counted()).result()
+            result = v.judge(saved, source.batches(), skipped).result()
         else:
             weights = matched(o.class_weight(class_weight), numeric=columns.numeric_labels)
             specs = specs_of(
@@ -105,15 +100,14 @@ def evaluate(
             if scoring not in ("accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"):
                 raise InputError(f"there is no score {scoring!r}.")
             learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")
-            result = v.judge_progressively(learner, counted()).result()
+            result = v.judge_progressively(learner, source.batches(), skipped).result()
         if plot:
             v.plot(result, plot)
     if as_json:
-        typer.echo(json.dumps({**result, "skipped": len(skipped)}))
+        typer.echo(json.dumps({**result, "skipped": skipped.count}))
     else:
         _show(result)
-    if skipped:
-        say_skipped(len(skipped), skipped)
+    say_skipped(skipped)
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 
 from .errors import CommandError, UsageError
 from .startup import without_blas
+from .terminal import say
 
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
@@ -132,11 +134,22 @@ _SETTINGS = {
 def one_line_errors() -> Iterator[None]:
     """Whatever is wrong with an input or a model file ends in one line."""
     without_blas()
+    from pater.model import ManyClassesWarning
     from pater.modelfile import ModelFileError
     from pater.stream import InputError
 
+    def show(message: Any, category: Any, *rest: Any, **named: Any) -> None:
+        if issubclass(category, ManyClassesWarning):
+            say(f"warning: {message}")
+        else:
+            before(message, category, *rest, **named)
+
+    before = warnings.showwarning
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", ManyClassesWarning)
+            warnings.showwarning = show
+            yield
     except (InputError, ModelFileError) as error:
         raise CommandError(str(error)) from None
     except MemoryError:

@@ -58,5 +58,4 @@ def predict(
             )
         except BrokenPipeError:
             raise CommandError("the reader of the predictions has gone away.") from None
-    if skipped:
-        say_skipped(len(skipped), skipped)
+    say_skipped(skipped)

@@ -95,8 +95,7 @@ class Display:
             say(sentence(told))
         if run.learner.missing and not self.quiet:
             say(f"{run.learner.missing:,} values were missing and counted as nothing.")
-        if run.learner.skipped:  # never silent, not even when quiet
-            say_skipped(run.learner.skipped, run.faults)
+        say_skipped(run.skipped)  # never silent, not even when quiet
 
     def close(self) -> None:
         if self._bar is not None:

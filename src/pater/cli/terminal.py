@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pater.stream.errors import Skipped
 
 
 class Progress(Protocol):
@@ -23,12 +26,13 @@ def say(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def say_skipped(count: int, faults: Sequence[object], *, most: int = 5) -> None:
-    """How many lines were left out, and the first few of them."""
-    say(
-        "1 malformed line was skipped:" if count == 1 else f"{count:,} malformed lines were skipped; the first of them:"
-    )
-    for fault in faults[:most]:
+def say_skipped(skipped: Skipped) -> None:
+    """How many lines were left out, if any, and the first few of them."""
+    if not skipped.count:
+        return
+    n = skipped.count
+    say("1 malformed line was skipped:" if n == 1 else f"{n:,} malformed lines were skipped; the first of them:")
+    for fault in skipped.first:
         say(f"  {fault}")
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .. import modelfile
 from ..batch import part
-from ..labels import is_text
+from ..labels import encode, is_text
 from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..model import Model, Spec, Specs, UnknownLabelError
@@ -148,13 +148,13 @@ class Learner:
         if self.specs[0].family[1] == "full":
             wanted = self.n_features  # room to spare is too dear in a triangle
         if self.model is None:
-            classes = np.unique(labels)
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
-            known = classes if classes.size == 2 else np.empty(0, labels.dtype)
+            classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
+            known = classes if classes.size == 2 else classes[:0]
             self.model = Model.new(known, wanted, self.specs)
             self.scaler = Scaler.new(wanted) if self.scale else None
         elif self.model.classes.size and is_text(self.model.classes) != is_text(labels):
-            told = f"{labels[0].item()!r}, but the classes so far are {self.model.classes.tolist()}"
+            told = f"{labels.tolist()[0]!r}, but the classes so far are {self.model.classes.tolist()}"
             raise InputError(f"{batch.source}, line {batch.lines[0]}: the label is {told}.")
         if self.model.state.n_features < self.n_features:
             self.model.state = resized(self.model.state, wanted)

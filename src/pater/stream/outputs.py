@@ -18,7 +18,7 @@ import numpy as np
 
 from .batches import Batch
 from .columnar import pyarrow
-from .errors import Fault, InputError
+from .errors import InputError, Skipped
 from .learner import Learner
 from .reading import make_input
 
@@ -94,8 +94,8 @@ def predict_to(
     format: str | None,
     on_error: str,
     threads: int | None,
-) -> list[Fault]:
-    """Predict and write; the malformed lines that were skipped. A file appears only when it is whole."""
+) -> Skipped:
+    """Predict and write; what was skipped as malformed. A file appears only when it is whole."""
     kind = output_format or {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(
         output.suffix.lower() if output else "", "csv"
     )
@@ -114,13 +114,13 @@ def predict_to(
         keep_missing=learner.scale,
     )
     tagged = any(each.format == "vw" for each in source.sources)
-    skipped: list[Fault] = []
+    skipped = Skipped()
     beside = output.with_name(f"{output.name}.{os.getpid()}.part") if output else None
     try:
         with open(beside, "wb") if beside else open(sys.stdout.fileno(), "wb", closefd=False) as file:
             writer: Writer = _WRITERS[kind](file)
             for batch in source.batches():
-                skipped += batch.faults
+                skipped.add(batch.faults)
                 writer.write(_table(learner, batch, margins, probabilities, tagged))
             writer.close()
         if beside and output:

@@ -22,12 +22,10 @@ from ..metrics import SCORES
 from .batches import Batch
 from .blocks import START, Place, after
 from .columns import HASHED, TABLE
-from .errors import Fault, InputError
+from .errors import Fault, InputError, Skipped
 from .learner import Learner, load, specs_of
 from .libsvm import LIMIT_OF_FEATURES
 from .reading import Input, make_input
-
-KEPT_FAULTS = 5
 
 
 @dataclass
@@ -63,7 +61,7 @@ class Run:
     source: int = 0
     place: Place = START
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
-    faults: list[Fault] = field(default_factory=list)  # the first few lines that were skipped
+    skipped: Skipped = field(default_factory=Skipped)
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
@@ -116,8 +114,7 @@ class Run:
 
     def _take(self, batch: Batch, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]) -> None:
         learner = self.learner
-        faults = [*batch.faults, *learner.learn(batch, at=at(self), report=lambda: report(self))]
-        self.faults += sorted(faults, key=lambda fault: fault.line)[: max(0, KEPT_FAULTS - len(self.faults))]
+        self.skipped.add([*batch.faults, *learner.learn(batch, at=at(self), report=lambda: report(self))])
         self.place = batch.end
         report(self)
 
@@ -130,7 +127,7 @@ class Run:
                 "source": self.source,
                 "place": list(self.place),
                 "ends": [list(place) for place in self.ends],
-                "faults": [list(fault) for fault in self.faults],
+                "faults": [list(fault) for fault in self.skipped.first],
                 "settings": self.settings,
             },
         )
@@ -156,7 +153,7 @@ class Run:
                     "Go on with the same settings, or start anew without --resume."
                 )
         learner.skip, learner.threads = self.learner.skip, self.learner.threads
-        self.learner, self.number, self.source, self.faults = learner, number, source, faults
+        self.learner, self.number, self.source, self.skipped = learner, number, source, Skipped(learner.skipped, faults)
         self.place, self.ends = places[0], places[1:]
         self.resumed_at = learner.rows
         self.input.columns = learner.columns

@@ -107,7 +107,7 @@ def evaluate(
             learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")
             result = v.judge_progressively(learner, counted()).result()
         if plot:
-            v.plot(result, plot)
+            v.plot(result, plot, [*(each.name for each in source.sources), *([model] if model else [])])
     if as_json:
         typer.echo(json.dumps({**result, "skipped": len(skipped)}))
     else:

@@ -170,24 +170,30 @@ def alone(path: StrPath) -> Iterator[None]:
 
 
 def _locked(path: Path) -> int:
+    """The handle of a lock. It is open for reading only: else no disk could be made read-only while a run is on."""
+    mode = os.O_RDONLY
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        if not _lock(handle):
-            os.close(handle)
+        handle = os.open(path, mode | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            taken = _lock(handle)
+            if taken and _is_at(handle, path):
+                return handle
+        except OSError as error:
+            if error.errno != errno.EBADF or mode == os.O_RDWR:
+                return handle  # a file system without locks does not stand in the way
+            mode = os.O_RDWR  # as a network's file system wants it
+            taken = True
+        os.close(handle)  # unless it was taken, whoever had it has removed it since
+        if not taken:
             raise OSError(errno.EBUSY, f"another run is at work on it and holds {path.name}; wait for it to end")
-        if _is_at(handle, path):
-            return handle
-        os.close(handle)  # whoever had it has removed it since
 
 
 def _lock(handle: int) -> bool:
-    """Take the lock of an open file; False if another has it. A file system without locks does not stand in the way."""
+    """Take the lock of an open file; False if another has it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:
-        pass
     return True
 
 
@@ -203,7 +209,10 @@ def _fresh(place: Path) -> tuple[IO[bytes], Path]:
     while True:
         beside = place.with_name(f"{place.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
         file = open(beside, "xb")  # noqa: SIM115
-        if fcntl is None or (_lock(file.fileno()) and _is_at(file.fileno(), beside)):
+        try:
+            if fcntl is None or (_lock(file.fileno()) and _is_at(file.fileno(), beside)):
+                return file, beside
+        except OSError:  # a file system without locks
             return file, beside
         file.close()  # taken for a left-over in the moment before it was locked
 
@@ -223,8 +232,7 @@ def _remove_if_dead(part: Path) -> None:
         return
     handle = os.open(part, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _is_at(handle, part):
+        if _lock(handle) and _is_at(handle, part):
             part.unlink()
     finally:
         os.close(handle)

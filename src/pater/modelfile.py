@@ -34,7 +34,7 @@ from .filing import Room, Rows, Same, Vectors, columns_in_use, kinds
 from .herds import plan as plan_herds
 from .history import History
 from .model import Model, Specs
-from .state import SCALARS, Layout, Metric, State, TooWideError, triangle_size
+from .state import COUNTS, SCALARS, Layout, Metric, State, TooWideError, triangle_size
 from .triangle import packed_size
 
 __all__ = ["BATCH_RULE", "ModelFileError", "Saved", "load", "save"]
@@ -378,6 +378,8 @@ def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:
         scalars[name] = counts[:, k]
         require(((counts[:, k] >= 0) & (counts[:, k] <= MOST_ROWS)).all(), f"{name} is out of range")
         require(name not in _FLAGS or (counts[:, k] <= 1).all(), f"{name} is neither 0 nor 1")
+    with np.errstate(over="ignore"):
+        require(np.isfinite(sum(scalars[name] for name in COUNTS)).all(), "its right and wrong answers are too many")
     require((scalars["unit"] == np.exp2(-scalars["exponent"].astype(float))).all(), "its exponent is none")
     require((scalars["updates"] <= scalars["t"]).all(), "it took more steps than it saw samples")
     return scalars

@@ -161,6 +161,7 @@ def test_a_row_of_which_the_model_says_nothing_finite(tmp_path: Path) -> None:
     learner = train(tmp_path / "a.svm", algo="pa")
     assert learner.model is not None
     learner.model.state.vectors[:] = 1e100
+
     def predict(on_error: str) -> Any:
         return predict_to(
             learner,

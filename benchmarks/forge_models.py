@@ -37,7 +37,6 @@ import pater
 from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, TERClassifier, stream
 from pater.cli import main as run_verb
 from pater.modelfile import ModelFileError
-from pater.stream import InputError
 
 SECONDS = 20
 ROOM = 3 << 30  # bytes of address space for a case, beyond what the process has
@@ -65,7 +64,7 @@ TEXTS += ("<i8", "<U99999", "|O", "|b1", "<f2", "F64", "I64", "hashed", "table",
 ODD: tuple[Any, ...] = (None, True, False, [], {}, [[]], [None], {"a": 1}, [1, 2], ["a", "b"], [[1, 2]], [0.5, 0.5])
 LITERALS = ("NaN", "Infinity", "-Infinity", "1e999", "[" * 5000, '{"a":' * 3000, "9" * 5000, '"\\ud800"', "1 2", "")
 DOUBLES = (math.nan, math.inf, -math.inf, -0.0, 1e308, -1e308, 5e-324, 1.0, -1.0, 1e150, 2.0**600)
-FINITE = tuple(x for x in DOUBLES if math.isfinite(x)) + (1e-8, 0.25, 3.0, 1e9)
+FINITE = (*(x for x in DOUBLES if math.isfinite(x)), 1e-8, 0.25, 3.0, 1e9)
 WHOLE = (-1, 0, 1, 2, 1 << 31, 1 << 32, 1 << 53, (1 << 63) - 1, -(1 << 63), 600, 1200)
 
 LIBSVM = "".join(f"{1 if k % 7 > 3 else -1} {1 + k % 5}:{k % 3 - 1.5} {9 + k % 4}:0.25\n" for k in range(60))

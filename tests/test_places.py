@@ -160,8 +160,12 @@ with writing(sys.argv[1]) as file:
 
 @pytest.mark.parametrize("to", ["pipe", "file"])
 def test_text_goes_to_standard_output_by_its_name(tmp_path: Path, to: str) -> None:
-    """Where standard output is appended to a file, that file is not replaced."""
-    command = [sys.executable, "-c", TO_STANDARD_OUTPUT, "/dev/stdout"]
+    """Where standard output is appended to a file, that file is not replaced.
+
+    The name is a link like /dev/stdout, which a failure of this test could replace for everybody.
+    """
+    (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
+    command = [sys.executable, "-c", TO_STANDARD_OUTPUT, str(tmp_path / "stdout")]
     if to == "pipe":
         assert subprocess.run(command, capture_output=True, check=True).stdout == b"text"
         return
@@ -205,7 +209,10 @@ def test_one_at_a_time(tmp_path: Path) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         for name in ("a", "link"):
-            with pytest.raises(OSError, match="another run is at work on it and holds a.lock"), alone(tmp_path / name):
+            with (
+                pytest.raises(OSError, match=r"another run is at work on it and holds a\.lock"),
+                alone(tmp_path / name),
+            ):
                 pass
         with alone(tmp_path / "b"):
             pass

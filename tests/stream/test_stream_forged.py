@@ -95,8 +95,17 @@ def _wide_text(header: Any, described: Any, data: bytes) -> bytes:
 
 def _wide_text_of_its_size(header: Any, described: Any, data: bytes) -> bytes:
     """All else fits: there are as many models as classes."""
-    n, size = 20_000, len(data)
-    header["classes"] |= {"type": "<U99999", "values": [f"{k:06}" for k in range(n)]}
+    header["classes"] |= {"type": "<U99999", "values": [f"{k:06}" for k in range(20_000)]}
+    return _of_models(20_000, header, described)
+
+
+def _no_classes(header: Any, described: Any, data: bytes) -> bytes:
+    header["classes"]["values"] = []
+    return _of_models(0, header, described)
+
+
+def _of_models(n: int, header: Any, described: Any) -> bytes:
+    """So many models of no columns, all of whose numbers are zero."""
     header["state"] |= {"models": n, "features": 0, "kept": 0}
     offset = 0
     for name, place in described.items():
@@ -140,7 +149,7 @@ FORGERIES: dict[str, Callable[..., bytes]] = {
     "a class weight of 10⁴⁰⁰": _header("specs", 0, "class_weight", [[0, 10**400]]),
     "a class weight that is no pair": _header("specs", 0, "class_weight", [[0, 1.0, 2.0]]),
     "alphas that are an object": _header("specs", 0, "alphas", {"a": 1, "b": 2}),
-    "no classes": _header("classes", "values", []),
+    "no classes": _no_classes,
     "a class of 10⁴⁰⁰": _header("classes", {"type": "|O", "values": [1, 10**400], "fixed": False}),
     "half a surrogate pair in a name": _header("feature_names", ["a", "\ud800"]),
     "half a surrogate pair in a source": _header("sources", ["\udcff"]),

@@ -102,7 +102,7 @@ def evaluate(
             learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")
             result = v.judge_progressively(learner, source.batches(), skipped).result()
         if plot:
-            v.plot(result, plot)
+            v.plot(result, plot, [*(each.name for each in source.sources), *([model] if model else [])])
     if as_json:
         typer.echo(json.dumps({**result, "skipped": skipped.count}))
     else:

@@ -55,6 +55,7 @@ def predict(
                 format=format,
                 on_error=on_error,
                 threads=threads,
+                model=model,
             )
         except BrokenPipeError:
             raise CommandError("the reader of the predictions has gone away.") from None

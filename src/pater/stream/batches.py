@@ -39,6 +39,7 @@ class Batch:
     source: str = ""
     source_number: int = 0
     lines: NDArray[np.int64] = field(default_factory=lambda: NO_LINES)
+    unit: str = "line"  # what `lines` counts; "row" in a file that has no lines
     faults: list[Fault] = field(default_factory=list)
     missing: int = 0
     end: Place = START

@@ -183,6 +183,7 @@ class RecordParser:
         lines = np.arange(block.first_line, block.first_line + n)
         n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
         batch = Batch(rows, n_features, labels, weights, source=source, lines=lines, missing=missing, end=block.end)
+        batch.unit = "row"
         if faults:
             keep = np.ones(n, bool)
             keep[list(faults)] = False

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .. import modelfile
 from ..batch import part
+from ..container import OF_ANOTHER_KIND
 from ..labels import encode, is_text
 from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
@@ -33,6 +34,7 @@ from .scale import Scaler
 from .settings import DEFAULT_R, RULE_SETTINGS
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
+NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 
 
@@ -167,7 +169,7 @@ class Learner:
         too_large(batch.rows, bad)
         if not bad.any():
             return []
-        faults = [Fault(batch.source, int(batch.lines[r]), 0, TOO_LARGE) for r in np.flatnonzero(bad)]
+        faults = [Fault(batch.source, int(batch.lines[r]), 0, TOO_LARGE, batch.unit) for r in np.flatnonzero(bad)]
         if not self.skip:
             raise InputError(str(faults[0]))
         batch.take(~bad)
@@ -208,6 +210,20 @@ class Learner:
             rows = tuple(array.copy() for array in rows)
             self.scaler(rows, learn=False)
         return margins_of(rows, len(batch), self._speaker(), average=model.specs[0].average)
+
+    def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
+        """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins = self.margins(batch)
+        bad = np.asarray(~np.isfinite(margins).all(axis=1))
+        faults = [Fault(batch.source, int(batch.lines[r]), 0, NOT_FINITE, batch.unit) for r in np.flatnonzero(bad)]
+        if not faults:
+            return margins
+        if not skip:
+            raise InputError(str(faults[0]))
+        batch.take(~bad)
+        batch.faults = sorted([*batch.faults, *faults], key=lambda fault: fault.line)
+        return margins[~bad]
 
     def _speaker(self) -> State:
         """The models that were chosen, taken out of the others once for as long as nothing is learned."""
@@ -272,7 +288,7 @@ class Learner:
             progress=progress,
             arrays=self.scaler.arrays(width) if self.scaler else {},
         )
-        modelfile.save(path, saved)
+        modelfile.save(path, saved, accept=Learner.from_saved)
 
     @classmethod
     def from_saved(cls, saved: modelfile.Saved) -> Learner:
@@ -321,8 +337,8 @@ def load(path: str | os.PathLike[str]) -> Learner:
     saved = modelfile.load(path)
     try:
         return Learner.from_saved(saved)
-    except ValueError as error:
-        raise modelfile.ModelFileError(path, f"it is not a sound model file: {error}.") from None
+    except OF_ANOTHER_KIND as error:
+        raise modelfile.ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
 
 
 def resized(state: State, n_features: int) -> State:

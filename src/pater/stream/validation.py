@@ -5,7 +5,9 @@ Knows `learner` and `reading`. Margins and classes of all rows are kept, nine by
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from ..metrics import (
     g_mean,
     total_error_rate,
 )
+from ..places import replacing
 from .batches import Batch
 from .errors import InputError, Skipped
 from .learner import Learner, width_told
@@ -124,7 +127,7 @@ def judge(learner: Learner, batches: Iterator[Batch], skipped: Skipped) -> Judge
         skipped.add(batch.faults)
         if len(batch):
             assert batch.labels is not None
-            judged.add(learner.classes, learner.margins(batch), batch.labels)
+            judged.add(learner.classes, learner.finite_margins(batch, skip=False), batch.labels)
     return judged
 
 
@@ -166,8 +169,8 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         judged.add(classes, margins[chosen].T, some)
 
 
-def plot(result: dict[str, Any], path: Any) -> None:
-    """Both curves of each class as a picture."""
+def plot(result: dict[str, Any], path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Both curves of each class as a picture, which is not written over what was read."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -188,6 +191,7 @@ def plot(result: dict[str, Any], path: Any) -> None:
         if axes.get_legend_handles_labels()[0]:
             axes.legend(frameon=False)
     try:
-        figure.savefig(path)
+        with replacing(path, inputs) as file:
+            figure.savefig(file, format=path.suffix[1:].lower() or "png")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be written: {error}.") from None
+        raise InputError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}.") from None

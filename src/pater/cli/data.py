@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .errors import CommandError, chosen
-from .terminal import progress
+from .signals import stop_in_order
+from .terminal import progress, tell
 
 if TYPE_CHECKING:
     from pater.data import Entry
@@ -52,7 +53,7 @@ def list_sets(data: Folder = None) -> None:
             cell.ljust(width) if column in (1, 2) else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
-        typer.echo(f"{no}  {key}  {name}  {rows}  {ratio}  {there}")
+        tell(f"{no}  {key}  {name}  {rows}  {ratio}  {there}")
 
 
 @app.command("info")
@@ -62,7 +63,7 @@ def info(key: Annotated[str, typer.Argument(help="The key of a data set.")], dat
 
     [key] = chosen([key], tuple(DATA_SETS), "data set")
     for line in _described(DATA_SETS[key], at_hand=key in available(data)):
-        typer.echo(line)
+        tell(line)
 
 
 def _described(entry: Entry, *, at_hand: bool) -> list[str]:
@@ -91,7 +92,7 @@ def fetch(
 
     at_hand = available()
     wanted = chosen(keys or (), tuple(DATA_SETS), "data set") or [key for key in DATA_SETS if key not in at_hand]
-    typer.echo(os.fspath(download(wanted, mirror=mirror, timeout=timeout)))
+    tell(os.fspath(download(wanted, mirror=mirror, timeout=timeout)))
 
 
 def download(keys: Sequence[str], *, mirror: str | None = None, timeout: float = 30.0) -> Path:
@@ -106,6 +107,7 @@ def download(keys: Sequence[str], *, mirror: str | None = None, timeout: float =
             bar.milestone(f"downloading {file}")
 
     seen: set[str] = set()
+    stop_in_order()
     try:
         with progress("downloading", in_bytes=True) as bar:
             return fetch_sets(keys, base_url=mirror, timeout=timeout, on_progress=show)

@@ -9,6 +9,7 @@ import typer
 
 from . import options as o
 from .errors import UsageError
+from .signals import stop_in_order
 from .terminal import say
 
 EXAMPLE = """\b
@@ -28,6 +29,7 @@ def merge(
         from pater.stream import load
         from pater.stream.merging import merged
 
+        stop_in_order()
         together = merged([load(path) for path in models], [str(path) for path in models])
         together.save(model)
     say(f"{together.rows:,} rows in {model}")

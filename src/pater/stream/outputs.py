@@ -94,8 +94,12 @@ def predict_to(
     format: str | None,
     on_error: str,
     threads: int | None,
+    stream: IO[bytes] | None = None,
 ) -> list[Fault]:
-    """Predict and write; the malformed lines that were skipped. A file appears only when it is whole."""
+    """Predict and write; the malformed lines that were skipped. A file appears only when it is whole.
+
+    Without `output`, predictions go to `stream`, by default standard output as it is.
+    """
     kind = output_format or {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(
         output.suffix.lower() if output else "", "csv"
     )
@@ -117,7 +121,7 @@ def predict_to(
     skipped: list[Fault] = []
     beside = output.with_name(f"{output.name}.{os.getpid()}.part") if output else None
     try:
-        with open(beside, "wb") if beside else open(sys.stdout.fileno(), "wb", closefd=False) as file:
+        with open(beside, "wb") if beside else stream or open(sys.stdout.fileno(), "wb", closefd=False) as file:
             writer: Writer = _WRITERS[kind](file)
             for batch in source.batches():
                 skipped += batch.faults

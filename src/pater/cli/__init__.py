@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 
-from . import signals
+try:
+    from . import signals
+except KeyboardInterrupt:
+    os.write(2, b"pater: interrupted\n")
+    sys.exit(130)
+
+TYPE_CHECKING = False  # `typing` would be imported before signals are seen to
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def command() -> None:

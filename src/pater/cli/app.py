@@ -10,6 +10,7 @@ from typer.main import get_command
 from pater import __version__
 
 from . import convert, data, evaluate, inspect, merge, predict, reproduce, train
+from .errors import UsageError
 from .terminal import tell
 
 app = typer.Typer(
@@ -44,6 +45,8 @@ def run(arguments: list[str]) -> int:
 
     Typer's own way to do so would turn an interrupt and a closed pipe into endings of its own.
     """
+    if any("\0" in argument for argument in arguments):
+        raise UsageError("an argument holds the character of code 0, which no name of a file or a column can.")
     verbs = get_command(app)
     try:
         with verbs.make_context("pater", arguments) as context:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .errors import CommandError, chosen
+from .errors import CommandError, UsageError, chosen
 from .signals import stop_in_order
 from .terminal import progress, tell
 
@@ -61,8 +61,10 @@ def info(key: Annotated[str, typer.Argument(help="The key of a data set.")], dat
     """Say where a data set comes from and how it is coded, and why."""
     from pater.data import DATA_SETS, available
 
-    [key] = chosen([key], tuple(DATA_SETS), "data set")
-    for line in _described(DATA_SETS[key], at_hand=key in available(data)):
+    keys = chosen([key], tuple(DATA_SETS), "data set")
+    if len(keys) != 1:
+        raise UsageError(f"info wants the key of one data set; got {key!r}.")
+    for line in _described(DATA_SETS[keys[0]], at_hand=keys[0] in available(data)):
         tell(line)
 
 
@@ -85,7 +87,9 @@ def fetch(
         list[str] | None, typer.Argument(help="Keys of data sets.  [default: all that are missing]")
     ] = None,
     mirror: Annotated[str | None, typer.Option(metavar="URL", help="A host with the same paths.")] = None,
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How long to wait in silence.")] = 30.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=86_400, metavar="SECONDS", help="How long to wait in silence.")
+    ] = 30.0,
 ) -> None:
     """Download data sets from their public sources into the user's cache, verifying every file."""
     from pater.data import DATA_SETS, available

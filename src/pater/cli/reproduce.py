@@ -34,7 +34,7 @@ def reproduce(
         typer.Option(metavar="NAMES", help="Of PE, PA, PATER-I, PATER-II, wPATER-I, wPATER-II.  [default: all]"),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs of 2-fold cross-validation.  [default: 10]")
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="Runs of 2-fold cross-validation.  [default: 10]")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same rows.")] = 0,
     out: Annotated[Path, typer.Option(file_okay=False, metavar="FOLDER", help="Where everything is written.")] = Path(

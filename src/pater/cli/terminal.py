@@ -118,6 +118,8 @@ def open_streams() -> None:
             os.open(os.devnull, mode)  # the lowest number that is free, and that is this one
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    elif isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is escaped, too
+        sys.stdout.reconfigure(errors="backslashreplace")
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 

@@ -32,7 +32,9 @@ def train(
     eta: o.Confidence = None,
     alpha: o.Approximation = None,
     class_weight: o.ClassWeight = None,
-    passes: Annotated[int, typer.Option("--passes", min=1, metavar="N", help="How often to pass over the files.")] = 1,
+    passes: Annotated[
+        int, typer.Option("--passes", min=1, max=10_000, metavar="N", help="How often to pass over the files.")
+    ] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
     checkpoint_every: Annotated[
         str | None,

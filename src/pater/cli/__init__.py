@@ -28,6 +28,11 @@ def command() -> None:
     has temporary files to look after, so it ends as usual.
     """
     signals.watch()
+    import warnings
+
+    from .terminal import say_warning
+
+    warnings.showwarning = say_warning
     try:
         main()
     except SystemExit as leave:

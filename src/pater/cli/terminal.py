@@ -84,6 +84,11 @@ def complain(message: str) -> None:
     say(f"pater: {' '.join(message.split())}")
 
 
+def say_warning(message: Warning | str, *_: Any) -> None:
+    """What `warnings` has to say, without the line of code that says it."""
+    complain(f"warning: {message}")
+
+
 COMPILING = "compiling, once; kept for next time"
 _said_compiling = False
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from . import options as o
-from .terminal import say_skipped
+from .terminal import printable, say_skipped, tell, tell_json
 
 EXAMPLE = """\b
 Examples:
@@ -104,21 +103,20 @@ def evaluate(
         if plot:
             v.plot(result, plot, [*(each.name for each in source.sources), *([model] if model else [])])
     if as_json:
-        typer.echo(json.dumps({**result, "skipped": skipped.count}))
+        tell_json({**result, "skipped": skipped.count})
     else:
         _show(result)
     say_skipped(skipped)
 
 
 def _show(result: dict[str, Any]) -> None:
-    names = [str(label) for label in result["classes"]]
+    names = [printable(str(label)) for label in result["classes"]]
     width = max(8, *(len(name) for name in names), *(len(f"{n:,}") for row in result["confusion"] for n in row))
-    typer.echo(f"{'truth, then said':<18}" + "".join(f"{name:>{width + 2}}" for name in names))
+    tell(f"{'truth, then said':<18}" + "".join(f"{name:>{width + 2}}" for name in names))
     for name, row in zip(names, result["confusion"], strict=True):
-        typer.echo(f"{name:<18}" + "".join(f"{n:>{width + 2},}" for n in row))
-    typer.echo(
-        f"\n{result['rows']:,} rows, accuracy {result['accuracy']:.4f}, balanced {result['balanced_accuracy']:.4f}"
-    )
+        tell(f"{name:<18}" + "".join(f"{n:>{width + 2},}" for n in row))
+    tell()
+    tell(f"{result['rows']:,} rows, accuracy {result['accuracy']:.4f}, balanced {result['balanced_accuracy']:.4f}")
     for each in result["of_class"]:
         rates = [
             ("FPR", "fpr"),
@@ -131,4 +129,4 @@ def _show(result: dict[str, Any]) -> None:
         told = [f"{shown} {each[name]:.4f}" for shown, name in [*rates, ("G-mean", "g_mean")]]
         if each["roc_auc"] is not None:
             told += [f"ROC area {each['roc_auc']:.4f}", f"average precision {each['average_precision']:.4f}"]
-        typer.echo(f"class {each['class']}: {', '.join(told)}")
+        tell(f"class {each['class']}: {', '.join(told)}")

@@ -9,6 +9,7 @@ import typer
 
 from . import options as o
 from .errors import UsageError
+from .signals import stop_in_order
 from .terminal import say
 
 EXAMPLE = """\b
@@ -33,6 +34,7 @@ def merge(
         from pater.stream.merging import merged
 
         check_place(model)
+        stop_in_order()
         with lock_place(model):
             together = merged([load(path) for path in models], [str(path) for path in models])
             together.save(model)

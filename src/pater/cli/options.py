@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from .errors import CommandError, UsageError
-from .startup import without_blas
-from .terminal import say
+from .startup import announced, without_blas
+from .terminal import say, say_compiling
 
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
@@ -131,8 +131,8 @@ _SETTINGS = {
 
 
 @contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Whatever is wrong with an input or a model file ends in one line."""
+def one_line_errors(compiling: Callable[[], None] = say_compiling) -> Iterator[None]:
+    """Whatever is wrong with an input or a model file ends in one line; `compiling` is called if there is a wait."""
     without_blas()
     from pater.model import ManyClassesWarning
     from pater.modelfile import ModelFileError
@@ -146,7 +146,7 @@ def one_line_errors() -> Iterator[None]:
 
     before = warnings.showwarning
     try:
-        with warnings.catch_warnings():
+        with announced(compiling), warnings.catch_warnings():
             warnings.simplefilter("always", ManyClassesWarning)
             warnings.showwarning = show
             yield

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from . import options as o
-from .errors import CommandError
-from .terminal import say_skipped
+from .signals import stop_in_order
+from .terminal import output_errors, say_skipped, terminal
 
 EXAMPLE = """\b
 Examples:
@@ -44,7 +44,8 @@ def predict(
         from pater.stream import load
         from pater.stream.outputs import predict_to
 
-        try:
+        stop_in_order()
+        with output_errors():
             skipped = predict_to(
                 load(model),
                 data,
@@ -56,7 +57,6 @@ def predict(
                 on_error=on_error,
                 threads=threads,
                 model=model,
+                stream=terminal(),
             )
-        except BrokenPipeError:
-            raise CommandError("the reader of the predictions has gone away.") from None
     say_skipped(skipped)

@@ -95,11 +95,13 @@ def predict_to(
     on_error: str,
     threads: int | None,
     model: Path | None = None,
+    stream: IO[bytes] | None = None,
 ) -> Skipped:
     """Predict and write; what was skipped as malformed. A file appears only when it is whole.
 
-    The output is not written over what is read, the file of the `model` included. A row that the model says nothing
-    finite of is an error, or is skipped like a malformed one.
+    The output is not written over what is read, the file of the `model` included. Without `output`, predictions go to
+    `stream`, by default standard output as it is. A row that the model says nothing finite of is an error, or is
+    skipped like a malformed one.
     """
     kind = output_format or {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(
         output.suffix.lower() if output else "", "csv"
@@ -122,7 +124,7 @@ def predict_to(
     skipped = Skipped()
     inputs: list[str | Path] = [*(each.name for each in source.sources), *([model] if model else [])]
     try:
-        with writing(output, inputs) as file:
+        with stream if output is None and stream else writing(output, inputs) as file:
             writer: Writer = _WRITERS[kind](file)
             for batch in source.batches():
                 said = learner.finite_margins(batch, skip=on_error == "skip")

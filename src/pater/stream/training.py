@@ -40,7 +40,7 @@ class Every:
         """From 100000 (rows) or 30s, 5m, 2h."""
         if text is None:
             return None
-        match = re.fullmatch(r"(\d+)\s*([smh]?)", str(text).strip())
+        match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
         if not match or int(match[1]) == 0:
             raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")
         number = int(match[1])

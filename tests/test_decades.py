@@ -75,7 +75,9 @@ def test_steps_under_a_diagonal_metric(variant, decades):
         options = {"form": "step", "diagonal": True}
         exact = reference_second.so_pater(X.astype(np.longdouble), y, variant, **options)[-1]
         own = distance(reference_second.so_pater(X, y, variant, **options)[-1], exact)
-        model = SecondOrderPATERClassifier(variant, covariance="diagonal", form="step", fit_intercept=False, average=False)
+        model = SecondOrderPATERClassifier(
+            variant, covariance="diagonal", form="step", fit_intercept=False, average=False
+        )
         model.partial_fit(sp.csr_array(X), y, [-1, 1])
         scale = 2.0 ** float(model._model.state.scalars["exponent"][0])
         assert distance(model.coef_[0] * scale, exact) <= max(PROMISED, OWN_ROUNDING * own), seed

@@ -12,7 +12,7 @@ import typer
 
 from .errors import CommandError, UsageError
 from .startup import announced, without_blas
-from .terminal import say, say_compiling
+from .terminal import say_compiling, say_warning
 
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
@@ -138,17 +138,10 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling) -> Iterator[N
     from pater.modelfile import ModelFileError
     from pater.stream import InputError
 
-    def show(message: Any, category: Any, *rest: Any, **named: Any) -> None:
-        if issubclass(category, ManyClassesWarning):
-            say(f"warning: {message}")
-        else:
-            before(message, category, *rest, **named)
-
-    before = warnings.showwarning
     try:
         with announced(compiling), warnings.catch_warnings():
             warnings.simplefilter("always", ManyClassesWarning)
-            warnings.showwarning = show
+            warnings.showwarning = say_warning
             yield
     except (InputError, ModelFileError) as error:
         raise CommandError(str(error)) from None

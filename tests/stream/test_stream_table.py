@@ -301,3 +301,9 @@ def test_collisions_that_overflow_are_no_values(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "a.parquet")
     batch = one(tmp_path / "a.parquet", bits=1, on_error="skip")
     assert [(fault.line, "add up to infinity" in fault.what) for fault in batch.faults] == [(2, True)]
+
+
+def test_a_doubled_quote_is_one_only_where_a_field_stands_in_quotes(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.csv", 't,y\na""b,n""o\n"a""b","n""o"\n', bits=16)
+    assert batch.labels.tolist() == ['n""o', 'n"o']
+    assert abs(batch.X - FeatureHasher(1 << 16).transform([{'t=a""b': 1}, {'t=a"b': 1}])).max() == 0

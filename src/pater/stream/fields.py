@@ -185,10 +185,11 @@ def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into
                 continue
             length = size
             i = start
+            quoted = starts[r, wanted[k]] > 0 and text[starts[r, wanted[k]] - 1] == QUOTE
             while i < end:
                 scratch[length] = text[i]
                 length += 1
-                i += 2 if text[i] == QUOTE and i + 1 < end and text[i + 1] == QUOTE else 1
+                i += 2 if quoted and text[i] == QUOTE and i + 1 < end and text[i + 1] == QUOTE else 1
             places[line, r], signs[line, r] = hashed(scratch, 0, length, bits)
 
 

@@ -29,11 +29,11 @@ class Texts(NamedTuple):
     codes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, rows: Iterable[bytes], n_rows: int, *, quoted: bool = False) -> Texts:
-        """From the bytes of each row; where these stood in quotes, a doubled quote is one."""
+    def of(cls, rows: Iterable[bytes], n_rows: int) -> Texts:
+        """From the bytes of each row, without the blanks around them."""
         places: dict[bytes, int] = {}
         codes = np.fromiter((places.setdefault(text, len(places)) for text in rows), np.int64, n_rows)
-        return cls([_decoded(text.strip().replace(b'""', b'"') if quoted else text) for text in places], codes)
+        return cls([_decoded(text.strip()) for text in places], codes)
 
     def faults(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """What may be wrong with a label, and the rows where it is."""

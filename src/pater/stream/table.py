@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..batch import NO_WEIGHT, are_weights
 from . import fields
 from .batches import OVERFLOW, Batch, how_many, tidy
-from .blocks import Place, blocks
+from .blocks import BLOCK_BYTES, Place, blocks
 from .columns import NUMBER, TABLE, Columns
 from .errors import Fault, InputError, listed, shortened
 from .hashing import places_of
@@ -83,7 +83,11 @@ class Cells:
     def texts(self, j: int) -> Texts:
         """What stands in column j."""
         text, spans = self.block.text, zip(self.starts[:, j].tolist(), self.ends[:, j].tolist(), strict=True)
-        return Texts.of((text[start:end] for start, end in spans), len(self), quoted=True)
+        rows = (
+            text[start:end] if text[start - 1 : start] != b'"' else text[start:end].replace(b'""', b'"')
+            for start, end in spans
+        )
+        return Texts.of(rows, len(self))
 
     def numbers(self, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         """The numbers of some columns, and of which kind each is, (rows, wanted)."""
@@ -221,10 +225,10 @@ class TableParser:
         return (indptr, indices[:filled], data[:filled]), missing
 
 
-def table_blocks(source: Source, delimiter: str, *, hashed: bool) -> Generator[TableBlock]:
+def table_blocks(source: Source, delimiter: str, *, hashed: bool, size: int = BLOCK_BYTES) -> Generator[TableBlock]:
     """The blocks of a table, each with the header of its file."""
     header: tuple[str, ...] | None = None
-    for block in blocks(source, hashed=hashed, cut=lambda text: _row_end(text, delimiter)):
+    for block in blocks(source, hashed=hashed, size=size, cut=lambda text: _row_end(text, delimiter)):
         text, first_line = block.text, block.first_line
         if header is None:
             end = _row_end(text, delimiter, first=True) % len(text)  # an open quote leaves the whole text

@@ -17,6 +17,7 @@ import pytest
 import pater
 from pater import PATERClassifier, stream
 from pater.cli import main
+from pater.model import BadRowError, Model
 from pater.modelfile import ModelFileError
 
 
@@ -262,14 +263,16 @@ def test_columns_that_are_none(tmp_path: Path, column: int) -> None:
             stream.load(tmp_path / "m")
 
 
-def test_a_state_too_large_to_learn_with_is_not_blamed_on_the_row(tmp_path: Path) -> None:
-    (tmp_path / "a.svm").write_text("1 1:1\n-1 1:-1 2:1\n")
-    learner = stream.train(tmp_path / "a.svm", model=tmp_path / "m", algo="pater-i")
-    assert learner.model is not None
-    learner.model.state.vectors[:] = 1e308
-    learner.save(tmp_path / "m")
-    with pytest.raises(stream.InputError, match=r"a\.svm, line \d: the model's own numbers have become too large"):
-        stream.train(tmp_path / "a.svm", initial=tmp_path / "m")
+def test_a_state_too_large_to_learn_with_is_not_blamed_on_the_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bad(self: Model, rows: Any, *_: Any, **__: Any) -> None:
+        raise BadRowError(rows, 1)
+
+    (tmp_path / "a.svm").write_text("1 1:1\n\n-1 1:-1 2:1\n")
+    monkeypatch.setattr(Model, "learn", bad)
+    with pytest.raises(stream.InputError, match=r"a\.svm, line 3: the model's own numbers have become too large"):
+        stream.train(tmp_path / "a.svm", algo="pater-i")
 
 
 def test_inspecting_takes_no_memory_for_columns_of_zeros(tmp_path: Path) -> None:

@@ -340,7 +340,8 @@ def _kept(arrays: Arrays, plan: _Plan) -> NDArray[np.int64] | None:
     if plan.n_kept == plan.n_features:
         return None
     kept: NDArray[np.int64] = arrays["kept"]
-    require((np.diff(kept, prepend=-1) > 0).all() and (kept < plan.n_features).all(), "its columns are not in order")
+    inside = (kept >= 0).all() and (kept < plan.n_features).all()  # so that no difference overflows
+    require(inside and (np.diff(kept) > 0).all(), "its columns are not in order")
     return kept
 
 

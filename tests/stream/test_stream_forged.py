@@ -11,11 +11,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pater
 from pater import PATERClassifier, stream
 from pater.cli import main
+from pater.model import BadRowError, Model
 from pater.modelfile import ModelFileError
 
 
@@ -35,7 +37,7 @@ forge = _script()
 
 def test_forged_files_work_or_are_refused_in_one_line(tmp_path: Path) -> None:
     ended = {how for _, how in forge.cases(tmp_path, 400, seed=11)}
-    assert {"works", "refused"} <= ended
+    assert {"works", "refused"} <= ended <= {"works", "refused", "too large"}
 
 
 def test_the_same_seed_forges_the_same(tmp_path: Path) -> None:
@@ -244,6 +246,33 @@ def test_more_columns_than_the_machine_has_room_for(tmp_path: Path) -> None:
     (tmp_path / "m").write_bytes(forge.together(header, described, data))
     with pytest.raises(ModelFileError, match="counts its columns wrongly"):
         stream.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("column", [-1, -(1 << 63), 901, 1 << 40, 5])
+def test_columns_that_are_none(tmp_path: Path, column: int) -> None:
+    (tmp_path / "a.svm").write_text("1 1:1 900:1\n-1 5:1\n")
+    stream.train(tmp_path / "a.svm", model=tmp_path / "m", algo="pater-i")
+    header, described, data = forge.apart((tmp_path / "m").read_bytes())
+    start, end = described["kept"]["data_offsets"]
+    assert np.frombuffer(data[start:end], np.int64).tolist() == [1, 5, 900]
+    for place in (0, 2):
+        changed = bytearray(data)
+        changed[start + 8 * place : start + 8 * place + 8] = column.to_bytes(8, "little", signed=True)
+        (tmp_path / "m").write_bytes(forge.together(header, described, bytes(changed)))
+        with pytest.raises(ModelFileError, match="its columns are not in order"):
+            stream.load(tmp_path / "m")
+
+
+def test_a_state_too_large_to_learn_with_is_not_blamed_on_the_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bad(self: Model, rows: Any, *_: Any, **__: Any) -> None:
+        raise BadRowError(rows, 1)
+
+    (tmp_path / "a.svm").write_text("1 1:1\n\n-1 1:-1 2:1\n")
+    monkeypatch.setattr(Model, "learn", bad)
+    with pytest.raises(stream.InputError, match=r"a\.svm, line 3: the model's own numbers have become too large"):
+        stream.train(tmp_path / "a.svm", algo="pater-i")
 
 
 def test_inspecting_takes_no_memory_for_columns_of_zeros(tmp_path: Path) -> None:

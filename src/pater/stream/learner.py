@@ -21,7 +21,7 @@ from ..container import OF_ANOTHER_KIND
 from ..labels import encode, is_text
 from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
-from ..model import Model, Spec, Specs, UnknownLabelError
+from ..model import BadRowError, Model, Spec, Specs, UnknownLabelError
 from ..passes import Rows, available_threads
 from ..predictions import margins_of, probabilities
 from ..rules import RULES
@@ -35,6 +35,7 @@ from .settings import DEFAULT_R, RULE_SETTINGS
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
+STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and begin anew."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 
 
@@ -122,6 +123,9 @@ class Learner:
                     self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads)
             except UnknownLabelError as error:
                 raise InputError(f"{batch.source}: {error}") from None
+            except BadRowError as error:  # rows that are bad by themselves were refused before
+                line = int(batch.lines[start + error.row])
+                raise InputError(f"{batch.source}, {batch.unit} {line}: {STATE_TOO_LARGE}") from None
             self.rows += stop - start
             start = stop
             if stop < len(batch):

@@ -1,6 +1,8 @@
 """From what a caller hands over to rows that a pass can read, without a copy where the form allows it.
 
-Knows NumPy and Numba, and what SciPy's matrices are made of; knows no estimator.
+Knows NumPy and Numba, `doors`, and what SciPy's matrices are made of; knows no estimator. A sparse matrix is brought in
+order first: native numbers, columns that ascend. Then it is checked, and exactly what was checked is passed on. The
+caller's matrix stays as it is.
 """
 
 from __future__ import annotations
@@ -12,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
-from .passes import Rows
+from .doors import FLOATS, WRONG, CheckedRows, Rows, checked, form_of, number_of_rows
+from .forms import NO_ROWS, OUT_OF_ORDER, SOUND
 from .rows import count, square
 from .rules import LARGEST_ROW
 
+__all__ = ["FLOATS", "bad_row_message", "csr_rows", "first_bad_row", "number_of_rows", "part", "rows_of"]
+
 SURELY_TAKEN = LARGEST_ROW * (1.0 - 1e-6)  # a pass may sum ‖x‖² in another order
-FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 class _Alias:
@@ -34,7 +38,9 @@ def readable(array: NDArray[Any]) -> NDArray[Any]:
 
 def is_plain(X: Any) -> bool:
     """A dense matrix that the kernels read as it is?"""
-    return type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.c_contiguous
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS:
+        return False
+    return X.flags.c_contiguous and X.flags.aligned
 
 
 def is_sparse(X: Any) -> bool:
@@ -50,76 +56,158 @@ def is_plain_csr(X: Any) -> bool:
 
 def dense_rows(X: NDArray[Any]) -> Rows:
     if not is_plain(X):
-        X = np.ascontiguousarray(X, dtype=X.dtype if X.dtype in FLOATS else np.float64)
+        if X.ndim != 2:
+            raise ValueError(f"X must be a matrix of two dimensions, got an array of shape {X.shape}.")
+        X = np.require(np.asarray(X), X.dtype if X.dtype in FLOATS else np.float64, ("C", "A"))
     return (readable(X),)
 
 
-@kernel
-def _form(indptr, indices, n_columns):
-    """0 for sound rows of distinct, ascending columns; 1 for columns out of order; 2 out of range; 3 for no rows."""
-    end = indptr[-1]
-    at_row_ends = 0
-    for i in range(1, indptr.size):
-        k = indptr[i]
-        if k < indptr[i - 1] or k > end:
-            return 3
-        if 0 < k < end and indptr[i - 1] < k:
-            at_row_ends += indices[k] <= indices[k - 1]
-    descents = 0
-    outside = 0
-    for k in range(1, end):
-        descents += indices[k] <= indices[k - 1]
-        outside += indices[k] >= n_columns
-    if outside > 0 or (end > 0 and indices[0] >= n_columns):
-        return 2
-    return 1 if descents != at_row_ends else 0
-
-
-def csr_rows(X: Any) -> Rows:
+def csr_rows(X: Any) -> CheckedRows:
     """A SciPy sparse matrix or array as CSR rows; columns that are out of order or named twice are put right first."""
-    X = X.tocsr()
-    if X.dtype not in FLOATS:
-        X = X.astype(np.float64)
-    indptr, indices, data = X.indptr, X.indices, X.data
-    form = 3
-    if indptr.size == X.shape[0] + 1 and indptr[0] == 0 and 0 <= indptr[-1] <= min(indices.size, data.size):
-        form = _form(*_unsigned(indptr, indices), X.shape[1])
-    if form == 3:
-        raise ValueError("X is not a sound CSR matrix: its indptr does not fit its indices and data.")
-    if form == 2:
-        raise ValueError(f"X is not a sound CSR matrix: it holds a column index outside 0..{X.shape[1] - 1}.")
-    if form == 1:
-        X = X.copy()
-        X.has_canonical_format = False
-        X.sum_duplicates()
-        indptr, indices, data = X.indptr, X.indices, X.data
-    return (*_unsigned(indptr, indices), readable(np.ascontiguousarray(data)))
+    if X.ndim != 2:
+        raise ValueError(f"X must be a matrix of two dimensions, got a sparse array of shape {X.shape}.")
+    if X.format != "csr":
+        X = _to_csr(X)
+    n_rows, width = X.shape
+    rows: Rows = (*_native(X.indptr, X.indices), _numbers(X.data))
+    if _sound_form("CSR", rows, n_rows, width, signed=X.indices.dtype.kind == "i") == OUT_OF_ORDER:
+        from scipy.sparse import csr_array
+
+        ordered = csr_array((rows[2], *_signed(rows[1], rows[0])), shape=(n_rows, width), copy=True)
+        ordered.has_canonical_format = False
+        ordered.sum_duplicates()
+        rows = (*_native(ordered.indptr, ordered.indices), ordered.data)
+        if form_of(rows, width, signed=True) != SOUND:
+            raise ValueError("X could not be brought into order: its columns cannot be sorted.")
+    return checked(rows, width)
 
 
-def _unsigned(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    return tuple(readable(np.ascontiguousarray(a)).view(f"u{a.dtype.itemsize}") for a in arrays)
+def _sound_form(name: str, rows: Rows, n_rows: int, width: int, *, signed: bool) -> int:
+    """The form of compressed rows, which may be out of order; a ValueError if they are no rows."""
+    indptr, indices, data = rows
+    found = NO_ROWS
+    if indptr.shape == (n_rows + 1,) and indptr[0] == 0 and len(indices) == len(data):
+        found = form_of((indptr, indices, data if data.ndim == 1 else np.zeros(len(data))), width, signed=signed)
+    if found not in (SOUND, OUT_OF_ORDER):
+        raise ValueError(f"X is not a sound {name} matrix: {WRONG[found].format(last=width - 1)}.")
+    return found
 
 
-def number_of_rows(rows: Rows) -> int:
-    return int(rows[0].shape[0]) - (len(rows) == 3)
+def _native(*arrays: Any) -> tuple[NDArray[Any], ...]:
+    """Whole numbers as unsigned ones of 4 bytes or of 8, all alike: what is negative becomes too large."""
+    found = []
+    for array in map(np.asarray, arrays):
+        if array.dtype.kind not in "iu" or array.ndim != 1:
+            raise ValueError(
+                f"X is not a sound sparse matrix: its indices are {array.dtype} of {array.ndim} dimensions."
+            )
+        size = max(4, array.itemsize)
+        found.append(np.require(array, f"{array.dtype.kind}{size}", ("C", "A")))
+    size = max(array.itemsize for array in found)
+    if any(array.itemsize != size for array in found):
+        found = [array.astype(f"{array.dtype.kind}{size}", copy=False) for array in found]
+    return tuple(readable(array).view(f"u{size}") for array in found)
+
+
+def _signed(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """As SciPy wants them, of numbers that were found small enough."""
+    small = all(array.itemsize < 8 for array in arrays) and all(array.max(initial=0) < 1 << 31 for array in arrays)
+    return tuple(array.view(np.int32) if small else array.astype(np.int64) for array in arrays)
+
+
+def _numbers(data: Any) -> NDArray[Any]:
+    """The numbers of a sparse matrix, in single precision if they are, else in double."""
+    data = np.asarray(data)
+    if data.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X holds complex numbers.")
+    if data.dtype.kind not in "fiubO":
+        raise ValueError(f"X must hold numbers, not {data.dtype}.")
+    try:
+        with np.errstate(over="ignore"):  # what becomes infinite is found as such
+            return readable(np.require(data, data.dtype if data.dtype in FLOATS else np.float64, ("C", "A")))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"X must hold numbers: {error}.") from None
+
+
+def _to_csr(X: Any) -> Any:
+    """A sparse matrix of another format as CSR. SciPy believes what such a matrix holds, so it is checked first."""
+    from scipy.sparse import bsr_array, coo_array, csc_array
+
+    n_rows, n_columns = shape = X.shape
+    if X.format in ("csc", "bsr"):
+        data = _numbers(X.data)
+    if X.format == "csc":
+        indptr, indices = _native(X.indptr, X.indices)
+        _sound_form("CSC", (indptr, indices, data), n_columns, n_rows, signed=X.indices.dtype.kind == "i")
+        return csc_array((data, *_signed(indices, indptr)), shape=shape).tocsr()
+    if X.format == "bsr":
+        indptr, indices = _native(X.indptr, X.indices)
+        blocks = data.shape[1:] if data.ndim == 3 else (0, 0)
+        if 0 in blocks or n_rows % blocks[0] or n_columns % blocks[1]:
+            raise ValueError(f"X is not a sound BSR matrix: blocks of shape {data.shape} do not fill {shape}.")
+        sizes = n_rows // blocks[0], n_columns // blocks[1]
+        _sound_form("BSR", (indptr, indices, data), *sizes, signed=X.indices.dtype.kind == "i")
+        return bsr_array((data, *_signed(indices, indptr)), shape=shape).tocsr()
+    if X.format == "dia" and X.data.shape[:1] != (np.unique(X.offsets).size,):
+        raise ValueError("X is not a sound DIA matrix: its offsets do not fit its data.")
+    if X.format == "lil" and [*map(len, X.rows)] != [*map(len, X.data)]:
+        raise ValueError("X is not a sound LIL matrix: its rows do not fit its data.")
+    X = X.tocoo()
+    data = _numbers(X.data)
+    places = [np.require(np.asarray(array), np.int64, ("C", "A")) for array in (X.row, X.col)]
+    for array, size in zip(places, shape, strict=True):
+        if array.shape != data.shape or (array.size and (array.min() < 0 or array.max() >= size)):
+            raise ValueError(f"X is not a sound sparse matrix: it holds an index outside 0..{size - 1}.")
+    kind = np.int32 if max(data.size, *shape) < 1 << 31 else np.int64
+    return coo_array((data, tuple(array.astype(kind, copy=False) for array in places)), shape=shape).tocsr()
 
 
 def rows_of(X: Any) -> Rows:
     return csr_rows(X) if is_sparse(X) else dense_rows(X)
 
 
+def matrix_of(rows: Rows, n_features: int) -> Any:
+    """Sound rows as a NumPy array, or as a SciPy CSR array."""
+    if len(rows) == 1:
+        return rows[0]
+    from scipy.sparse import csr_array
+
+    indptr, indices, data = rows
+    signed = (a.view(f"i{a.dtype.itemsize}") for a in (indices, indptr))
+    return csr_array((data, *signed), shape=(indptr.size - 1, n_features))
+
+
 def part(rows: Rows, start: int, stop: int) -> Rows:
     """Rows start..stop, without a copy."""
-    return (rows[0][start:stop],) if len(rows) == 1 else (rows[0][start : stop + 1], *rows[1:])
+    if len(rows) == 1:
+        return (rows[0][start:stop],)
+    some = (rows[0][start : stop + 1], *rows[1:])
+    return checked(some, rows.width) if isinstance(rows, CheckedRows) else some
+
+
+def first_bad_row(rows: Rows) -> int:
+    """The first row that no pass takes, or −1."""
+    return int(_first_bad_row(tuple(rows)))
 
 
 @kernel
-def first_bad_row(rows):
+def _first_bad_row(rows):
     """The first row that no pass takes, or −1."""
     for i in range(count(rows)):
         if not square(rows, i) <= SURELY_TAKEN:
             return i
     return -1
+
+
+STATE_NOT_FINITE = (
+    "The weights of the model are not finite, or too large to be multiplied by row {row} of X, whose own numbers are "
+    "sound. Fit again, with features and importances that are less far apart in size."
+)
+
+
+def row_is_bad(rows: Rows, row: int) -> bool:
+    """Is it the row itself that no pass takes?"""
+    return first_bad_row(part(rows, row, row + 1)) >= 0
 
 
 def bad_row_message(rows: Rows, row: int, names: NDArray[Any] | None = None) -> str:
@@ -130,6 +218,8 @@ def bad_row_message(rows: Rows, row: int, names: NDArray[Any] | None = None) -> 
         here = slice(int(rows[0][row]), int(rows[0][row + 1]))
         x, columns = rows[2][here], rows[1][here]
     finite = np.isfinite(x)
+    if finite.all() and not row_is_bad(rows, row):
+        return STATE_NOT_FINITE.format(row=row)
     if finite.all():
         return (
             f"Row {row} of X has a norm above {LARGEST_ROW**0.5:.0e}, too large to square and sum. "

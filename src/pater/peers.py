@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .model import Specs
-from .online import OnlineClassifier, forgetting_factor, one_of, positive_number
+from .online import OnlineClassifier, one_of, positive_number, share
 
 
 class AROWClassifier(OnlineClassifier):
@@ -249,4 +249,4 @@ class ALMAClassifier(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _specs(self) -> Specs:
-        return (self._spec("alma", approximation=forgetting_factor("alpha", self.alpha)),)
+        return (self._spec("alma", approximation=share("alpha", self.alpha)),)

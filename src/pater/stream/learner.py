@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from .. import modelfile
 from ..batch import part
+from ..doors import WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
 from ..labels import is_text
 from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
-from ..model import Model, Spec, Specs, UnknownLabelError
+from ..model import Model, NotFiniteError, Spec, Specs, UnknownLabelError
 from ..passes import Rows, available_threads
 from ..predictions import margins_of, probabilities
 from ..rules import RULES
@@ -118,7 +119,7 @@ class Learner:
             try:
                 with width_told(batch.source):  # a new class takes room too
                     self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads)
-            except UnknownLabelError as error:
+            except (UnknownLabelError, NotFiniteError) as error:
                 raise InputError(f"{batch.source}: {error}") from None
             self.rows += stop - start
             start = stop
@@ -129,6 +130,7 @@ class Learner:
     def prepare(self, batch: Batch) -> list[Fault]:
         """Make room for a batch, scale it, and leave out what cannot be learned from."""
         if len(batch):
+            self._check(batch)
             with width_told(batch.source):
                 self._make_room(batch)
         if self.scaler is not None:
@@ -138,36 +140,63 @@ class Learner:
         self.missing += batch.missing
         return faults
 
+    def _check(self, batch: Batch) -> None:
+        """Whether a batch fits together and fits the model, before anything is touched."""
+        if batch.labels is None:
+            raise InputError(f"{batch.source}: the rows have no labels to learn from.")
+        self._check_rows(batch)
+        try:
+            check_lengths(batch.rows, batch.labels, batch.weights)
+        except ValueError as error:
+            raise InputError(f"{batch.source}: {error}") from None
+        row = first_unsound_weight(batch.weights)
+        if row >= 0:
+            raise InputError(
+                f"{batch.source}, line {_line(batch, row)}: the importance must be {WEIGHTS_WANTED}, "
+                f"got {batch.weights[row]}."
+            )
+        if self.model is not None and self.model.classes.size and is_text(self.model.classes) != is_text(batch.labels):
+            told = f"{batch.labels[0].item()!r}, but the classes so far are {self.model.classes.tolist()}"
+            raise InputError(f"{batch.source}, line {_line(batch, 0)}: the label is {told}.")
+        width = 0 if self.model is None else self.model.state.n_features
+        if len(batch.rows) == 1 and batch.n_features < width:
+            raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
+
+    def _check_rows(self, batch: Batch) -> None:
+        """Whether the rows of a batch are as many columns wide as it says."""
+        try:
+            rows = check_rows(batch.rows, batch.n_features)
+        except ValueError as error:
+            raise InputError(f"{batch.source}: {error}") from None
+        batch.rows = rows if len(rows) == 1 else checked(rows, batch.n_features)
+
     def _make_room(self, batch: Batch) -> None:
         labels = batch.labels
         assert labels is not None
-        self.n_features = max(self.n_features, batch.n_features)
-        wanted = self.n_features
-        if self.columns is None or self.columns.kind == INDICES:
-            wanted = max(SMALLEST, 1 << max(0, self.n_features - 1).bit_length())
+        n_features = max(self.n_features, batch.n_features)
+        wanted = n_features
+        if len(batch.rows) == 3 and (self.columns is None or self.columns.kind == INDICES):
+            wanted = max(SMALLEST, 1 << max(0, n_features - 1).bit_length())
         if self.specs[0].family[1] == "full":
-            wanted = self.n_features  # room to spare is too dear in a triangle
+            wanted = n_features  # room to spare is too dear in a triangle
         if self.model is None:
             classes = np.unique(labels)
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
             known = classes if classes.size == 2 else np.empty(0, labels.dtype)
             self.model = Model.new(known, wanted, self.specs)
             self.scaler = Scaler.new(wanted) if self.scale else None
-        elif self.model.classes.size and is_text(self.model.classes) != is_text(labels):
-            told = f"{labels[0].item()!r}, but the classes so far are {self.model.classes.tolist()}"
-            raise InputError(f"{batch.source}, line {batch.lines[0]}: the label is {told}.")
-        if self.model.state.n_features < self.n_features:
+        if self.model.state.n_features < n_features:
             self.model.state = resized(self.model.state, wanted)
             if self.scaler is not None:
                 self.scaler.grow(wanted)
+        self.n_features = n_features
 
     def _refuse(self, batch: Batch) -> list[Fault]:
         """Take rows that no pass takes out of a batch, or raise an error for the first."""
-        bad = np.zeros(len(batch), np.bool_)
-        too_large(batch.rows, bad)
+        bad = too_large(batch.rows)
         if not bad.any():
             return []
-        faults = [Fault(batch.source, int(batch.lines[r]), 0, TOO_LARGE) for r in np.flatnonzero(bad)]
+        faults = [Fault(batch.source, _line(batch, r), 0, TOO_LARGE) for r in np.flatnonzero(bad).tolist()]
         if not self.skip:
             raise InputError(str(faults[0]))
         batch.take(~bad)
@@ -200,14 +229,18 @@ class Learner:
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
-        model, rows = self._fitted(), batch.rows
-        width = model.state.n_features
+        model = self._fitted()
+        self._check_rows(batch)
+        rows, width = batch.rows, model.state.n_features
         if len(rows) == 3 and batch.n_features > width:
             rows = _without_columns_from(width, rows)  # of features never seen, a model says nothing
+        elif len(rows) == 1 and batch.n_features != width:
+            raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
         if self.scaler is not None:
             rows = tuple(array.copy() for array in rows)
             self.scaler(rows, learn=False)
-        return margins_of(rows, len(batch), self._speaker(), average=model.specs[0].average)
+            rows = rows if len(rows) == 1 else checked(rows, width)
+        return margins_of(rows, self._speaker(), average=model.specs[0].average)
 
     def _speaker(self) -> State:
         """The models that were chosen, taken out of the others once for as long as nothing is learned."""
@@ -307,6 +340,11 @@ class Learner:
         )
 
 
+def _line(batch: Batch, row: int) -> int:
+    """Where a row stands in its source: its line, or its place where lines are not known."""
+    return int(batch.lines[row]) if batch.lines.size else int(row) + 1
+
+
 def _of_matrix(saved: modelfile.Saved) -> Columns:
     """The columns of a model that an estimator has learned from matrices: by name, or else by number."""
     names = saved.feature_names
@@ -347,4 +385,4 @@ def _without_columns_from(width: int, rows: Rows) -> Rows:
     indptr, indices, data = rows
     known = indices < width
     starts = np.concatenate([[0], np.cumsum(known)])
-    return starts[indptr].astype(np.uint32), indices[known], data[known]
+    return checked((starts[indptr].astype(np.uint32), indices[known], data[known]), width)

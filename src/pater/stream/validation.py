@@ -158,7 +158,7 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         chosen = learner.chosen()
         margins = np.empty((model.state.n_models, stop - start))
         codes = encode(labels[start:stop], model.classes).codes
-        learn(
+        bad = learn(
             part(rows, start, stop),
             codes,
             model.state,
@@ -167,6 +167,8 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
             margins=margins,
             threads=learner.threads,
         )
+        if bad >= 0:
+            raise InputError("the weights of the model are not finite: scale the features, for example with --scale.")
         judged.add(model.classes, margins[chosen].T, labels[start:stop])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
-from .doors import FLOATS, WRONG, CheckedRows, Rows, checked, form_of, number_of_rows
+from .doors import FLOATS, WRONG, CheckedRows, Rows, checked, number_of_rows, scanned
 from .forms import NO_ROWS, OUT_OF_ORDER, SOUND
 from .rows import count, square
 from .rules import LARGEST_ROW
@@ -64,49 +64,64 @@ def dense_rows(X: NDArray[Any]) -> Rows:
 
 def csr_rows(X: Any) -> CheckedRows:
     """A SciPy sparse matrix or array as CSR rows; columns that are out of order or named twice are put right first."""
-    if X.ndim != 2:
-        raise ValueError(f"X must be a matrix of two dimensions, got a sparse array of shape {X.shape}.")
-    if X.format != "csr":
+    if X.format != "csr" or X.ndim != 2:
         X = _to_csr(X)
     n_rows, width = X.shape
-    rows: Rows = (*_native(X.indptr, X.indices), _numbers(X.data))
-    if _sound_form("CSR", rows, n_rows, width, signed=X.indices.dtype.kind == "i") == OUT_OF_ORDER:
+    indptr, indices, signed = _native(X.indptr, X.indices)
+    data = _numbers(X.data)
+    if _sound_form("CSR", indptr, indices, data, n_rows, width, signed) == OUT_OF_ORDER:
         from scipy.sparse import csr_array
 
-        ordered = csr_array((rows[2], *_signed(rows[1], rows[0])), shape=(n_rows, width), copy=True)
+        ordered = csr_array((data, *_signed(indices, indptr)), shape=(n_rows, width), copy=True)
         ordered.has_canonical_format = False
         ordered.sum_duplicates()
-        rows = (*_native(ordered.indptr, ordered.indices), ordered.data)
-        if form_of(rows, width, signed=True) != SOUND:
+        indptr, indices, signed = _native(ordered.indptr, ordered.indices)
+        data = _numbers(ordered.data)
+        if _sound_form("CSR", indptr, indices, data, n_rows, width, signed) != SOUND:
             raise ValueError("X could not be brought into order: its columns cannot be sorted.")
-    return checked(rows, width)
+    return checked((indptr, indices, data), width)
 
 
-def _sound_form(name: str, rows: Rows, n_rows: int, width: int, *, signed: bool) -> int:
+def _sound_form(
+    name: str, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], n_rows: int, width: int, signed: bool
+) -> int:
     """The form of compressed rows, which may be out of order; a ValueError if they are no rows."""
-    indptr, indices, data = rows
     found = NO_ROWS
-    if indptr.shape == (n_rows + 1,) and indptr[0] == 0 and len(indices) == len(data):
-        found = form_of((indptr, indices, data if data.ndim == 1 else np.zeros(len(data))), width, signed=signed)
-    if found not in (SOUND, OUT_OF_ORDER):
+    numbers = data.ndim == (3 if name == "BSR" else 1) and len(data) == len(indices)
+    if numbers and indptr.size == n_rows + 1 and indptr[0] == 0:
+        found = scanned(indptr, indices, len(data), width, signed=signed)
+    if found > OUT_OF_ORDER:
         raise ValueError(f"X is not a sound {name} matrix: {WRONG[found].format(last=width - 1)}.")
     return found
 
 
-def _native(*arrays: Any) -> tuple[NDArray[Any], ...]:
-    """Whole numbers as unsigned ones of 4 bytes or of 8, all alike: what is negative becomes too large."""
-    found = []
-    for array in map(np.asarray, arrays):
-        if array.dtype.kind not in "iu" or array.ndim != 1:
-            raise ValueError(
-                f"X is not a sound sparse matrix: its indices are {array.dtype} of {array.ndim} dimensions."
-            )
-        size = max(4, array.itemsize)
-        found.append(np.require(array, f"{array.dtype.kind}{size}", ("C", "A")))
-    size = max(array.itemsize for array in found)
-    if any(array.itemsize != size for array in found):
-        found = [array.astype(f"{array.dtype.kind}{size}", copy=False) for array in found]
-    return tuple(readable(array).view(f"u{size}") for array in found)
+def _native(indptr: Any, indices: Any) -> tuple[NDArray[Any], NDArray[Any], bool]:
+    """Whole numbers as unsigned ones of 4 bytes or of 8, both alike; and whether the indices were signed.
+
+    What is negative becomes too large.
+    """
+    if type(indptr) is not np.ndarray or type(indices) is not np.ndarray or not _alike(indptr, indices):
+        arrays = [np.asarray(indptr), np.asarray(indices)]
+        for array in arrays:
+            if array.dtype.kind not in "iu" or array.ndim != 1:
+                what = f"{array.dtype} of {array.ndim} dimensions"
+                raise ValueError(f"X is not a sound sparse matrix: its indices are {what}.")
+        size = max(4, *(array.itemsize for array in arrays))
+        indptr, indices = (np.require(array, f"{array.dtype.kind}{size}", ("C", "A")) for array in arrays)
+    kind = _UNSIGNED[indices.itemsize]
+    return readable(indptr).view(kind), readable(indices).view(kind), indices.dtype.kind == "i"
+
+
+_UNSIGNED: dict[int, np.dtype[Any]] = {4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+_INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
+
+
+def _alike(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
+    """Are these what SciPy makes, so that nothing need be done to them?"""
+    if indptr.ndim != 1 or indices.ndim != 1 or indptr.dtype != indices.dtype or indices.dtype not in _INDEX_TYPES:
+        return False
+    a, b = indptr.flags, indices.flags
+    return a.c_contiguous and a.aligned and b.c_contiguous and b.aligned
 
 
 def _signed(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
@@ -117,6 +132,8 @@ def _signed(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
 
 def _numbers(data: Any) -> NDArray[Any]:
     """The numbers of a sparse matrix, in single precision if they are, else in double."""
+    if type(data) is np.ndarray and data.dtype in FLOATS and data.flags.carray:
+        return data
     data = np.asarray(data)
     if data.dtype.kind == "c":
         raise ValueError("Complex data not supported: X holds complex numbers.")
@@ -133,20 +150,19 @@ def _to_csr(X: Any) -> Any:
     """A sparse matrix of another format as CSR. SciPy believes what such a matrix holds, so it is checked first."""
     from scipy.sparse import bsr_array, coo_array, csc_array
 
+    if X.ndim != 2:
+        raise ValueError(f"X must be a matrix of two dimensions, got a sparse array of shape {X.shape}.")
     n_rows, n_columns = shape = X.shape
     if X.format in ("csc", "bsr"):
+        indptr, indices, signed = _native(X.indptr, X.indices)
         data = _numbers(X.data)
-    if X.format == "csc":
-        indptr, indices = _native(X.indptr, X.indices)
-        _sound_form("CSC", (indptr, indices, data), n_columns, n_rows, signed=X.indices.dtype.kind == "i")
-        return csc_array((data, *_signed(indices, indptr)), shape=shape).tocsr()
-    if X.format == "bsr":
-        indptr, indices = _native(X.indptr, X.indices)
-        blocks = data.shape[1:] if data.ndim == 3 else (0, 0)
-        if 0 in blocks or n_rows % blocks[0] or n_columns % blocks[1]:
+        if X.format == "csc":
+            _sound_form("CSC", indptr, indices, data, n_columns, n_rows, signed)
+            return csc_array((data, *_signed(indices, indptr)), shape=shape).tocsr()
+        high, wide = data.shape[1:] if data.ndim == 3 else (0, 0)
+        if high * wide == 0 or n_rows % high or n_columns % wide:
             raise ValueError(f"X is not a sound BSR matrix: blocks of shape {data.shape} do not fill {shape}.")
-        sizes = n_rows // blocks[0], n_columns // blocks[1]
-        _sound_form("BSR", (indptr, indices, data), *sizes, signed=X.indices.dtype.kind == "i")
+        _sound_form("BSR", indptr, indices, data, n_rows // high, n_columns // wide, signed)
         return bsr_array((data, *_signed(indices, indptr)), shape=shape).tocsr()
     if X.format == "dia" and X.data.shape[:1] != (np.unique(X.offsets).size,):
         raise ValueError("X is not a sound DIA matrix: its offsets do not fit its data.")

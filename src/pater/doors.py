@@ -65,14 +65,19 @@ WRONG = {
 }
 
 
-def form_of(rows: Rows, width: int, *, signed: bool = False) -> int:
-    """The form of sparse rows of unsigned indices, or of such as were signed; what the kernel reads stays in bounds."""
+def form_of(rows: Rows, width: int) -> int:
+    """The form of three arrays that are to be sparse rows of so many columns."""
     indptr, indices, data = rows
     if not (indptr.ndim == indices.ndim == data.ndim == 1 and indptr.dtype in _INDICES and indices.dtype in _INDICES):
         return NO_ROWS
     if data.dtype not in FLOATS or not all(array.flags.c_contiguous and array.flags.aligned for array in rows):
         return NO_ROWS
-    if indptr.size == 0 or not indptr[-1] <= min(indices.size, data.size):
+    return scanned(indptr, indices, data.size, width)
+
+
+def scanned(indptr: NDArray[Any], indices: NDArray[Any], size: int, width: int, *, signed: bool = False) -> int:
+    """The form of sparse rows of unsigned indices, `signed` if they were that; what the scan reads stays in bounds."""
+    if not indptr.size or indptr[-1] > min(indices.size, size):
         return NO_ROWS
     last = min(width, 1 << (8 * indices.itemsize - signed)) - 1
     if last < 0:

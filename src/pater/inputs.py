@@ -22,10 +22,10 @@ from .passes import NOTHING, Rows
 def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """The rows of X; the estimator's `n_features_in_` and `feature_names_in_` are set, or X is held against them."""
     known = vars(estimator)
-    if not reset and "feature_names_in_" not in known and (is_plain(X) or is_plain_csr(X)):
-        n_rows, n_features = X.shape
-        if n_features == known["n_features_in_"] and n_rows > 0:
-            return rows_of(X)
+    if not reset and "feature_names_in_" not in known:
+        dense = is_plain(X)
+        if (dense or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and X.shape[0] > 0:
+            return (readable(X),) if dense else csr_rows(X)
     rows = None
     if is_sparse(X):  # scikit-learn and SciPy believe what a matrix holds, so they see what was checked
         rows = csr_rows(X)

@@ -18,7 +18,11 @@ from .state import COUNTS, SETTINGS, State
 Rows = tuple[NDArray[Any], ...]
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-LARGEST_WEIGHT = 1e20  # times the largest row, squared and summed, it stays a number; and 1/1e20 with the smallest
+
+# What settings may be, so that with rows of any size that is taken all products stay numbers.
+LARGEST_WEIGHT = 1e20  # of a sample or a class: times the largest row, squared and summed; and 1/1e20 with the smallest
+LARGEST_R = 1e100
+LEAST_FORGETTING = 1e-20
 
 _DOUBLE, _LONG = np.dtype(np.float64), np.dtype(np.int64)
 _INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))

@@ -18,13 +18,12 @@ from sklearn.utils.metaestimators import available_if
 
 from .base import LinearClassifier, at_least_two
 from .batch import number_of_rows
+from .doors import LARGEST_R, LEAST_FORGETTING
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .labels import as_labels, classes_and_codes, encode, in_order
 from .model import Model, OtherModelsError, Spec, Specs, UnknownLabelError
 from .passes import IN_ORDER, Rows
 from .predictions import margins_of, probabilities
-
-LEAST_FORGETTING = 1e-20  # with importances and rows of any size that is taken, all products stay numbers
 
 
 def _asked_for_probabilities(estimator: OnlineClassifier) -> bool:
@@ -349,6 +348,14 @@ def positive_number(name: str, value: Any) -> float:
     if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
         raise ValueError(f"{name} must be a positive number below infinity, got {value!r}.")
     return float(value)
+
+
+def noise(name: str, value: Any) -> float:
+    """The r of a second-order rule."""
+    r = positive_number(name, value)
+    if not 1 / LARGEST_R <= r <= LARGEST_R:
+        raise ValueError(f"{name} must be between {1 / LARGEST_R:g} and {LARGEST_R:g}, got {value!r}.")
+    return r
 
 
 def share(name: str, value: Any) -> float:

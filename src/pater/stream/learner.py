@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .. import modelfile
 from ..batch import part
-from ..doors import WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
+from ..doors import LARGEST_WEIGHT, WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
 from ..labels import is_text
 from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
@@ -57,6 +57,10 @@ def specs_of(
         if algo in ("auto", *RULES) and algo not in RULE_SETTINGS[name].rules:
             raise InputError(f"{algo} has no {name}; it is for {', '.join(RULE_SETTINGS[name].rules)}.")
     if isinstance(class_weight, dict):
+        for label, value in class_weight.items():
+            if not 1 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT:
+                wanted = f"between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
+                raise InputError(f"class_weight must be {wanted}, got {value} for class {label!r}.")
         class_weight = tuple(class_weight.items())
     if algo != "auto" and algo not in RULES:
         raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")
@@ -129,22 +133,24 @@ class Learner:
 
     def prepare(self, batch: Batch) -> list[Fault]:
         """Make room for a batch, scale it, and leave out what cannot be learned from."""
+        self._check_rows(batch)
         if len(batch):
             self._check(batch)
+        faults = [] if self.scale else self._refuse(batch)
+        if len(batch):
             with width_told(batch.source):
                 self._make_room(batch)
         if self.scaler is not None:
             self.scaler(batch.rows, learn=True)
-        faults = self._refuse(batch)
+            faults = self._refuse(batch)
         self.skipped += len(faults) + len(batch.faults)
         self.missing += batch.missing
         return faults
 
     def _check(self, batch: Batch) -> None:
-        """Whether a batch fits together and fits the model, before anything is touched."""
+        """Whether the rows of a batch have labels and importances, and fit the model, before anything is touched."""
         if batch.labels is None:
             raise InputError(f"{batch.source}: the rows have no labels to learn from.")
-        self._check_rows(batch)
         try:
             check_lengths(batch.rows, batch.labels, batch.weights)
         except ValueError as error:
@@ -163,7 +169,7 @@ class Learner:
             raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
 
     def _check_rows(self, batch: Batch) -> None:
-        """Whether the rows of a batch are as many columns wide as it says."""
+        """Whether the rows of a batch are sound, and as many columns wide as it says."""
         try:
             rows = check_rows(batch.rows, batch.n_features)
         except ValueError as error:

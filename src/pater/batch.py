@@ -168,7 +168,10 @@ def _to_csr(X: Any) -> Any:
         raise ValueError("X is not a sound DIA matrix: its offsets do not fit its data.")
     if X.format == "lil" and [*map(len, X.rows)] != [*map(len, X.data)]:
         raise ValueError("X is not a sound LIL matrix: its rows do not fit its data.")
-    X = X.tocoo()
+    try:
+        X = X.tocoo()
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise ValueError(f"X is not a sound {X.format.upper()} matrix: {error}.") from None
     data = _numbers(X.data)
     places = [np.require(np.asarray(array), np.int64, ("C", "A")) for array in (X.row, X.col)]
     for array, size in zip(places, shape, strict=True):

@@ -5,6 +5,7 @@ Knows `online` and `search`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,9 @@ class AutoPATERClassifier(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _specs(self) -> Specs:
+        for name in ("variants", "weights"):
+            if not isinstance(getattr(self, name), tuple | list | np.ndarray):
+                raise ValueError(f"{name} must be a tuple, got {getattr(self, name)!r}.")
         variants = [one_of("variants", variant, ("I", "II")) for variant in self.variants]
         alphas = alpha_grid(positive_number("weights", weight) for weight in self.weights)
         if not variants:
@@ -107,9 +111,15 @@ class AutoPATERClassifier(OnlineClassifier):
                 "there is nothing to choose between: give more variants or weights, or use PATERClassifier."
             )
         one_of("scoring", self.scoring, tuple(SCORES))
-        unknown = set(self.scoring_settings or {}) - set(SCORES[self.scoring].settings)
+        if not isinstance(self.scoring_settings, dict | None):
+            raise ValueError(f"scoring_settings must be a dict or None, got {self.scoring_settings!r}.")
+        settings = self.scoring_settings or {}
+        unknown = set(settings) - set(SCORES[self.scoring].settings)
         if unknown:
             raise ValueError(f"scoring_settings names {sorted(unknown)}, which {self.scoring!r} does not use.")
+        for name, value in settings.items():
+            if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
+                raise ValueError(f"scoring_settings must hold numbers from 0 on, got {value!r} for {name!r}.")
         fading, forgetting = forgetting_factor("fading", self.fading), forgetting_factor("forgetting", self.forgetting)
         return tuple(
             self._spec(

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from . import modelfile, parameters
 from .batch import bad_row_message
+from .doors import LARGEST_WEIGHT
 from .inputs import take_rows
 from .model import BadRowError, Model
 from .passes import Rows
@@ -130,8 +131,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight = self.class_weight
         if isinstance(weight, dict):
             for label, value in weight.items():
-                if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-                    raise ValueError(f"class_weight must be positive and finite, got {value!r} for class {label!r}.")
+                number = isinstance(value, int | float | np.number)
+                if not (number and 1 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT):
+                    raise ValueError(
+                        f"class_weight must be positive and finite, between {1 / LARGEST_WEIGHT:g} and "
+                        f"{LARGEST_WEIGHT:g}, got {value!r} for class {label!r}."
+                    )
         elif weight is not None and not (isinstance(weight, str) and weight == "balanced"):
             raise ValueError(f"class_weight must be a dict of label: weight, 'balanced' or None, got {weight!r}.")
 

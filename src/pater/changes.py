@@ -57,6 +57,37 @@ def among(state: State, places: NDArray[np.intp], n_models: int) -> State:
     return result
 
 
+def averaging(state: State) -> State:
+    """The same models, to average from here on: as if each sample so far had left them with the weights of now."""
+    result = state.copy()
+    result.arrange("split")
+    m = result.scalars
+    w, bias = result.own_weights()
+    # the sum of the weights is (t + extra)·w/scale − V; it is to be t·w
+    t, extra = m["t"], np.where(m["scales"] > 0, m["scales"] - m["t"], 1.0)
+    share = (t + extra) / m["scale"] - t
+    result.vectors[:, V if result.has_means else POINT_V] = share[:, None] * w
+    m["bias_steps"] = share * bias
+    m["B_pos"] = m["B_neg"] = 0.0
+    return result
+
+
+def remembering(state: State) -> State:
+    """The same models, to forget nothing from here on: class sums in units of the last sample, as they fade no more."""
+    result = state.copy()
+    result.arrange("split")
+    m = result.scalars
+    for kind, side in ((S_POS, "pos"), (S_NEG, "neg")):
+        gain = m[f"gain_{side}"].copy()
+        result.vectors[:, kind] /= gain[:, None]
+        for name in ("n", "loss", "gain"):
+            m[f"{name}_{side}"] /= gain
+        for name in ("A", "B"):
+            m[f"{name}_{side}"] *= gain
+    m["products_known"] = 0
+    return result
+
+
 def merged(
     a: State, b: State, settings: NDArray[np.void], *, average: bool, by_direction: NDArray[np.bool_] | bool = False
 ) -> State:

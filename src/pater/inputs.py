@@ -1,8 +1,8 @@
 """What the estimators accept: rows, labels and weights in any form that scikit-learn takes, checked once.
 
-Knows scikit-learn, `batch` and `labels`. An array that is already in the form of the kernels passes without a copy and
-in a few microseconds; everything else goes through scikit-learn's own validation. Whether the numbers are finite is
-seen by the kernels as they read them.
+Knows scikit-learn, `batch`, `doors` and `labels`. An array that is already in the form of the kernels passes without a
+copy and in a few microseconds; everything else goes through scikit-learn's own validation. Whether the numbers are
+finite is seen by the kernels as they read them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from .batch import FLOATS, LARGEST_WEIGHT, are_weights, is_plain, is_plain_csr, number_of_rows, readable, rows_of
+from .batch import FLOATS, csr_rows, is_plain, is_plain_csr, is_sparse, matrix_of, number_of_rows, readable, rows_of
+from .doors import check_weights
 from .labels import as_labels
 from .passes import NOTHING, Rows
 
@@ -22,10 +22,14 @@ from .passes import NOTHING, Rows
 def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """The rows of X; the estimator's `n_features_in_` and `feature_names_in_` are set, or X is held against them."""
     known = vars(estimator)
-    if not reset and "feature_names_in_" not in known and (is_plain(X) or is_plain_csr(X)):
-        n_rows, n_features = X.shape
-        if n_features == known["n_features_in_"] and n_rows > 0:
-            return rows_of(X)
+    if not reset and "feature_names_in_" not in known:
+        dense = is_plain(X)
+        if (dense or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and X.shape[0] > 0:
+            return (readable(X),) if dense else csr_rows(X)
+    rows = None
+    if is_sparse(X):  # scikit-learn and SciPy believe what a matrix holds, so they see what was checked
+        rows = csr_rows(X)
+        X = matrix_of(rows, rows.width)
     try:
         X = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=list(FLOATS), order="C", ensure_all_finite=False
@@ -39,7 +43,7 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
             f"X must hold numbers, not {value!r} in row {row}, column {column}: {error}. "
             "Encode text and categories first, for example with sklearn.preprocessing.OneHotEncoder."
         ) from None
-    return rows_of(X)
+    return rows_of(X) if rows is None else rows
 
 
 def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
@@ -48,7 +52,7 @@ def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
         table = np.asarray(X, dtype=object)
     except ValueError:
         return None
-    if sp.issparse(X) or table.ndim != 2:
+    if is_sparse(X) or table.ndim != 2:
         return None
     for row, values in enumerate(table):
         for column, value in enumerate(values):
@@ -78,25 +82,7 @@ def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
     """One importance a row, finite and not negative; nothing for importance 1 throughout."""
     if sample_weight is None:
         return NOTHING
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"sample_weight must hold numbers: {error}.") from None
-    n_rows = number_of_rows(rows)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight has shape {weights.shape}, expected ({n_rows},): one number for each row of X."
-        )
-    sound = are_weights(weights)
-    if not sound.all():
-        row = int(np.argmin(sound))
-        raise ValueError(
-            f"sample_weight must be 0 or positive and finite, between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}, "
-            f"got {weights[row]} in row {row}."
-        )
-    return readable(np.ascontiguousarray(weights))
+    return readable(check_weights(sample_weight, number_of_rows(rows), "sample_weight"))
 
 
 def not_all_zero(weights: NDArray[np.float64]) -> None:

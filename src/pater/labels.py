@@ -25,34 +25,38 @@ class Encoded(NamedTuple):
     first_rows: NDArray[np.int64]  # where each new label turns up
 
 
-def as_labels(y: Any) -> NDArray[Any]:
+def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     """`y` as one column of labels, or an error that says which row is none."""
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise ValueError(f"y should be a 1d array, got an array of shape {labels.shape} instead.")
+        raise ValueError(f"{name} should be a 1d array, got an array of shape {labels.shape} instead.")
+    if not labels.dtype.isnative:
+        labels = labels.astype(labels.dtype.newbyteorder("="))
     kind = labels.dtype.kind
     if kind == "f":
         finite = np.isfinite(labels)
         if not finite.all():
             row = int(np.argmin(finite))
-            raise ValueError(f"y contains {'NaN' if np.isnan(labels[row]) else 'infinity'} in row {row}.")
+            raise ValueError(f"{name} contains {'NaN' if np.isnan(labels[row]) else 'infinity'} in row {row}.")
         whole = labels == np.trunc(labels)
         if not whole.all():
             row = int(np.argmin(whole))
             raise ValueError(
-                f"Unknown label type: continuous. y holds {labels[row]} in row {row}; a classifier needs class labels: "
-                "whole numbers, booleans or strings."
+                f"Unknown label type: continuous. {name} holds {labels[row]} in row {row}; a classifier needs class "
+                "labels: whole numbers, booleans or strings."
             )
     elif kind == "O":
         for row, label in enumerate(labels):
             if label is None or label != label:
-                raise ValueError(f"y contains NaN in row {row}: every row needs a label.")
-            if not isinstance(label, str | int | float | np.generic):
-                raise TypeError(f"y holds {label!r} in row {row}; a label is a number, a boolean or a string.")
+                raise ValueError(f"{name} contains NaN in row {row}: every row needs a label.")
+            if not isinstance(label, str | int | float | np.integer | np.floating | np.bool):
+                raise TypeError(f"{name} holds {label!r} in row {row}; a label is a number, a boolean or a string.")
+            if isinstance(label, float | np.floating) and not np.isfinite(label):
+                raise ValueError(f"{name} contains infinity in row {row}.")
         if len({isinstance(label, str) for label in labels}) > 1:
-            raise TypeError("y mixes strings and numbers. Use labels of one type.")
+            raise TypeError(f"{name} mixes strings and numbers. Use labels of one type.")
     elif kind not in "iubUS":
-        raise ValueError(f"Unknown label type: y has dtype {labels.dtype}; use numbers, booleans or strings.")
+        raise ValueError(f"Unknown label type: {name} has dtype {labels.dtype}; use numbers, booleans or strings.")
     return labels
 
 
@@ -127,6 +131,15 @@ def _encode_objects(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     return Encoded(codes, new, first_rows[known.size :])
 
 
+def _exact(labels: NDArray[Any], others: NDArray[Any]) -> bool:
+    """Are these labels exact in a table that holds the others, too? Those of most types always are."""
+    if labels.dtype.kind == "f" or labels.dtype.itemsize < 8 or labels.size == 0:
+        return labels.dtype.itemsize <= 8
+    if others.dtype.kind == "f":
+        return bool(labels.min() >= -(1 << 53) and labels.max() <= 1 << 53)
+    return bool(labels.dtype.kind == "i" or labels.max() < 1 << 63)
+
+
 def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     """The code of each label: its place in `known`, or after it for labels that are not there."""
     of_one_kind = labels.dtype == known.dtype and labels.dtype.kind != "O"
@@ -137,7 +150,8 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
         )
     if known.size == 2 and labels.size >= STRETCH and _are_codes(labels) and known.tolist() == [0, 1]:
         return Encoded(labels, labels[:0], labels[:0])
-    if labels.dtype.kind in "iufb" and (known.size == 0 or known.dtype.kind in "iufb") and known.size < TABLE_SIZE:
+    numbers = labels.dtype.kind in "iufb" and (known.size == 0 or known.dtype.kind in "iufb")
+    if numbers and known.size < TABLE_SIZE and _exact(labels, known) and _exact(known, labels):
         wide = np.dtype(np.float64 if "f" in (labels.dtype.kind, known.dtype.kind) else np.int64)
         codes = np.empty(labels.size, np.int64)
         table, first_rows = np.empty(TABLE_SIZE, wide), np.empty(TABLE_SIZE, np.int64)

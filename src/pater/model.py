@@ -1,7 +1,7 @@
 """A learner of labelled rows: which classes there are, and a one-vs-rest model for each.
 
-Knows `passes`, `state`, `labels` and `batch`; knows neither scikit-learn nor files. Estimators and the command line are
-two faces of this.
+Knows `passes`, `state`, `labels`, `batch`, `changes` and `doors`; knows neither scikit-learn nor files. Estimators and
+the command line are two faces of this.
 
 Two classes need one model, with the second class as +1. Three or more have a model each, the class against the rest. A
 class that turns up later is added before the row that brings it: of one class or two, the model of either is the mirror
@@ -23,8 +23,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import first_bad_row, part
-from .changes import among, joined, merged, mirrored
+from .batch import STATE_NOT_FINITE, first_bad_row, part, row_is_bad
+from .changes import among, averaging, joined, merged, mirrored, remembering
+from .doors import check_lengths
 from .history import History
 from .labels import Encoded, encode
 from .passes import IN_ORDER, NOTHING, Rows, available_threads, layout_for, learn
@@ -92,6 +93,25 @@ class BadRowError(ValueError):
         self.rows, self.row = rows, row
 
 
+class NotFiniteError(ValueError):
+    """Weights that are no numbers any more, found when a sound row was to be learned from."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(STATE_NOT_FINITE.format(row=row))
+        self.row = row
+
+
+class OtherModelsError(ValueError):
+    """Settings that what was learned cannot go on with."""
+
+    def __init__(self, names: list[str], todo: str = "fit again without warm_start") -> None:
+        super().__init__(
+            f"the parameters ask for other models than have been learned: {' and '.join(names)} cannot change between "
+            f"calls. Set the parameters back, or {todo}."
+        )
+        self.names = names
+
+
 class UnknownLabelError(ValueError):
     """A label outside the classes that were fixed."""
 
@@ -135,6 +155,26 @@ def _ranks(labels: NDArray[Any]) -> NDArray[np.intp]:
     return np.argsort(np.argsort(labels, kind="stable"), kind="stable")
 
 
+def _unlike(before: Specs, after: Specs) -> list[str]:
+    """The parameters in which these settings ask for other models: what was learned means something else to them."""
+    if len(before) != len(after):
+        return ["variants", "weights"]
+    names = []
+    if len(before) > 1 and any((a.rule, a.alphas) != (b.rule, b.alphas) for a, b in zip(before, after, strict=True)):
+        names = ["variants", "weights"]
+    for a, b in zip(before, after, strict=True):
+        names += ["covariance"] * (a.family != b.family)
+        names += ["form"] * (a.form != b.form)
+        names += ["fit_intercept"] * (a.intercept != b.intercept)
+        names += ["probability"] * (b.calibrate and not a.calibrate)
+    return list(dict.fromkeys(names))
+
+
+def _bad_row(rows: Rows, row: int) -> BadRowError | NotFiniteError:
+    """What to say of a row that a pass has stopped at: a sound one is not to blame."""
+    return BadRowError(rows, row) if row_is_bad(rows, row) else NotFiniteError(row)
+
+
 def _positives(n_classes: int) -> list[int]:
     return [1] if n_classes == 2 else list(range(n_classes))
 
@@ -165,8 +205,18 @@ class Model:
         return replace(self, state=self.state.copy(), history=history)
 
     def with_specs(self, specs: Specs) -> Model:
-        """The same model, to go on with these settings."""
-        return Model(self.classes, self.state, specs, self.fixed, self.history)
+        """The same model, to go on with these settings; an `OtherModelsError` if it cannot."""
+        state = self.state
+        if specs is not self.specs and specs != self.specs:
+            names = _unlike(self.specs, specs)
+            if names:
+                raise OtherModelsError(names)
+            before, after = self.specs[0], specs[0]  # in these all specs of a learner agree
+            if before.forgetting < 1 and after.forgetting == 1:
+                state = remembering(state)
+            if after.average and not before.average:
+                state = averaging(state)
+        return Model(self.classes, state, specs, self.fixed, self.history)
 
     def settings(self) -> NDArray[np.void]:
         return settings_of(self.specs, tuple(self.classes.tolist()))
@@ -225,12 +275,13 @@ class Model:
         threads: int | None = 1,
     ) -> None:
         """Pass rows through the models, in order. After an error the model is as it was before."""
+        check_lengths(rows, labels, weights)
         encoded = encode(labels, self.classes)
         if self.fixed and encoded.new.size:
             raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), self.classes)
         # Either look at a short batch before anything changes, or let a long one change a copy: O(batch) both ways.
         if 4 * rows[-1].size <= self.state.size:
-            bad = int(first_bad_row(rows))
+            bad = first_bad_row(rows)
             if bad >= 0:
                 raise BadRowError(rows, bad)
             target = self if not encoded.new.size else self.copy()
@@ -279,8 +330,8 @@ class Model:
                 start = last
                 some, margins = part(rows, last, n_rows), room(last, n_rows)
                 self.learn_all(some, codes[last:], weights=weights[last:], threads=threads, margins=margins)
-        except BadRowError as error:
-            raise BadRowError(rows, start + error.row) from None
+        except (BadRowError, NotFiniteError) as error:
+            raise _bad_row(rows, start + error.row) from None
 
     def _learn_as_they_come(
         self,
@@ -324,7 +375,7 @@ class Model:
         with ThreadPoolExecutor(threads or available_threads()) as pool:
             bad = min(pool.map(learn_class, range(begins.size)))
         if bad < n_rows:
-            raise BadRowError(rows, bad)
+            raise _bad_row(rows, bad)
         if self.history is not None:
             for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
                 self.history.passed(stop - start, so_far[np.repeat(begins < stop, width)])
@@ -360,7 +411,7 @@ class Model:
             threads=threads,
         )
         if bad >= 0:
-            raise BadRowError(rows, int(order[bad]) if order.size else bad)
+            raise _bad_row(rows, int(order[bad]) if order.size else bad)
         if self.history is not None and counts is not None:
             for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
                 self.history.passed(stop - start, so_far)

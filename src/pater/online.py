@@ -18,12 +18,12 @@ from sklearn.utils.metaestimators import available_if
 
 from .base import LinearClassifier, at_least_two
 from .batch import number_of_rows
+from .doors import LARGEST_R, LEAST_FORGETTING
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
-from .labels import classes_and_codes, encode, in_order
-from .model import Model, Spec, Specs, UnknownLabelError
+from .labels import as_labels, classes_and_codes, encode, in_order
+from .model import Model, OtherModelsError, Spec, Specs, UnknownLabelError
 from .passes import IN_ORDER, Rows
 from .predictions import margins_of, probabilities
-from .rules import RULES
 
 
 def _asked_for_probabilities(estimator: OnlineClassifier) -> bool:
@@ -145,7 +145,7 @@ class OnlineClassifier(LinearClassifier):
         self._model = model
 
     def _with_fixed_classes(self, model: Model | None, classes: Any, specs: Specs) -> Model:
-        wanted = np.unique(np.asarray(classes))
+        wanted = np.unique(as_labels(classes, "classes"))
         if wanted.size < 2:
             raise ValueError(f"classes must name at least two labels, got {wanted.tolist()}.")
         if model is None:
@@ -211,6 +211,8 @@ class OnlineClassifier(LinearClassifier):
             scaled to sum to 1.
         """
         model = self._fitted_model()
+        if not model.specs[0].calibrate:
+            raise OtherModelsError(["probability"])
         chosen = self._chosen(model)
         margins = self.decision_function(X).reshape(-1, len(chosen))
         p = np.empty_like(margins)
@@ -224,7 +226,7 @@ class OnlineClassifier(LinearClassifier):
     def _margins(self, rows: Rows) -> NDArray[np.float64]:
         model = self._model
         state = model.state.some_of(self._chosen(model))
-        return margins_of(rows, number_of_rows(rows), state, average=self._averages())
+        return margins_of(rows, state, average=self._average_of(model))
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -248,7 +250,14 @@ class OnlineClassifier(LinearClassifier):
 
     def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         model = self._fitted_model()
-        return model.state.some_of(self._chosen(model)).weights(average=self._averages())
+        return model.state.some_of(self._chosen(model)).weights(average=self._average_of(model))
+
+    def _average_of(self, model: Model) -> bool:
+        """Does the average predict? It may be left alone at any time, but not be had where it was not kept."""
+        kept = model.specs[0].average
+        if self.average and not kept:
+            raise ValueError("average=True, but no average was kept: it begins with the next rows that are learned.")
+        return kept and (self.average is None or bool(self.average))
 
     def _fitted_model(self) -> Model:
         model: Model | None = vars(self).get("_model")
@@ -260,9 +269,10 @@ class OnlineClassifier(LinearClassifier):
 
     def _to_save(self) -> Model:
         model, specs = self._fitted_model(), self._checked_specs()
-        if len(specs) != len(model.specs) or _families(specs) != _families(model.specs):
-            raise ValueError("the parameters ask for other models than have been learned: fit again, then save.")
-        return model.with_specs(specs)
+        try:
+            return model.with_specs(specs)
+        except OtherModelsError as error:
+            raise OtherModelsError(error.names, "fit again, then save") from None
 
     def _take_over(self, model: Model) -> None:
         if model.specs != self._checked_specs():
@@ -332,24 +342,38 @@ def _parameter_names(kind: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _families(specs: Specs) -> list[bool]:
-    """Which vectors the models keep."""
-    return [RULES[spec.rule].moves_along_means for spec in specs]
-
-
 def positive_number(name: str, value: Any) -> float:
     if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
         raise ValueError(f"{name} must be a positive number below infinity, got {value!r}.")
     return float(value)
 
 
-def forgetting_factor(name: str, value: Any) -> float:
+def noise(name: str, value: Any) -> float:
+    """The r of a second-order rule."""
+    r = positive_number(name, value)
+    if not 1 / LARGEST_R <= r <= LARGEST_R:
+        raise ValueError(f"{name} must be between {1 / LARGEST_R:g} and {LARGEST_R:g}, got {value!r}.")
+    return r
+
+
+def share(name: str, value: Any) -> float:
     if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
         raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}.")
     return float(value)
 
 
+def forgetting_factor(name: str, value: Any) -> float:
+    """What is left of something when the next sample comes."""
+    left = share(name, value)
+    if left < LEAST_FORGETTING:
+        raise ValueError(
+            f"{name} must be above 0 and at most 1, and at least {LEAST_FORGETTING:g}, got {value!r}: less is left of "
+            "the last sample than a number can tell."
+        )
+    return left
+
+
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
     return str(value)

@@ -1,6 +1,6 @@
 """The one loop over rows that every rule runs in.
 
-Knows `rules`, `state` and all passes. Data in, state changed, the position of the first bad row out. Several
+Knows `rules`, `state`, `doors` and all passes. Data in, state changed, the position of the first bad row out. Several
 models (the classes of a one-vs-rest learner, the settings of a search) share the reading of the data: a block of rows
 that fits the second-level cache is passed through one model after the other, and the models are spread over threads.
 """
@@ -21,6 +21,7 @@ from ._compile import kernel
 from .alma import alma_pass
 from .dense import dense_pass
 from .diagonal import diagonal_mean_pass, diagonal_point_pass
+from .doors import Rows, check_pass
 from .full import full_mean_pass, full_point_pass
 from .herd import fits as herd_fits
 from .herd import herd_pass, sharing, sharing_herd_pass
@@ -34,7 +35,7 @@ from .rules import ALMA, FIRST_MEAN_RULE
 from .state import Layout, State, V, counts_of
 from .wide import wide_pass
 
-Rows = tuple[NDArray[Any], ...]
+__all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]
 
 WIDE = 640  # columns from which the vectors and two rows no longer fit the first-level cache (measured)
 BLOCK_BYTES = 1 << 17
@@ -189,8 +190,9 @@ def learn(
     what each model says of each row before learning from it, (models, rows); `counts` its answers up to each of the
     `stops`, (stops, models, 4). A bad row is one that holds a NaN, an infinity or numbers too large to square; the
     state is then neither as before nor as after, and the caller restores it. `threads` may be None for as many as there
-    are processors.
+    are processors. Whatever does not fit together is a ValueError before anything is touched.
     """
+    rows = check_pass(rows, codes, state, settings, weights, order, margins, stops, counts)
     layout, herds = layout_for(rows, state, settings)
     state.arrange(layout, herds)
     n_models = state.n_models

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .model import Specs
-from .online import OnlineClassifier, forgetting_factor, one_of, positive_number
+from .online import OnlineClassifier, noise, one_of, positive_number, share
 
 
 class AROWClassifier(OnlineClassifier):
@@ -67,7 +67,7 @@ class AROWClassifier(OnlineClassifier):
 
     def _specs(self) -> Specs:
         covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        return (self._spec("arow", r=positive_number("r", self.r), covariance=covariance),)
+        return (self._spec("arow", r=noise("r", self.r), covariance=covariance),)
 
 
 class ConfidenceWeightedClassifier(OnlineClassifier):
@@ -196,7 +196,7 @@ class SecondOrderPerceptron(OnlineClassifier):
 
     def _specs(self) -> Specs:
         covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        return (self._spec("so-perceptron", r=positive_number("r", self.r), covariance=covariance),)
+        return (self._spec("so-perceptron", r=noise("r", self.r), covariance=covariance),)
 
 
 class ALMAClassifier(OnlineClassifier):
@@ -249,4 +249,4 @@ class ALMAClassifier(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _specs(self) -> Specs:
-        return (self._spec("alma", approximation=forgetting_factor("alpha", self.alpha)),)
+        return (self._spec("alma", approximation=share("alpha", self.alpha)),)

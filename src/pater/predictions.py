@@ -1,7 +1,7 @@
 """What models say of rows: margins, without learning.
 
-Knows `state`, `rows` and `lanes`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that asking a
-model of a million features about one row does not spell out a million weights first.
+Knows `state`, `rows`, `lanes` and `doors`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that
+asking a model of a million features about one row does not spell out a million weights first.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import kernel
+from .doors import Rows, check_rows, number_of_rows
 from .lanes import dot_lanes
-from .passes import Rows
 from .progress import probability
 from .rows import count, dot, entry, size
 from .state import POINT_U, POINT_V, S_NEG, S_POS, Q, State, U, V
@@ -81,8 +81,10 @@ def probabilities(margins, scalars, p):
             p[i, k] = probability(m, margins[i, k])
 
 
-def margins_of(rows: Rows, n_rows: int, state: State, *, average: bool) -> NDArray[np.float64]:
+def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
     """Margins (rows, models), in the unit of the largest exponent."""
+    rows = check_rows(rows, state.n_features)
+    n_rows = number_of_rows(rows)
     margins = np.empty((n_rows, state.n_models))
     if len(rows) == 3 and state.layout == "lanes":
         run = _diagonal_margins if state.metric == "diagonal" else _lazy_margins

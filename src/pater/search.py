@@ -1,19 +1,22 @@
 """Many settings in one pass over the data, and the best of them at any time.
 
-Knows `model` and `metrics`; knows no scikit-learn. The models of a grid learn side by side from data read once. Each
-says what it thinks of a sample before it learns from it, so the counts of its right and wrong answers are an honest
-estimate, and the grid can be asked for its best model after any row.
+Knows `model`, `batch`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn side by side
+from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its right and wrong
+answers are an honest estimate, and the grid can be asked for its best model after any row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .batch import rows_of
+from .batch import is_sparse, readable, rows_of
+from .doors import check_weights
+from .labels import as_labels
 from .metrics import SCORES, Confusion
 from .model import Model, Spec, Specs
 from .passes import NOTHING
@@ -95,15 +98,29 @@ class Grid:
 
     def learn(self, X: Any, labels: NDArray[Any], *, weights: NDArray[np.float64] = NOTHING, threads: int = 1) -> None:
         """Pass the rows of a matrix, dense or CSR, through all models, in order. An error leaves the grid as it was."""
-        if not self.models:
-            self.start(np.empty(0, labels.dtype), X.shape[1])
-        rows = rows_of(X)
-        for model in self.models:  # what one refuses the first refuses
+        if not is_sparse(X):
+            X = np.asarray(X)
+        rows, labels = rows_of(X), as_labels(labels)
+        n_rows, n_features = X.shape
+        if labels.size != n_rows:
+            raise ValueError(f"X has {n_rows} rows, but there are {labels.size} labels.")
+        if np.size(weights):
+            weights = readable(check_weights(weights, n_rows, "weights"))
+        models = self.models or self._new(np.empty(0, labels.dtype), n_features)
+        width = models[0].state.n_features
+        if width != n_features:
+            raise ValueError(f"X has {n_features} features, but the grid has learned from rows of {width}.")
+        learned = [replace(model) for model in models]
+        for model in learned:  # what one refuses the first refuses
             model.learn(rows, labels, weights=weights, threads=threads)
+        self.models = learned
 
     def start(self, classes: NDArray[Any], n_features: int, *, fixed: bool = False) -> None:
         """Begin with empty models of these classes."""
-        self.models = [
+        self.models = self._new(classes, n_features, fixed=fixed)
+
+    def _new(self, classes: NDArray[Any], n_features: int, *, fixed: bool = False) -> list[Model]:
+        return [
             Model.new(classes, n_features, tuple(self.specs[k] for k in places), fixed=fixed)
             for places in self.families
         ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .model import Specs
-from .online import OnlineClassifier, one_of, positive_number
+from .online import OnlineClassifier, noise, one_of
 
 
 class SecondOrderPATERClassifier(OnlineClassifier):
@@ -90,5 +90,5 @@ class SecondOrderPATERClassifier(OnlineClassifier):
     def _specs(self) -> Specs:
         variant = one_of("variant", self.variant, ("I", "II"))
         covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        form, r = one_of("form", self.form, ("leader", "step")), positive_number("r", self.r)
+        form, r = one_of("form", self.form, ("leader", "step")), noise("r", self.r)
         return (self._spec(f"so-pater-{variant.lower()}", form=form, r=r, covariance=covariance),)

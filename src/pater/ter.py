@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from .base import LinearClassifier, at_least_two
-from .batch import first_bad_row
+from .batch import first_bad_row, matrix_of
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .labels import classes_and_codes
 from .model import BadRowError, Model, Spec
@@ -146,7 +146,7 @@ class TERClassifier(LinearClassifier):
             raise ValueError(f"ridge must be a finite number of at least 0, got {self.ridge!r}.")
         rows = take_rows(self, X, reset=True)
         labels, s = check_labels(y, rows), check_sample_weight(sample_weight, rows)
-        bad = int(first_bad_row(rows))
+        bad = first_bad_row(rows)
         if bad >= 0:
             raise BadRowError(rows, bad)
         classes, codes = classes_and_codes(labels)
@@ -154,7 +154,7 @@ class TERClassifier(LinearClassifier):
         self._check_weighted_classes(classes)
         s = s if s.size else np.ones(labels.size)
         not_all_zero(s)
-        matrix = _matrix(rows, int(self.n_features_in_))
+        matrix = matrix_of(rows, int(self.n_features_in_))
         positives = [1] if classes.size == 2 else range(classes.size)
         solutions = [self._one_against_rest(matrix, codes == k, s, classes, k) for k in positives]
         self.classes_ = classes
@@ -197,15 +197,7 @@ class TERClassifier(LinearClassifier):
         self.coef_, self.intercept_ = state.vectors[:, POINT_U].copy(), state.scalars["bias"].copy()
 
     def _margins(self, rows: Rows) -> Floats:
-        return np.asarray(_matrix(rows, int(self.n_features_in_)) @ self.coef_.T + self.intercept_)
+        return np.asarray(matrix_of(rows, int(self.n_features_in_)) @ self.coef_.T + self.intercept_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "coef_" in vars(self)
-
-
-def _matrix(rows: Rows, n_features: int) -> Any:
-    if len(rows) == 1:
-        return rows[0]
-    indptr, indices, data = rows
-    signed = (a.view(f"i{a.dtype.itemsize}") for a in (indices, indptr))
-    return sp.csr_array((data, *signed), shape=(indptr.size - 1, n_features))

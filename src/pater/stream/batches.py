@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._compile import exact_kernel, kernel
-from ..batch import number_of_rows
+from ..batch import SURELY_TAKEN, number_of_rows
+from ..doors import CheckedRows, checked
 from ..passes import NOTHING, Rows
 from ..rows import count, square
-from ..rules import LARGEST_ROW
 from .blocks import START, Place
 from .errors import Fault
 
@@ -79,7 +79,8 @@ def taken(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
     kept = np.repeat(keep, sizes)
     starts = np.zeros(int(keep.sum()) + 1, np.int64)
     np.cumsum(sizes[keep], out=starts[1:])
-    return starts.astype(np.uint32), indices[: kept.size][kept], data[: kept.size][kept]
+    some = starts.astype(np.uint32), indices[: kept.size][kept], data[: kept.size][kept]
+    return checked(some, rows.width) if isinstance(rows, CheckedRows) else some
 
 
 @exact_kernel
@@ -129,8 +130,14 @@ def tidy(indptr, indices, data, codes, twice, not_finite):
         indptr[r + 1] = place
 
 
+def too_large(rows: Rows) -> NDArray[np.bool_]:
+    """Which rows no pass takes."""
+    bad = np.zeros(number_of_rows(rows), np.bool_)
+    _mark_too_large(tuple(rows), bad)
+    return bad
+
+
 @kernel
-def too_large(rows, bad):
-    """Mark the rows that no pass takes."""
+def _mark_too_large(rows, bad):
     for i in range(count(rows)):
-        bad[i] = not square(rows, i) <= LARGEST_ROW
+        bad[i] = not square(rows, i) <= SURELY_TAKEN

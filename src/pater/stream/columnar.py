@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import NO_WEIGHT, are_weights
+from ..doors import NO_WEIGHT, are_weights
 from .batches import OVERFLOW, Batch, tidy
 from .blocks import Place
 from .columns import NUMBER, TABLE, Columns

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from .. import modelfile
 from ..batch import part
 from ..container import OF_ANOTHER_KIND
+from ..doors import LARGEST_WEIGHT, WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
 from ..labels import encode, is_text
 from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
-from ..model import BadRowError, Model, Spec, Specs, UnknownLabelError
+from ..model import Model, NotFiniteError, Spec, Specs, UnknownLabelError
 from ..passes import Rows, available_threads
 from ..predictions import margins_of, probabilities
 from ..rules import RULES
@@ -59,6 +60,10 @@ def specs_of(
         if algo in ("auto", *RULES) and algo not in RULE_SETTINGS[name].rules:
             raise InputError(f"{algo} has no {name}; it is for {', '.join(RULE_SETTINGS[name].rules)}.")
     if isinstance(class_weight, dict):
+        for label, value in class_weight.items():
+            if not 1 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT:
+                wanted = f"between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
+                raise InputError(f"class_weight must be {wanted}, got {value} for class {label!r}.")
         class_weight = tuple(class_weight.items())
     if algo != "auto" and algo not in RULES:
         raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")
@@ -123,8 +128,8 @@ class Learner:
                     self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads)
             except UnknownLabelError as error:
                 raise InputError(f"{batch.source}: {error}") from None
-            except BadRowError as error:  # rows that are bad by themselves were refused before
-                line = int(batch.lines[start + error.row])
+            except NotFiniteError as error:
+                line = _line(batch, start + error.row)
                 raise InputError(f"{batch.source}, {batch.unit} {line}: {STATE_TOO_LARGE}") from None
             self.rows += stop - start
             start = stop
@@ -134,46 +139,76 @@ class Learner:
 
     def prepare(self, batch: Batch) -> list[Fault]:
         """Make room for a batch, scale it, and leave out what cannot be learned from."""
+        self._check_rows(batch)
+        if len(batch):
+            self._check(batch)
+        faults = [] if self.scale else self._refuse(batch)
         if len(batch):
             with width_told(batch.source):
                 self._make_room(batch)
         if self.scaler is not None:
             self.scaler(batch.rows, learn=True)
-        faults = self._refuse(batch)
+            faults = self._refuse(batch)
         self.skipped += len(faults) + len(batch.faults)
         self.missing += batch.missing
         return faults
 
+    def _check(self, batch: Batch) -> None:
+        """Whether the rows of a batch have labels and importances, and fit the model, before anything is touched."""
+        if batch.labels is None:
+            raise InputError(f"{batch.source}: the rows have no labels to learn from.")
+        try:
+            check_lengths(batch.rows, batch.labels, batch.weights)
+        except ValueError as error:
+            raise InputError(f"{batch.source}: {error}") from None
+        row = first_unsound_weight(batch.weights)
+        if row >= 0:
+            raise InputError(
+                f"{batch.source}, line {_line(batch, row)}: the importance must be {WEIGHTS_WANTED}, "
+                f"got {batch.weights[row]}."
+            )
+        if self.model is not None and self.model.classes.size and is_text(self.model.classes) != is_text(batch.labels):
+            told = f"{batch.labels[0].item()!r}, but the classes so far are {self.model.classes.tolist()}"
+            raise InputError(f"{batch.source}, line {_line(batch, 0)}: the label is {told}.")
+        width = 0 if self.model is None else self.model.state.n_features
+        if len(batch.rows) == 1 and batch.n_features < width:
+            raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
+
+    def _check_rows(self, batch: Batch) -> None:
+        """Whether the rows of a batch are sound, and as many columns wide as it says."""
+        try:
+            rows = check_rows(batch.rows, batch.n_features)
+        except ValueError as error:
+            raise InputError(f"{batch.source}: {error}") from None
+        batch.rows = rows if len(rows) == 1 else checked(rows, batch.n_features)
+
     def _make_room(self, batch: Batch) -> None:
         labels = batch.labels
         assert labels is not None
-        self.n_features = max(self.n_features, batch.n_features)
-        wanted = self.n_features
-        if self.columns is None or self.columns.kind == INDICES:
-            wanted = max(SMALLEST, 1 << max(0, self.n_features - 1).bit_length())
+        n_features = max(self.n_features, batch.n_features)
+        wanted = n_features
+        if len(batch.rows) == 3 and (self.columns is None or self.columns.kind == INDICES):
+            wanted = max(SMALLEST, 1 << max(0, n_features - 1).bit_length())
         if self.specs[0].family[1] == "full":
-            wanted = self.n_features  # room to spare is too dear in a triangle
+            wanted = n_features  # room to spare is too dear in a triangle
         if self.model is None:
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
             classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
             known = classes if classes.size == 2 else classes[:0]
             self.model = Model.new(known, wanted, self.specs)
             self.scaler = Scaler.new(wanted) if self.scale else None
-        elif self.model.classes.size and is_text(self.model.classes) != is_text(labels):
-            told = f"{labels.tolist()[0]!r}, but the classes so far are {self.model.classes.tolist()}"
-            raise InputError(f"{batch.source}, line {batch.lines[0]}: the label is {told}.")
-        if self.model.state.n_features < self.n_features:
+        if self.model.state.n_features < n_features:
             self.model.state = resized(self.model.state, wanted)
             if self.scaler is not None:
                 self.scaler.grow(wanted)
+        self.n_features = n_features
 
     def _refuse(self, batch: Batch) -> list[Fault]:
         """Take rows that no pass takes out of a batch, or raise an error for the first."""
-        bad = np.zeros(len(batch), np.bool_)
-        too_large(batch.rows, bad)
+        bad = too_large(batch.rows)
         if not bad.any():
             return []
-        faults = [Fault(batch.source, int(batch.lines[r]), 0, TOO_LARGE, batch.unit) for r in np.flatnonzero(bad)]
+        faults = [Fault(batch.source, _line(batch, r), 0, TOO_LARGE, batch.unit) for r in np.flatnonzero(bad).tolist()]
         if not self.skip:
             raise InputError(str(faults[0]))
         batch.take(~bad)
@@ -206,21 +241,25 @@ class Learner:
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
-        model, rows = self._fitted(), batch.rows
-        width = model.state.n_features
+        model = self._fitted()
+        self._check_rows(batch)
+        rows, width = batch.rows, model.state.n_features
         if len(rows) == 3 and batch.n_features > width:
             rows = _without_columns_from(width, rows)  # of features never seen, a model says nothing
+        elif len(rows) == 1 and batch.n_features != width:
+            raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
         if self.scaler is not None:
             rows = tuple(array.copy() for array in rows)
             self.scaler(rows, learn=False)
-        return margins_of(rows, len(batch), self._speaker(), average=model.specs[0].average)
+            rows = rows if len(rows) == 1 else checked(rows, width)
+        return margins_of(rows, self._speaker(), average=model.specs[0].average)
 
     def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
         """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
         with np.errstate(over="ignore", invalid="ignore"):
             margins = self.margins(batch)
         bad = np.asarray(~np.isfinite(margins).all(axis=1))
-        faults = [Fault(batch.source, int(batch.lines[r]), 0, NOT_FINITE, batch.unit) for r in np.flatnonzero(bad)]
+        faults = [Fault(batch.source, _line(batch, r), 0, NOT_FINITE, batch.unit) for r in np.flatnonzero(bad).tolist()]
         if not faults:
             return margins
         if not skip:
@@ -327,6 +366,11 @@ class Learner:
         )
 
 
+def _line(batch: Batch, row: int) -> int:
+    """Where a row stands in its source: its line, or its place where lines are not known."""
+    return int(batch.lines[row]) if batch.lines.size else int(row) + 1
+
+
 def _of_matrix(saved: modelfile.Saved) -> Columns:
     """The columns of a model that an estimator has learned from matrices: by name, or else by number."""
     names = saved.feature_names
@@ -367,4 +411,4 @@ def _without_columns_from(width: int, rows: Rows) -> Rows:
     indptr, indices, data = rows
     known = indices < width
     starts = np.concatenate([[0], np.cumsum(known)])
-    return starts[indptr].astype(np.uint32), indices[known], data[known]
+    return checked((starts[indptr].astype(np.uint32), indices[known], data[known]), width)

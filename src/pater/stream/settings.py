@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..doors import LARGEST_R
 from ..model import Spec
 from ..rules import RULES
 
@@ -36,7 +37,11 @@ RULE_SETTINGS = {
         "full or diagonal",
     ),
     "form": Setting(("so-pater-i", "so-pater-ii"), lambda value: value in ("leader", "step"), "leader or step"),
-    "r": Setting(("so-pater-i", "so-pater-ii", "arow", "so-perceptron"), _positive, "positive and finite"),
+    "r": Setting(
+        ("so-pater-i", "so-pater-ii", "arow", "so-perceptron"),
+        lambda value: 1 / LARGEST_R <= value <= LARGEST_R,
+        f"positive and finite, between {1 / LARGEST_R:g} and {LARGEST_R:g}",
+    ),
     "eta": Setting(("cw", "scw-i", "scw-ii"), lambda value: 0.5 < value < 1, "above 0.5 and below 1"),
     "approximation": Setting(("alma",), lambda value: 0 < value <= 1, "above 0 and at most 1"),
 }

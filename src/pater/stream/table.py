@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import NO_WEIGHT, are_weights
+from ..doors import NO_WEIGHT, are_weights
 from . import fields
 from .batches import OVERFLOW, Batch, how_many, tidy
 from .blocks import BLOCK_BYTES, Place, blocks

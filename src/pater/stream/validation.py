@@ -24,10 +24,11 @@ from ..metrics import (
     g_mean,
     total_error_rate,
 )
+from ..model import NotFiniteError
 from ..places import replacing
 from .batches import Batch
 from .errors import InputError, Skipped
-from .learner import Learner, width_told
+from .learner import STATE_TOO_LARGE, Learner, width_told
 
 PIECE = 4096  # rows judged by the model that was best before them
 MOST_MARGINS = 1 << 24  # of a piece: with very many models it is shorter
@@ -164,7 +165,10 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         return margins
 
     encoded = encode(labels, model.classes)
-    model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
+    try:
+        model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
+    except NotFiniteError:
+        raise InputError(STATE_TOO_LARGE) from None
     for classes, chosen, margins, some in said:
         judged.add(classes, margins[chosen].T, some)
 

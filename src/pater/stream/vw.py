@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._compile import exact_kernel
-from ..batch import LARGEST_WEIGHT, NO_WEIGHT
+from ..doors import LARGEST_WEIGHT, NO_WEIGHT
 from .batches import Batch, how_many, tidy
 from .blocks import Block
 from .libsvm import (

@@ -245,7 +245,7 @@ def hold_csv(lines: list[bytes], batch: Batch, delimiter: str) -> None:
     for k, line in enumerate(batch.lines.tolist()):
         texts = (text.decode("latin-1") + "\n" for text in lines[line - 1 :])
         row = next(csv.reader(texts, delimiter=delimiter, strict=True))
-        label = row[-1].strip().encode("latin-1").decode()
+        label = row[-1].encode("latin-1").strip().decode()
         same = batch.labels[k] == (label if isinstance(batch.labels[k], str) else int(float(label)))
         assert same, "another label than Python reads"
 

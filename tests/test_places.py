@@ -193,6 +193,13 @@ def test_only_what_the_dead_left_is_cleared_away(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.b.123.part"]
 
 
+def test_text_that_was_cut_off_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / "a.123.part").touch()
+    with writing(tmp_path / "a") as file:
+        file.write(b"text")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
 HOLD = """
 import sys, time
 from pater.places import alone

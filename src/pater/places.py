@@ -109,6 +109,7 @@ def writing(path: StrPath | None, inputs: Iterable[StrPath] = ()) -> Iterator[IO
         with stream:
             yield stream
     elif path is not None:
+        remove_left_overs(place_of(path, inputs))
         with replacing(path, inputs) as file:
             yield file
 

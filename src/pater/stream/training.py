@@ -282,7 +282,8 @@ def train(
     if model is not None and checkpoint is not None:
         names = [each.name for each in source.sources]
         check_place(model, names)
-        check_place(checkpoint, names)
+        if every or resume:
+            check_place(checkpoint, names)
     if passes > 1 and any(each.size is None for each in source.sources):
         raise InputError("several passes need files; a pipe can be read once.")
     columns = source.describe()

@@ -84,7 +84,7 @@ def complain(message: str) -> None:
     say(f"pater: {' '.join(message.split())}")
 
 
-def say_warning(message: Warning | str, *_: Any) -> None:
+def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """What `warnings` has to say, without the line of code that says it."""
     complain(f"warning: {message}")
 

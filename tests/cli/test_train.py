@@ -591,4 +591,4 @@ def test_a_hundred_classes_are_worth_one_line(pater: Any, tmp_path: Path) -> Non
     for verb, *rest in (("train", "-q", "-m", tmp_path / "m"), ("evaluate",)):
         code, _, err = pater(verb, tmp_path / "a.svm", "-a", "pater-i", *rest)
         assert (code, err.count("\n")) == (0, 1)
-        assert err.startswith("warning: there are 120 classes so far.")
+        assert err.startswith("pater: warning: there are 120 classes so far.")

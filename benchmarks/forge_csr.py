@@ -32,18 +32,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pater import (
-    AROWClassifier,
-    AutoPATERClassifier,
-    PassiveAggressiveClassifier,
-    PATERClassifier,
-    TERClassifier,
-    passes,
-)
-from pater.model import Spec, settings_of
-from pater.search import Grid
-from pater.state import State
-from pater.stream.batches import Batch
+from pater import AROWClassifier, AutoPATERClassifier, PassiveAggressiveClassifier, PATERClassifier, TERClassifier
+from pater.formats.batches import Batch
+from pater.kernels import run as passes
+from pater.kernels.state import State
+from pater.models.model import Spec, settings_of
+from pater.models.search import Grid
 from pater.stream.learner import Learner
 
 WIDTHS = (1, 3, 20)

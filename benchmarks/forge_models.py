@@ -38,7 +38,7 @@ import numpy as np
 import pater
 from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, TERClassifier, stream
 from pater.cli import main as run_verb
-from pater.modelfile import ModelFileError
+from pater.files.model_file import ModelFileError
 
 SECONDS = 20
 ROOM = 3 << 30  # bytes of address space for a case, beyond what the process has

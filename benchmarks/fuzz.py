@@ -37,7 +37,7 @@ import pyarrow.parquet as pq
 
 import pater
 from pater import AutoPATERClassifier
-from pater.modelfile import ModelFileError
+from pater.files.model_file import ModelFileError
 from pater.stream import InputError, load, train
 
 sys.path.append(str(Path(__file__).parent))

@@ -22,13 +22,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pater.batch import are_weights
+from pater.formats.batches import Batch
+from pater.formats.blocks import blocks
+from pater.formats.csv import table_blocks
+from pater.formats.labels import LONGEST_LABEL
+from pater.formats.reading import make_input
+from pater.kernels.doors import are_weights
 from pater.stream import InputError
-from pater.stream.batches import Batch
-from pater.stream.blocks import blocks
-from pater.stream.labels import LONGEST_LABEL
-from pater.stream.reading import make_input
-from pater.stream.table import table_blocks
 
 EDGES = [2**k + d for k in (7, 8, 15, 16, 31, 32, 53, 63, 64) for d in (-1, 0, 1)]
 EDGES += [10**k + d for k in (19, 20, 30) for d in (-1, 0, 1)]

@@ -14,11 +14,11 @@ import argparse
 import numpy as np
 
 from pater import AutoPATERClassifier, data
-from pater.batch import rows_of
-from pater.model import Spec, settings_of
-from pater.passes import learn
-from pater.search import alpha_grid
-from pater.state import State
+from pater.kernels.run import learn
+from pater.kernels.state import State
+from pater.models.matrices import rows_of
+from pater.models.model import Spec, settings_of
+from pater.models.search import alpha_grid
 
 DISCOUNTS = {"plain": 0.0, "√t": 0.5, "t": 1.0, "t²": 2.0}
 

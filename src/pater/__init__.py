@@ -12,18 +12,18 @@ TYPE_CHECKING = False  # `typing` itself would take half of the time that import
 __version__ = "0.1.0"
 
 _HOMES = {
-    "ALMAClassifier": "peers",
-    "AROWClassifier": "peers",
-    "AutoPATERClassifier": "auto",
-    "ConfidenceWeightedClassifier": "peers",
-    "PATERClassifier": "linear",
-    "PassiveAggressiveClassifier": "linear",
-    "Perceptron": "linear",
-    "SecondOrderPATERClassifier": "secondorder",
-    "SecondOrderPerceptron": "peers",
-    "TERClassifier": "ter",
-    "load": "loading",
-    "plot_progress": "plots",
+    "ALMAClassifier": "estimators.baselines",
+    "AROWClassifier": "estimators.baselines",
+    "AutoPATERClassifier": "estimators.auto",
+    "ConfidenceWeightedClassifier": "estimators.baselines",
+    "PATERClassifier": "estimators.pater",
+    "PassiveAggressiveClassifier": "estimators.pater",
+    "Perceptron": "estimators.pater",
+    "SecondOrderPATERClassifier": "estimators.second_order",
+    "SecondOrderPerceptron": "estimators.baselines",
+    "TERClassifier": "estimators.ter",
+    "load": "estimators.load",
+    "plot_progress": "estimators.plots",
 }
 
 __all__ = [
@@ -45,13 +45,18 @@ __all__ = [
 if TYPE_CHECKING:
     from typing import Any
 
-    from .auto import AutoPATERClassifier
-    from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron
-    from .loading import load
-    from .peers import ALMAClassifier, AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
-    from .plots import plot_progress
-    from .secondorder import SecondOrderPATERClassifier
-    from .ter import TERClassifier
+    from .estimators.auto import AutoPATERClassifier
+    from .estimators.baselines import (
+        ALMAClassifier,
+        AROWClassifier,
+        ConfidenceWeightedClassifier,
+        SecondOrderPerceptron,
+    )
+    from .estimators.load import load
+    from .estimators.pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+    from .estimators.plots import plot_progress
+    from .estimators.second_order import SecondOrderPATERClassifier
+    from .estimators.ter import TERClassifier
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from ._compile import exact_part
+from .kernels.compile import exact_part
 from .pairs import PAIR, fused
 
 Shape = tuple[int | float | bool, ...]

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from pater import _compile
 from pater.cli import terminal
 from pater.cli.terminal import printable
+from pater.kernels import compile as _compile
 from pater.stream import train
 
 PATER = [sys.executable, "-m", "pater"]

@@ -30,12 +30,12 @@ import pytest
 
 from pater.cli import main
 from pater.cli.progressive import sentence
+from pater.formats.errors import Skipped
+from pater.formats.reading import make_input
 from pater.stream import load, train
-from pater.stream.converting import convert
-from pater.stream.errors import Skipped
-from pater.stream.outputs import predict_to
-from pater.stream.reading import make_input
-from pater.stream.validation import judge
+from pater.stream.conversion import convert
+from pater.stream.evaluation import judge
+from pater.stream.prediction import predict_to
 
 PATER = [sys.executable, "-m", "pater"]
 

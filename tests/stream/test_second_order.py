@@ -7,17 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from pater import (
-    ALMAClassifier,
-    AROWClassifier,
-    ConfidenceWeightedClassifier,
-    SecondOrderPATERClassifier,
-    container,
-)
-from pater import state as state_module
-from pater.modelfile import ModelFileError
-from pater.rules import RULES
-from pater.state import State
+from pater import ALMAClassifier, AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPATERClassifier
+from pater.files import container
+from pater.files.model_file import ModelFileError
+from pater.kernels import state as state_module
+from pater.kernels.rules import RULES
+from pater.kernels.state import State
 from pater.stream import InputError, load, train
 from pater.stream.learner import resized
 from pater.stream.merging import merged

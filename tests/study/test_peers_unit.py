@@ -20,7 +20,7 @@ from pater import (
     TERClassifier,
 )
 from pater.data import load
-from pater.rules import RULES
+from pater.kernels.rules import RULES
 from pater.study import Plan
 from pater.study.halves import Fold, folds
 from pater.study.peers import unit

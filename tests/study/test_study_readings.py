@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pater import reference
+from pater.reference import first_order as reference
 from pater.study.readings import READINGS, learn_by
 
 

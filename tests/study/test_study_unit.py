@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pater import reference
 from pater.data import DataError, DataSet, load
+from pater.reference import first_order as reference
 from pater.study.halves import folds
 from pater.study.plan import MODELS, Model, Plan
 from pater.study.training import train

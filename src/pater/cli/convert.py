@@ -38,9 +38,9 @@ def convert(
 ) -> None:
     """Convert data between libsvm, VW, CSV, TSV, Parquet and Arrow."""
     with o.one_line_errors():
-        from pater.stream.converting import convert as write
-        from pater.stream.reading import make_input
-        from pater.stream.sources import FORMATS, format_of
+        from pater.formats.reading import make_input
+        from pater.formats.sources import FORMATS, format_of
+        from pater.stream.conversion import convert as write
 
         wanted = output_format or format_of(str(output))
         if wanted not in FORMATS:

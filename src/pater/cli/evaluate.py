@@ -60,11 +60,11 @@ def evaluate(
         "--scoring": scoring != "balanced_accuracy",
     }
     with o.one_line_errors():
+        from pater.formats.errors import Skipped
+        from pater.formats.reading import make_input
         from pater.stream import InputError, load
-        from pater.stream import validation as v
-        from pater.stream.errors import Skipped
+        from pater.stream import evaluation as v
         from pater.stream.learner import Learner, specs_of
-        from pater.stream.reading import make_input
         from pater.stream.training import matched
 
         settings = o.settings(algo, given, others=others, saved="--model" if model else None)

@@ -26,7 +26,7 @@ def inspect(
     """Say what a model learned from, its settings and counts, and its largest weights."""
     with o.one_line_errors():
         from pater.stream import load
-        from pater.stream.summary import summary
+        from pater.stream.inspection import summary
 
         told = summary(load(model), top)
     if as_json:

@@ -29,7 +29,7 @@ def merge(
     if len(models) < 2:
         raise UsageError("merge wants at least two models.")
     with o.one_line_errors():
-        from pater.container import check_place, lock_place
+        from pater.files.container import check_place, lock_place
         from pater.stream import load
         from pater.stream.merging import merged
 

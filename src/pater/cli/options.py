@@ -134,8 +134,8 @@ _SETTINGS = {
 def one_line_errors(compiling: Callable[[], None] = say_compiling) -> Iterator[None]:
     """Whatever is wrong with an input or a model file ends in one line; `compiling` is called if there is a wait."""
     without_blas()
-    from pater.model import ManyClassesWarning
-    from pater.modelfile import ModelFileError
+    from pater.files.model_file import ModelFileError
+    from pater.models.model import ManyClassesWarning
     from pater.stream import InputError
 
     try:
@@ -155,8 +155,8 @@ def settings(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved
     `saved` is the option that named a saved model, whose own settings hold; `others` says of the learner's other
     options whether they were given.
     """
-    from pater.rules import RULES
-    from pater.stream.settings import RULE_SETTINGS
+    from pater.kernels.rules import RULES
+    from pater.models.settings import RULE_SETTINGS
 
     given = {name: value for name, value in given.items() if value is not None}
     ignored = [*(option for option, there in others.items() if there), *(_SETTINGS[name] for name in given)]
@@ -175,7 +175,7 @@ def class_weight(text: str | None) -> dict[str, float] | str | None:
     """From 1:10 or spam:3,ham:1 to weights by label."""
     if text is None or text == "balanced":
         return text
-    from pater.doors import LARGEST_WEIGHT
+    from pater.kernels.doors import LARGEST_WEIGHT
 
     weights: dict[str, float] = {}
     for part in text.split(","):

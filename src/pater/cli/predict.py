@@ -42,7 +42,7 @@ def predict(
     """Predict the rows of DATA with a model. A line that was skipped as malformed has empty fields."""
     with o.one_line_errors():
         from pater.stream import load
-        from pater.stream.outputs import predict_to
+        from pater.stream.prediction import predict_to
 
         stop_in_order()
         with output_errors():

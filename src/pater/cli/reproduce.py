@@ -63,7 +63,7 @@ def reproduce(
         raise CommandError(f'the study needs {", ".join(missing)}: pip install "pater[study]"')
 
     from pater.data import DATA_SETS, available
-    from pater.passes import available_threads
+    from pater.kernels.run import available_threads
     from pater.study import Plan
     from pater.study.plan import ALGORITHMS
 

@@ -24,7 +24,7 @@ def rare_collections() -> Iterator[None]:
 @contextmanager
 def announced(compiling: Callable[[], None]) -> Iterator[None]:
     """Call `compiling` before kernels are compiled, which takes seconds, while the block runs."""
-    from pater import _compile
+    from pater.kernels import compile as _compile
 
     _compile.on_compiling = compiling
     try:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol, cast
 from .errors import CommandError
 
 if TYPE_CHECKING:
-    from pater.stream.errors import Skipped
+    from pater.formats.errors import Skipped
 
 
 class Progress(Protocol):

@@ -31,8 +31,8 @@ class LibSVM:
 
     def _rows(self, file: RawFile) -> tuple[NDArray[np.float64], Labels]:
         """Read with the parser of streams, which is compiled and imported only when data is read."""
-        from pater.stream.blocks import START, Block
-        from pater.stream.libsvm import LibsvmParser
+        from pater.formats.blocks import START, Block
+        from pater.formats.libsvm import LibsvmParser
 
         text = file.content if file.content.endswith(b"\n") else file.content + b"\n"
         batch = LibsvmParser(limit=self.features + 1)(Block(text, 1, START), file.where)

@@ -15,24 +15,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import modelfile
-from ..batch import part
-from ..container import OF_ANOTHER_KIND
-from ..doors import LARGEST_WEIGHT, WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
-from ..labels import encode, is_text
-from ..memory import zeros
-from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
-from ..model import Model, NotFiniteError, Spec, Specs, UnknownLabelError
-from ..passes import Rows, available_threads
-from ..predictions import margins_of, probabilities
-from ..rules import RULES
-from ..search import alpha_grid, best, confusion
-from ..state import State, TooWideError, triangle_size
-from .batches import Batch, too_large
-from .columns import INDICES, NUMBER, TABLE, Columns
-from .errors import Fault, InputError
-from .scale import Scaler
-from .settings import DEFAULT_R, RULE_SETTINGS
+from ..files import model_file as modelfile
+from ..files.container import OF_ANOTHER_KIND
+from ..formats.batches import Batch, too_large
+from ..formats.columns import INDICES, NUMBER, TABLE, Columns
+from ..formats.errors import Fault, InputError
+from ..kernels.doors import LARGEST_WEIGHT, WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
+from ..kernels.pages import zeros
+from ..kernels.rules import RULES
+from ..kernels.run import Rows, available_threads
+from ..kernels.state import State, TooWideError, triangle_size
+from ..models.labels import encode, is_text
+from ..models.matrices import part
+from ..models.metrics import (
+    SCORES,
+    accuracy,
+    balanced_accuracy,
+    false_negative_rate,
+    false_positive_rate,
+    total_error_rate,
+)
+from ..models.model import Model, NotFiniteError, Spec, Specs, UnknownLabelError
+from ..models.predict import margins_of, probabilities
+from ..models.search import alpha_grid, best, confusion
+from ..models.settings import DEFAULT_R, RULE_SETTINGS
+from ..preprocessing.scaling import Scaler
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"

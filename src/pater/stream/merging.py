@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..modelfile import BATCH_RULE
-from ..state import TooWideError
-from .errors import InputError
+from ..files.model_file import BATCH_RULE
+from ..formats.errors import InputError
+from ..kernels.state import TooWideError
+from ..preprocessing.scaling import Scaler
 from .learner import Learner, resized, width_told
-from .scale import Scaler
 
 
 def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:

@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .. import modelfile
-from ..container import OF_ANOTHER_KIND, check_place, lock_place
-from ..metrics import SCORES
-from .batches import Batch
-from .blocks import START, Place, after
-from .columns import HASHED, TABLE
-from .errors import Fault, InputError, Skipped
+from ..files import model_file as modelfile
+from ..files.container import OF_ANOTHER_KIND, check_place, lock_place
+from ..formats.batches import Batch
+from ..formats.blocks import START, Place, after
+from ..formats.columns import HASHED, TABLE
+from ..formats.errors import Fault, InputError, Skipped
+from ..formats.libsvm import LIMIT_OF_FEATURES
+from ..formats.reading import Input, make_input
+from ..models.metrics import SCORES
 from .learner import Learner, load, specs_of
-from .libsvm import LIMIT_OF_FEATURES
-from .reading import Input, make_input
 
 
 @dataclass
@@ -234,13 +234,13 @@ def train(
     model : path, optional
         Where the model file goes: through links, but not over a file that is read, and not where another run is
         writing. It may be `initial`, which is read first.
-    algo : "auto" or a name of `pater.rules.RULES`
+    algo : "auto" or a name of `pater.kernels.rules.RULES`
         "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
     C, covariance, form, r, eta, approximation, class_weight, intercept, average, probability
         As of the estimators; `approximation` is ALMA's α. One that the algorithm does not have is an error. Keys of
         `class_weight` may be text; they are matched to numeric labels.
     scoring : str
-        What "best" means to "auto", a name of `pater.metrics.SCORES`.
+        What "best" means to "auto", a name of `pater.models.metrics.SCORES`.
     scale : bool
         Standardise as the stream passes.
     passes : int

@@ -15,7 +15,7 @@ class Model(NamedTuple):
     """One algorithm with one pair of weights."""
 
     algorithm: str
-    rule: str  # its name in `pater.rules`
+    rule: str  # its name in `pater.kernels.rules`
     alpha_neg: float = 1.0
     alpha_pos: float = 1.0
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pater._compile import kernel
+from pater.kernels.compile import kernel
 
 
 class Reading(NamedTuple):

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pater import batch, passes
 from pater.data import DataError
-from pater.rules import RULES
-from pater.state import SETTINGS, State
+from pater.kernels import run as passes
+from pater.kernels.rules import RULES
+from pater.kernels.state import SETTINGS, State
+from pater.models import matrices as batch
 
 from .plan import Model
 from .readings import learn_by

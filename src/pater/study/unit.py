@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pater import batch, metrics
 from pater.data import DataSet
-from pater.rules import RULES
+from pater.kernels.rules import RULES
+from pater.models import matrices as batch
+from pater.models import metrics
 
 from .halves import Fold, folds
 from .plan import NOT_COMPARABLE, UNWEIGHTED, WITH_CURVES, Model, Plan

@@ -1,8 +1,8 @@
 """Who is compared: each learner by its name, the settings that it may choose from in the pass, and whose idea it is.
 
 Knows specs; runs nothing. Nothing here is ever chosen on test data, and nobody has more than one pass. Where there is
-more than one setting, progressive balanced accuracy chooses, discounted as everywhere in `pater.search`; of equals the
-first.
+more than one setting, progressive balanced accuracy chooses, discounted as everywhere in `pater.models.search`; of
+equals the first.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from pater.model import Spec
-from pater.search import alpha_grid
+from pater.models.model import Spec
+from pater.models.search import alpha_grid
 
 from ..plan import Plan
 

@@ -1,6 +1,6 @@
 """The batch solutions that one pass is to reach.
 
-Knows scikit-learn and `pater.ter`; knows no protocol.
+Knows scikit-learn and `pater.estimators.ter`; knows no protocol.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
-from pater.ter import TERClassifier
+from pater.estimators.ter import TERClassifier
 
 from .learners import LINES
 

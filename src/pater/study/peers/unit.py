@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from pater import metrics, search
 from pater.data import DataSet
-from pater.model import Spec
+from pater.models import metrics, search
+from pater.models.model import Spec
 
 from ..halves import Fold, folds
 from ..plan import Plan

@@ -1,0 +1,166 @@
+"""What every estimator here shares: nothing is lost in a failed call, prediction from margins, and saving.
+
+Knows scikit-learn, `inputs`, `batch` and `modelfile`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from ..files import model_file as modelfile
+from ..kernels.doors import LARGEST_WEIGHT
+from ..kernels.run import Rows
+from ..models.matrices import bad_row_message
+from ..models.model import BadRowError, Model
+from . import parameters
+from .inputs import take_rows
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A subclass learns, and says which classes there are and what the margins of rows are."""
+
+    class_weight: Any
+
+    def _margins(self, rows: Rows) -> NDArray[np.float64]:
+        """Margins (rows, models)."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Margins: for two classes one number a row, positive for the second class; else one for each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            The margins.
+
+        """
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        rows = take_rows(self, X, reset=False)
+        margins = self._margins(rows)
+        if not math.isfinite(float(margins.sum())):
+            finite = np.isfinite(margins).all(axis=1)
+            if not finite.all():
+                raise ValueError(bad_row_message(rows, int(np.argmin(finite)), self._names()))
+        return margins if margins.shape[1] > 1 else margins[:, 0]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row: of two, the second where the margin is ≥ 0; of more, that of the largest margin.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+
+        """
+        margins = self.decision_function(X)
+        classes: NDArray[Any] = self.classes_
+        if classes.size == 1:
+            return np.full(len(margins), classes[0])
+        return np.asarray(classes[(margins >= 0).view(np.int8) if margins.ndim == 1 else margins.argmax(axis=1)])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator to a model file, from which :func:`pater.load` brings it back to the bit.
+
+        The file appears whole or not at all, and only after it was read back: after an error, what was there before is
+        there still. A link is written through. It holds numbers and
+        JSON, no code; `pater predict`, `inspect` and `merge` read it, too.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to.
+        """
+        from .load import estimator_of  # which knows every estimator
+
+        model, names = self._to_save(), self._names()
+        described = parameters.to_json(self)
+        saved = modelfile.Saved(
+            model,
+            scoring=described["params"].get("scoring", "balanced_accuracy"),
+            scoring_settings=described["params"].get("scoring_settings"),
+            feature_names=None if names is None else [str(name) for name in names],
+            counts={"rows": self.t_} if hasattr(self, "t_") else {},
+            estimator=described,
+        )
+        modelfile.save(path, saved, accept=estimator_of)
+
+    def _to_save(self) -> Model:
+        """What was learned; a ValueError if it does not go with the parameters."""
+        raise NotImplementedError
+
+    def _take_over(self, model: Model) -> None:
+        """Be what such a model was saved from; a ValueError if it does not go with the parameters."""
+        raise NotImplementedError
+
+    def _all_or_nothing(self, learn: Callable[..., None], *arguments: Any) -> Self:
+        """Call `learn`; after an error every attribute is as it was before."""
+        before = dict(vars(self))
+        try:
+            learn(*arguments)
+        except BaseException as error:
+            message = bad_row_message(error.rows, error.row, self._names()) if isinstance(error, BadRowError) else None
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            if message is not None:
+                raise ValueError(message) from None
+            raise
+        return self
+
+    def _names(self) -> NDArray[Any] | None:
+        return vars(self).get("feature_names_in_")
+
+    def _check_class_weight(self) -> None:
+        weight = self.class_weight
+        if isinstance(weight, dict):
+            for label, value in weight.items():
+                number = isinstance(value, int | float | np.number)
+                if not (number and 1 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT):
+                    raise ValueError(
+                        f"class_weight must be positive and finite, between {1 / LARGEST_WEIGHT:g} and "
+                        f"{LARGEST_WEIGHT:g}, got {value!r} for class {label!r}."
+                    )
+        elif weight is not None and not (isinstance(weight, str) and weight == "balanced"):
+            raise ValueError(f"class_weight must be a dict of label: weight, 'balanced' or None, got {weight!r}.")
+
+    def _check_weighted_classes(self, classes: NDArray[Any]) -> None:
+        """A weight for a class that there is not is a slip of the pen."""
+        if isinstance(self.class_weight, dict):
+            known = set(classes.tolist())
+            unknown = [label for label in self.class_weight if label not in known]
+            if unknown:
+                raise ValueError(f"class_weight names {unknown}, which are not among the classes {classes.tolist()}.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def at_least_two(classes: NDArray[Any]) -> None:
+    if classes.size < 2:
+        raise ValueError(
+            f"y holds one class only ({classes[0]!r}); fit needs at least two classes. For a stream that begins with "
+            "one class, use an online learner's partial_fit."
+        )

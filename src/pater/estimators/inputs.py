@@ -1,0 +1,100 @@
+"""What the estimators accept: rows, labels and weights in any form that scikit-learn takes, checked once.
+
+Knows scikit-learn, `batch`, `doors` and `labels`. An array that is already in the form of the kernels passes without a
+copy and in a few microseconds; everything else goes through scikit-learn's own validation. Whether the numbers are
+finite is seen by the kernels as they read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from ..kernels.doors import check_weights
+from ..kernels.run import NOTHING, Rows
+from ..models.labels import as_labels
+from ..models.matrices import (
+    FLOATS,
+    csr_rows,
+    is_plain,
+    is_plain_csr,
+    is_sparse,
+    matrix_of,
+    number_of_rows,
+    readable,
+    rows_of,
+)
+
+
+def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
+    """The rows of X; the estimator's `n_features_in_` and `feature_names_in_` are set, or X is held against them."""
+    known = vars(estimator)
+    if not reset and "feature_names_in_" not in known:
+        dense = is_plain(X)
+        if (dense or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and X.shape[0] > 0:
+            return (readable(X),) if dense else csr_rows(X)
+    rows = None
+    if is_sparse(X):  # scikit-learn and SciPy believe what a matrix holds, so they see what was checked
+        rows = csr_rows(X)
+        X = matrix_of(rows, rows.width)
+    try:
+        X = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr", dtype=list(FLOATS), order="C", ensure_all_finite=False
+        )
+    except (ValueError, TypeError) as error:
+        place = None if np.iscomplexobj(X) else _first_non_number(X)
+        if place is None:
+            raise
+        row, column, value = place
+        raise type(error)(
+            f"X must hold numbers, not {value!r} in row {row}, column {column}: {error}. "
+            "Encode text and categories first, for example with sklearn.preprocessing.OneHotEncoder."
+        ) from None
+    return rows_of(X) if rows is None else rows
+
+
+def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
+    """Row, column and value of the first entry that is no number, if that is what is wrong with X."""
+    try:
+        table = np.asarray(X, dtype=object)
+    except ValueError:
+        return None
+    if is_sparse(X) or table.ndim != 2:
+        return None
+    for row, values in enumerate(table):
+        for column, value in enumerate(values):
+            try:
+                float(value)
+            except (ValueError, TypeError):
+                return row, column, value
+    return None
+
+
+def check_labels(y: Any, rows: Rows) -> NDArray[Any]:
+    """One label a row."""
+    if type(y) is not np.ndarray or y.ndim != 1:
+        if y is None:
+            raise ValueError("y is None: a classifier requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+    labels = as_labels(y)
+    n_rows = number_of_rows(rows)
+    if labels.size != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n_rows} rows, y {labels.size} labels."
+        )
+    return labels
+
+
+def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
+    """One importance a row, finite and not negative; nothing for importance 1 throughout."""
+    if sample_weight is None:
+        return NOTHING
+    return readable(check_weights(sample_weight, number_of_rows(rows), "sample_weight"))
+
+
+def not_all_zero(weights: NDArray[np.float64]) -> None:
+    if weights.size and not weights.any():
+        raise ValueError("sample_weight is zero for every row: there is nothing to learn from.")

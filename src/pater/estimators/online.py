@@ -1,0 +1,379 @@
+"""What the online learners share as scikit-learn estimators.
+
+Knows scikit-learn, `base` and `model`; holds no mathematics: it checks what the caller hands over, lets `model` learn,
+and shows what was learned.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+
+from ..kernels.doors import LARGEST_R, LEAST_FORGETTING
+from ..kernels.run import IN_ORDER, Rows
+from ..models.labels import as_labels, classes_and_codes, encode, in_order
+from ..models.matrices import number_of_rows
+from ..models.model import Model, OtherModelsError, Spec, Specs, UnknownLabelError
+from ..models.predict import margins_of, probabilities
+from .base import LinearClassifier, at_least_two
+from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
+
+
+def _asked_for_probabilities(estimator: OnlineClassifier) -> bool:
+    if not estimator.probability:
+        raise AttributeError("predict_proba is there with probability=True, set before the first row is learned.")
+    return True
+
+
+class OnlineClassifier(LinearClassifier):
+    """A subclass says which models its parameters ask for."""
+
+    _model: Model
+
+    variant: str
+    C: float
+    fit_intercept: bool
+    n_passes: int
+    shuffle: bool
+    average: bool | None
+    forgetting: float
+    probability: bool
+    warm_start: bool
+    random_state: Any
+    n_jobs: int | None
+
+    def _specs(self) -> Specs:
+        """The models that the parameters ask for, one or several for each class."""
+        raise NotImplementedError
+
+    def _averages(self) -> bool:
+        """Does the average of the weights predict?"""
+        return bool(self.average)
+
+    def _chosen(self, model: Model) -> list[int]:
+        """Which model speaks for each class, or for both of two."""
+        return list(range(model.state.n_models))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows, in order, `n_passes` times.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels, of at least two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Importance of each sample; a sample of weight 0 is skipped.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        return self._all_or_nothing(self._fit, X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        specs = self._checked_specs()
+        go_on = self.warm_start and self.__sklearn_is_fitted__()
+        rows = take_rows(self, X, reset=not go_on)
+        labels = check_labels(y, rows)
+        weights = check_sample_weight(sample_weight, rows)
+        not_all_zero(weights)
+        if go_on:
+            model = self._model.with_specs(specs).copy()
+            encoded = encode(labels, model.classes)
+            if model.fixed and encoded.new.size:
+                raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), model.classes)
+            found, codes = in_order(np.concatenate([model.classes, encoded.new]), encoded.codes)
+            model.add_classes(encoded.new)
+        else:
+            found, codes = classes_and_codes(labels)
+            model = Model.new(found, int(self.n_features_in_), specs)
+        at_least_two(found)
+        self._check_weighted_classes(found)
+        random = check_random_state(self.random_state) if self.shuffle else None
+        for _ in range(self.n_passes):
+            order = IN_ORDER if random is None else random.permutation(number_of_rows(rows)).astype(np.int64)
+            model.learn_all(rows, codes, weights=weights, order=order, threads=self._threads())
+        self._model = model
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, once and in order.
+
+        The result does not depend on how a stream is cut into calls.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of labels, optional
+            All classes there will be. With it, a label outside is an error; without it, a class that turns up later is
+            added, and its one-vs-rest model starts at the row that brings it.
+        sample_weight : array-like of shape (n_samples,), optional
+            Importance of each sample; a sample of weight 0 is skipped.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        return self._all_or_nothing(self._partial_fit, X, y, classes, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        specs = self._checked_specs()
+        model: Model | None = vars(self).get("_model")
+        rows = take_rows(self, X, reset=model is None)
+        labels = check_labels(y, rows)
+        weights = check_sample_weight(sample_weight, rows)
+        if classes is not None:
+            model = self._with_fixed_classes(model, classes, specs)
+        elif model is None:
+            model = Model.new(np.empty(0, labels.dtype), self.n_features_in_, specs)
+        else:
+            model = model.with_specs(specs)
+        model.learn(rows, labels, weights=weights, threads=self._threads())
+        self._model = model
+
+    def _with_fixed_classes(self, model: Model | None, classes: Any, specs: Specs) -> Model:
+        wanted = np.unique(as_labels(classes, "classes"))
+        if wanted.size < 2:
+            raise ValueError(f"classes must name at least two labels, got {wanted.tolist()}.")
+        if model is None:
+            self._check_weighted_classes(wanted)
+            return Model.new(wanted, self.n_features_in_, specs, fixed=True)
+        model = model.with_specs(specs)
+        if not np.array_equal(wanted, model.classes):
+            if model.fixed or not np.isin(model.classes, wanted).all():
+                raise ValueError(
+                    f"`classes={wanted.tolist()}` is not the same as on the last call to partial_fit, was: "
+                    f"{model.classes.tolist()}."
+                )
+            model = model.copy()
+            model.add_classes(np.setdiff1d(wanted, model.classes))
+        model.fixed = True
+        return model
+
+    def merge(self, other: Self) -> Self:
+        """Take in what `other` has learned from other rows of the same kind.
+
+        Class sums, counts and the inverse of a covariance add exactly. The weights become the average of both, by the
+        number of samples each has seen; those of second-order PATER are made anew from the sums.
+
+        Parameters
+        ----------
+        other : estimator of the same class
+            Fitted on the same features, with the same rule.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        mine = self._fitted_model()
+        if type(other) is not type(self):
+            raise TypeError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        theirs = other._fitted_model()
+        if theirs.specs != mine.specs:
+            raise ValueError(f"cannot merge models of different settings: {self} and {other}.")
+        if mine.state.n_features != theirs.state.n_features:
+            raise ValueError(
+                f"cannot merge models of {mine.state.n_features} and of {theirs.state.n_features} features."
+            )
+        names, other_names = self._names(), other._names()
+        if names is not None and other_names is not None and not np.array_equal(names, other_names):
+            raise ValueError("cannot merge models of different features: feature_names_in_ differ.")
+        self._model = mine.merge(theirs)
+        return self
+
+    @available_if(_asked_for_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes, fitted along the stream to the margins before learning (`probability=True`).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            A column for each class, in the order of `classes_`. Of more than two, the one-vs-rest probabilities are
+            scaled to sum to 1.
+        """
+        model = self._fitted_model()
+        if not model.specs[0].calibrate:
+            raise OtherModelsError(["probability"])
+        chosen = self._chosen(model)
+        margins = self.decision_function(X).reshape(-1, len(chosen))
+        p = np.empty_like(margins)
+        probabilities(margins, model.state.scalars[chosen], p)
+        if model.classes.size == 1:
+            return np.ones_like(p)
+        if model.classes.size == 2:
+            return np.hstack([1 - p, p])
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def _margins(self, rows: Rows) -> NDArray[np.float64]:
+        model = self._model
+        state = model.state.some_of(self._chosen(model))
+        return margins_of(rows, state, average=self._average_of(model))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        return self._fitted_model().classes
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights, (1, n_features) for two classes, else (n_classes, n_features). Made when asked for."""
+        return self._weights()[0]
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each model."""
+        return self._weights()[1]
+
+    @property
+    def t_(self) -> int:
+        """How many samples the model has seen."""
+        return int(self._fitted_model().state.scalars["t"].max())
+
+    def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        model = self._fitted_model()
+        return model.state.some_of(self._chosen(model)).weights(average=self._average_of(model))
+
+    def _average_of(self, model: Model) -> bool:
+        """Does the average predict? It may be left alone at any time, but not be had where it was not kept."""
+        kept = model.specs[0].average
+        if self.average and not kept:
+            raise ValueError("average=True, but no average was kept: it begins with the next rows that are learned.")
+        return kept and (self.average is None or bool(self.average))
+
+    def _fitted_model(self) -> Model:
+        model: Model | None = vars(self).get("_model")
+        if model is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
+            )
+        return model
+
+    def _to_save(self) -> Model:
+        model, specs = self._fitted_model(), self._checked_specs()
+        try:
+            return model.with_specs(specs)
+        except OtherModelsError as error:
+            raise OtherModelsError(error.names, "fit again, then save") from None
+
+    def _take_over(self, model: Model) -> None:
+        if model.specs != self._checked_specs():
+            raise ValueError("its settings are not those of its estimator")
+        self._model = model
+
+    def __copy__(self) -> Self:
+        """A copy that learns by itself."""
+        result = type(self).__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        if "_model" in vars(self):
+            result._model = self._model.copy()
+        return result
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_checked"}
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # one pass over the few hundred rows of scikit-learn's checks
+        return tags
+
+    def _threads(self) -> int | None:
+        return None if self.n_jobs is None or self.n_jobs < 0 else int(self.n_jobs)
+
+    def _checked_specs(self) -> Specs:
+        """The specs that the parameters ask for. They are looked at again only when a parameter has changed."""
+        weight = self.class_weight
+        kind: Any = type(self)
+        values = [*map(self.__dict__.__getitem__, _parameter_names(kind))]
+        key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None)
+        known = vars(self).get("_checked")
+        if known is None or known[0] != key:
+            self._check()
+            known = (key, self._specs(), values)  # the values are held, so that no other comes to their address
+            self._checked = known
+        specs: Specs = known[1]
+        return specs
+
+    def _check(self) -> None:
+        self._check_class_weight()
+        if not (isinstance(self.n_passes, int | np.integer) and self.n_passes >= 1):
+            raise ValueError(f"n_passes must be a whole number of at least 1, got {self.n_passes!r}.")
+        if self.n_jobs is not None and not (isinstance(self.n_jobs, int | np.integer) and self.n_jobs != 0):
+            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}.")
+
+    def _spec(self, rule: str, **settings: Any) -> Spec:
+        """A spec of this rule with the settings that all learners share."""
+        weight = self.class_weight
+        return Spec(
+            rule,
+            class_weight=tuple(weight.items()) if isinstance(weight, dict) else weight,
+            intercept=bool(self.fit_intercept),
+            average=self._averages(),
+            calibrate=bool(self.probability),
+            **settings,
+        )
+
+
+@functools.cache
+def _parameter_names(kind: Any) -> tuple[str, ...]:
+    names: list[str] = kind._get_param_names()
+    return tuple(names)
+
+
+def positive_number(name: str, value: Any) -> float:
+    if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
+        raise ValueError(f"{name} must be a positive number below infinity, got {value!r}.")
+    return float(value)
+
+
+def noise(name: str, value: Any) -> float:
+    """The r of a second-order rule."""
+    r = positive_number(name, value)
+    if not 1 / LARGEST_R <= r <= LARGEST_R:
+        raise ValueError(f"{name} must be between {1 / LARGEST_R:g} and {LARGEST_R:g}, got {value!r}.")
+    return r
+
+
+def share(name: str, value: Any) -> float:
+    if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
+        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}.")
+    return float(value)
+
+
+def forgetting_factor(name: str, value: Any) -> float:
+    """What is left of something when the next sample comes."""
+    left = share(name, value)
+    if left < LEAST_FORGETTING:
+        raise ValueError(
+            f"{name} must be above 0 and at most 1, and at least {LEAST_FORGETTING:g}, got {value!r}: less is left of "
+            "the last sample than a number can tell."
+        )
+    return left
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+    return str(value)

@@ -1,0 +1,100 @@
+"""The parameters of an estimator as JSON, and back. What is written has passed the checks of the one who reads it.
+
+Knows NumPy, signatures and `checked`; knows no estimator.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from ..files.codec import is_number
+
+ESTIMATORS = (
+    "ALMAClassifier",
+    "AROWClassifier",
+    "AutoPATERClassifier",
+    "ConfidenceWeightedClassifier",
+    "PATERClassifier",
+    "PassiveAggressiveClassifier",
+    "Perceptron",
+    "SecondOrderPATERClassifier",
+    "SecondOrderPerceptron",
+    "TERClassifier",
+)
+
+
+def to_json(estimator: Any) -> dict[str, Any]:
+    """The class of an estimator and its parameters, or an error that names the one that cannot be kept."""
+    kind = type(estimator)
+    if kind.__name__ not in ESTIMATORS or not kind.__module__.startswith("pater."):
+        raise TypeError(f"{kind.__name__} is not one of the estimators that can be saved: {', '.join(ESTIMATORS)}.")
+    defaults = _defaults(kind)
+    params = {name: _plain(value, defaults[name]) for name, value in estimator.get_params(deep=False).items()}
+    if isinstance(params["class_weight"], dict):  # JSON would make text of the labels
+        params["class_weight"] = [list(pair) for pair in params["class_weight"].items()]
+    from_json(kind, params)
+    return {"name": kind.__name__, "params": params}
+
+
+def from_json(kind: Any, params: Any) -> dict[str, Any]:
+    """Arguments for `kind`; a ValueError if these are none. Their ranges are for the estimator to check."""
+    defaults = _defaults(kind)
+    if not isinstance(params, dict) or not set(params) <= set(defaults):
+        raise ValueError(f"{kind.__name__} has other parameters")
+    for name, value in params.items():
+        if not _is_sound(name, value, defaults[name]):
+            raise ValueError(f"{name}={value!r} cannot be kept in a model file{_ADVICE.get(name, '')}")
+    arguments = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items()}
+    if isinstance(params.get("class_weight"), list):
+        arguments["class_weight"] = dict(params["class_weight"])
+    return arguments
+
+
+_ADVICE = {"random_state": ": use None or a whole number", "n_jobs": ": use None or a whole number"}
+
+
+def _defaults(kind: Any) -> dict[str, Any]:
+    return {name: each.default for name, each in inspect.signature(kind).parameters.items()}
+
+
+def _plain(value: Any, default: Any) -> Any:
+    """As JSON has it."""
+    if isinstance(default, bool):
+        return bool(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(each, None) for each in value]
+    if isinstance(value, dict):
+        return {_plain(key, None): _plain(each, None) for key, each in value.items()}
+    return value
+
+
+def _is_sound(name: str, value: Any, default: Any) -> bool:
+    if name == "class_weight":
+        return value in (None, "balanced") or (isinstance(value, list) and all(map(_is_weight, value)))
+    if name == "scoring_settings":
+        return value is None or (isinstance(value, dict) and all(map(is_number, value.values())))
+    if name in ("random_state", "n_jobs"):
+        return value is None or _is_whole(value)
+    if name == "average":
+        return type(value) is bool or value is default
+    if isinstance(default, tuple):
+        return isinstance(value, list) and all(_is_sound("", each, default[0]) for each in value)
+    if type(default) is int:
+        return _is_whole(value)
+    return is_number(value) if type(default) is float else type(value) is type(default)
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def _is_weight(pair: Any) -> bool:
+    if not isinstance(pair, list) or len(pair) != 2:
+        return False
+    label, weight = pair
+    return (type(label) in (bool, str) or is_number(label)) and is_number(weight)

@@ -1,0 +1,1 @@
+"""From bytes to batches of rows: libsvm, VW, CSV and Arrow, plain, compressed or piped."""

@@ -1,0 +1,254 @@
+"""Parquet and Arrow files: the same tables, by columns.
+
+Knows pyarrow (the extra `arrow`), `columns` and `batches`. Places count rows here. A file of this kind is read from
+where its footer says, so it cannot come from a pipe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.doors import NO_WEIGHT, are_weights
+from .batches import OVERFLOW, Batch, tidy
+from .blocks import Place
+from .columns import NUMBER, TABLE, Columns
+from .csv_fields import NOT_FINITE_SUM, gather
+from .errors import Fault, InputError, listed
+from .hashing import place_of, places_of
+from .labels import Texts, label_faults
+from .names import check_names
+from .sources import STANDARD_INPUT, Source
+
+ROWS = 1 << 14
+
+
+class RecordBlock(NamedTuple):
+    """Some rows of a columnar file."""
+
+    records: Any
+    first_line: int
+    end: Place
+
+
+def pyarrow(part: str = "") -> Any:
+    try:
+        return importlib.import_module(f"pyarrow{part}")
+    except ImportError:
+        raise InputError("Parquet and Arrow files need the package pyarrow: pip install 'pater[arrow]'.") from None
+
+
+def is_number(kind: Any) -> bool:
+    types = pyarrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind))
+
+
+def is_text(kind: Any) -> bool:
+    types = pyarrow().types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def is_whole(kind: Any) -> bool:
+    """May labels of this type be numbers? Floats are looked at one by one."""
+    return is_number(kind)
+
+
+def schema_of(source: Source) -> Any:
+    with _open(source) as (schema, _):
+        return schema
+
+
+class _open:  # noqa: N801 - used as a function
+    """A columnar file as its schema and an iterator of its record batches."""
+
+    def __init__(self, source: Source) -> None:
+        if source.name == STANDARD_INPUT:
+            raise InputError(f"{source.format} cannot be read from standard input; name the file.")
+        self._source = source
+
+    def __enter__(self) -> tuple[Any, Iterator[Any]]:
+        pa = pyarrow()
+        try:
+            schema, batches = self._schema_and_batches(pa)
+            names = schema.names  # decodes them
+        except (OSError, pa.ArrowException) as error:
+            raise InputError(f"{self._source.name}: {_first_line(error)}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{self._source.name}: the name of a column is not UTF-8.") from None
+        check_names(names, f"{self._source.name}: it")
+        return schema, batches
+
+    def _schema_and_batches(self, pa: Any) -> tuple[Any, Iterator[Any]]:
+        if self._source.format == "parquet":
+            self._file = pyarrow(".parquet").ParquetFile(self._source.name, memory_map=True)
+            return self._file.schema_arrow, self._file.iter_batches(ROWS, use_threads=False)
+        self._file = pa.memory_map(self._source.name)
+        try:
+            reader = pa.ipc.open_file(self._file)
+            return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
+        except pa.ArrowInvalid:
+            reader = pa.ipc.open_stream(self._file)
+            return reader.schema, iter(reader)
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+class RecordParser:
+    """Record batches to batches."""
+
+    def __init__(self, columns: Columns, *, labelled: bool = True, keep_missing: bool = False) -> None:
+        self.columns, self.labelled, self.keep_missing = columns, labelled, keep_missing
+        self.places, self.signs = places_of([name for name, _ in columns.table] if columns.bits else [], columns.bits)
+
+    def blocks(self, source: Source, *, hashed: bool) -> Iterator[RecordBlock]:
+        pa = pyarrow()
+        digest, rows = hashlib.sha256(), 0
+        with _open(source) as (_, batches):
+            while True:
+                try:
+                    records = next(batches, None)
+                    if records is not None:
+                        records.validate(full=True)
+                except (OSError, pa.ArrowException) as error:
+                    raise InputError(f"{source.name}, after row {rows}: {_first_line(error)}") from None
+                if records is None:
+                    break
+                for start in range(0, records.num_rows, ROWS):
+                    some = records.slice(start, ROWS)
+                    if hashed:
+                        digest.update(some.serialize())
+                    first, rows = rows + 1, rows + some.num_rows
+                    yield RecordBlock(some, first, Place(rows, rows, digest.hexdigest() if hashed else ""))
+        source.done = source.size or 0
+
+    def __call__(self, block: RecordBlock, source: str) -> Batch:
+        records = block.records
+        n = records.num_rows
+        faults: dict[int, str] = {}
+        names = records.schema.names
+        there = dict(zip(names, records.columns, strict=True))
+        wanted = [name for name, _ in self.columns.table]
+        if self.labelled and self.columns.label is not None:
+            wanted.append(self.columns.label)
+        absent = [name for name in wanted if name not in there]
+        if absent:
+            raise InputError(f"{source}: there is no column {absent[0]!r}; it has {listed(names)}.")
+        labels = self._labels(there, faults, source)
+        weights = np.zeros(0)
+        if self.columns.weight is not None and self.columns.weight in there:
+            weights, _ = _numbers(there, self.columns.weight, source)
+            sound = are_weights(weights)
+            _note(faults, ~sound, f"the importance, {self.columns.weight!r}, is {NO_WEIGHT}")
+            weights = np.where(sound, weights, 1.0)
+        missing = 0
+        shape = len(self.columns.table), n
+        places, values = np.empty(shape, np.int64), np.empty(shape)
+        for k, (name, kind) in enumerate(self.columns.table):
+            if kind == NUMBER:
+                x, absent_values = _numbers(there, name, source)
+                _note(faults, np.isinf(x), f"infinity in column {name!r} is no value to learn from")
+                values[k] = np.where(np.isfinite(x), x, np.nan)
+                if self.columns.bits:
+                    places[k] = np.where((x == 0) | np.isnan(x), -1, self.places[k])
+                    values[k] = self.signs[k] * np.nan_to_num(values[k], nan=0.0)
+            else:
+                places[k], values[k] = _categories(there[name], name, self.columns.bits, source)
+                absent_values = int((places[k] < 0).sum())
+            missing += absent_values
+        rows: tuple[NDArray[Any], ...]
+        if self.columns.kind == TABLE:
+            X = np.ascontiguousarray(values.T)
+            rows = (X if self.keep_missing else np.nan_to_num(X, copy=False, nan=0.0),)
+        else:
+            size = int((places >= 0).sum())
+            codes = np.zeros(n, np.uint8)
+            indptr, indices, data = np.empty(n + 1, np.uint32), np.empty(size, np.uint32), np.empty(size)
+            gather(codes, places, values, indptr, indices, data)
+            tidy(indptr, indices, data, codes, 0, NOT_FINITE_SUM)
+            _note(faults, codes, OVERFLOW)
+            filled = int(indptr[-1])
+            rows = indptr, indices[:filled], data[:filled]
+        lines = np.arange(block.first_line, block.first_line + n)
+        n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
+        batch = Batch(rows, n_features, labels, weights, source=source, lines=lines, missing=missing, end=block.end)
+        batch.unit = "row"
+        if faults:
+            keep = np.ones(n, bool)
+            keep[list(faults)] = False
+            batch.faults = [Fault(source, int(lines[r]), 0, faults[r], "row") for r in sorted(faults)]
+            batch.take(keep)
+        return batch
+
+    def _labels(self, there: dict[str, Any], faults: dict[int, str], source: str) -> NDArray[Any] | None:
+        name = self.columns.label
+        if name is None or name not in there:
+            return None
+        column = there[name]
+        if self.columns.numeric_labels:
+            try:
+                values, absent = _numbers(there, name, source)
+            except InputError:
+                values, absent = np.full(len(column), np.inf), 0
+            wrong = label_faults(values) & ~np.isnan(values)
+            if not self.labelled:
+                return None if absent or wrong.any() else values.astype(np.int64)
+            _note(faults, wrong, "the label is not a whole number")
+            _note(faults, np.isnan(values), "there is no label")
+            return np.where(label_faults(values), 0, values).astype(np.int64)
+        names, codes = _coded(column, name, source)
+        texts = Texts(["" if value is None else str(value) for value in [*names, None]], codes)
+        if not self.labelled:
+            return None if any(rows.any() for _, rows in texts.faults()) else texts.array()
+        for what, rows in texts.faults():
+            _note(faults, rows, what)
+        return texts.array()
+
+
+def _note(faults: dict[int, str], wrong: Any, what: str) -> None:
+    for r in np.flatnonzero(wrong):
+        faults.setdefault(int(r), what)
+
+
+def _numbers(there: dict[str, Any], name: str, source: str) -> tuple[NDArray[np.float64], int]:
+    """A column as floats, NaN where nothing is there, and how often that is."""
+    pa, column = pyarrow(), there[name]
+    try:
+        floats = column.cast(pa.float64(), safe=False)
+    except pa.ArrowException:
+        raise InputError(f"{source}: column {name!r} is of type {column.type}, but it should hold numbers.") from None
+    values = np.array(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return values, int(np.isnan(values).sum())
+
+
+def _coded(column: Any, name: str, source: str) -> tuple[list[Any], NDArray[np.int64]]:
+    """The values of a column, each once, and which of them each row has; one more for nothing."""
+    pa = pyarrow()
+    try:
+        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        values = coded.dictionary.to_pylist()
+        codes = coded.indices.cast(pa.int64()).fill_null(len(values))
+    except pa.ArrowException:
+        raise InputError(f"{source}: column {name!r} is of type {column.type}, but it should hold text.") from None
+    return values, np.array(codes.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _categories(column: Any, name: str, bits: int, source: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Where `name=value` lands for each value; −1 where nothing is there."""
+    values, codes = _coded(column, name, source)
+    found = [
+        (-1, 0.0) if value is None or value == "" else place_of(f"{name}={value}", bits) for value in [*values, None]
+    ]
+    table = np.array(found)
+    return table[codes, 0].astype(np.int64), table[codes, 1]

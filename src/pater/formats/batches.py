@@ -1,0 +1,143 @@
+"""What every format becomes: rows, labels, importances, and where each row stood.
+
+Knows NumPy, and `rows` in the form that the passes read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.compile import exact_kernel, kernel
+from ..kernels.doors import CheckedRows, checked
+from ..kernels.rows import count, square
+from ..kernels.run import NOTHING, Rows
+from ..models.matrices import SURELY_TAKEN, number_of_rows
+from .blocks import START, Place
+from .errors import Fault
+
+OVERFLOW = "numbers that are hashed to the same column add up to infinity; scale the features"
+NO_LINES = np.zeros(0, np.int64)
+
+
+@dataclass
+class Batch:
+    """Some rows of one source, in its order.
+
+    `labels` is None where a source has none. `weights` is empty where every row has importance 1. `faults` are the
+    malformed lines among the rows, which are not in `rows`; `missing` counts the values that were not there.
+    """
+
+    rows: Rows
+    n_features: int
+    labels: NDArray[Any] | None
+    weights: NDArray[np.float64] = field(default_factory=lambda: NOTHING)
+    tags: list[str] | None = None
+    source: str = ""
+    source_number: int = 0
+    lines: NDArray[np.int64] = field(default_factory=lambda: NO_LINES)
+    unit: str = "line"  # what `lines` counts; "row" in a file that has no lines
+    faults: list[Fault] = field(default_factory=list)
+    missing: int = 0
+    end: Place = START
+
+    def __len__(self) -> int:
+        return number_of_rows(self.rows)
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        """The rows as a NumPy array, or as a SciPy CSR array."""
+        if len(self.rows) == 1:
+            return self.rows[0]
+        from scipy.sparse import csr_array
+
+        indptr, indices, data = self.rows
+        return csr_array(
+            (data, indices.view(np.int32), indptr.view(np.int32)), shape=(len(self), self.n_features), copy=False
+        )
+
+    def take(self, keep: NDArray[np.bool_]) -> None:
+        """Leave out the rows that are not kept."""
+        self.rows = taken(self.rows, keep)
+        if self.labels is not None:
+            self.labels = self.labels[keep]
+        if self.weights.size:
+            self.weights = self.weights[keep]
+        if self.tags is not None:
+            self.tags = [tag for tag, kept in zip(self.tags, keep.tolist(), strict=True) if kept]
+        self.lines = self.lines[keep]
+
+
+def taken(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
+    if len(rows) == 1:
+        return (np.ascontiguousarray(rows[0][keep]),)
+    indptr, indices, data = rows
+    sizes: NDArray[Any] = np.diff(indptr.astype(np.int64))
+    kept = np.repeat(keep, sizes)
+    starts = np.zeros(int(keep.sum()) + 1, np.int64)
+    np.cumsum(sizes[keep], out=starts[1:])
+    some = starts.astype(np.uint32), indices[: kept.size][kept], data[: kept.size][kept]
+    return checked(some, rows.width) if isinstance(rows, CheckedRows) else some
+
+
+@exact_kernel
+def how_many(text, byte):
+    """How often a byte occurs: twenty times faster than `bytes.count` where it occurs often."""
+    found = 0
+    for i in range(text.size):
+        found += text[i] == byte
+    return found
+
+
+@exact_kernel
+def tidy(indptr, indices, data, codes, twice, not_finite):
+    """Put the entries of each row in order of their columns, in place.
+
+    Equal columns add up; or, with `twice` not 0, the row gets it as its code. A sum that overflows gives the row the
+    code `not_finite`.
+    """
+    place = 0
+    start = np.int64(indptr[0])
+    scratch, values = np.empty(64, np.uint64), np.empty(64)
+    for r in range(indptr.size - 1):
+        end = np.int64(indptr[r + 1])
+        if end - start > scratch.size:
+            scratch, values = np.empty(2 * (end - start), np.uint64), np.empty(2 * (end - start))
+        order = scratch[: end - start]
+        for k in range(end - start):
+            values[k] = data[start + k]
+            order[k] = (np.uint64(indices[start + k]) << np.uint64(32)) | np.uint64(k)
+        order.sort()
+        last = np.int64(-1)
+        for k in range(end - start):
+            column = np.int64(order[k] >> np.uint64(32))
+            value = values[np.int64(order[k] & np.uint64(0xFFFFFFFF))]
+            if column == last:
+                data[place - 1] += value
+                if twice != 0:
+                    codes[r] = twice
+                elif not np.isfinite(data[place - 1]):
+                    codes[r] = not_finite
+            else:
+                indices[place] = column
+                data[place] = value
+                place += 1
+                last = column
+        start = end
+        indptr[r + 1] = place
+
+
+def too_large(rows: Rows) -> NDArray[np.bool_]:
+    """Which rows no pass takes."""
+    bad = np.zeros(number_of_rows(rows), np.bool_)
+    _mark_too_large(tuple(rows), bad)
+    return bad
+
+
+@kernel
+def _mark_too_large(rows, bad):
+    for i in range(count(rows)):
+        bad[i] = not square(rows, i) <= SURELY_TAKEN

@@ -1,0 +1,207 @@
+"""The compiled half of the CSV reader: where fields begin and end, and what they hold.
+
+Knows `numbers` and `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
+delimiter and line ends are ordinary text.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.compile import exact_kernel
+from .murmur import hashed
+from .numbers import NOT_FINITE, NUMBER, SLOW, number
+
+NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
+SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)
+IS_NUMBER, IS_MISSING, IS_SLOW, IS_INFINITE, IS_TEXT = range(5)
+
+
+@exact_kernel
+def _closing_quote(text, i):
+    """Where the quotes are closed that were opened before i, or the size of the text; and the line ends before it."""
+    lines = 0
+    while i < text.size and not (text[i] == QUOTE and (i + 1 == text.size or text[i + 1] != QUOTE)):
+        lines += text[i] == NEWLINE
+        i += 2 if text[i] == QUOTE else 1
+    return min(i, text.size), lines
+
+
+@exact_kernel
+def row_end(text, delimiter, first):
+    """Where the last row ends that is whole, or the first one; −1 if none does. The text begins with a row.
+
+    Rows end where `split` ends them: what stands after closed quotes, or after a lone carriage return, is of no form up
+    to the end of its line.
+    """
+    found = -1
+    i = 3 if text.size > 2 and text[0] == 0xEF and text[1] == 0xBB and text[2] == 0xBF else 0  # a byte order mark
+    while i < text.size:
+        if text[i] == QUOTE:
+            i = _closing_quote(text, i + 1)[0] + 1
+        else:
+            while i < text.size and text[i] != delimiter and text[i] != NEWLINE and text[i] != RETURN:
+                i += 1
+        if i < text.size and text[i] != delimiter:
+            while i < text.size and text[i] != NEWLINE:
+                i += 1
+            if i < text.size:
+                found = i
+                if first:
+                    return found
+        i += 1
+    return found
+
+
+@exact_kernel
+def split(text, delimiter, width, starts, ends, lines, fault_lines, fault_columns, fault_codes):
+    """Find the fields of the rows that have `width` of them, and the rows that have not; how many of both.
+
+    Empty lines are none. There is room for a field for each delimiter and each line end.
+    """
+    n, faults, k, line, i = 0, 0, 0, 0, 0
+    while i < text.size:
+        if text[i] == NEWLINE or (text[i] == RETURN and text[i + 1] == NEWLINE):
+            i += 1 if text[i] == NEWLINE else 2
+            line += 1
+            continue
+        begin, first_line, first_field = i, line, k
+        code, column, j = SOUND, 0, 0
+        while True:
+            if text[i] == QUOTE:
+                start = i + 1
+                i, inside = _closing_quote(text, start)
+                end = i
+                line += inside
+                if i == text.size:
+                    code, column = OPEN_QUOTE, start - begin
+                    i -= 1
+                else:
+                    i += 1
+            else:
+                start = i
+                while text[i] != delimiter and text[i] != NEWLINE and text[i] != RETURN:
+                    i += 1
+                end = i
+            if j < width:
+                starts[k], ends[k] = start, end
+                k += 1
+            elif code == SOUND:
+                code, column = TOO_MANY, start - begin + 1
+            j += 1
+            if text[i] == delimiter:
+                i += 1
+                continue
+            if text[i] == RETURN and text[i + 1] == NEWLINE:
+                i += 1
+            if text[i] != NEWLINE:
+                code, column = LONE_RETURN if text[i] == RETURN else AFTER_QUOTE, i - begin + 1
+                while text[i] != NEWLINE:
+                    i += 1
+            break
+        if code == SOUND and j < width:
+            code, column = TOO_FEW, i - begin + 1
+        if code == SOUND:
+            lines[n] = first_line
+            n += 1
+        else:
+            k = first_field
+            fault_lines[faults], fault_columns[faults], fault_codes[faults] = first_line, column, code
+            faults += 1
+        i += 1
+        line += 1
+    return n, faults
+
+
+@exact_kernel
+def _is_missing(text, start, end):
+    """Nothing, ?, NA, N/A, NaN with or without a sign, null or none, in small or large letters."""
+    if end - start == 4 and (text[start] == PLUS or text[start] == MINUS):
+        start += 1
+        if text[start + 1] == SLASH:
+            return False
+    size = end - start
+    if size == 0 or (size == 1 and text[start] == QUESTION):
+        return True
+    if size < 2 or size > 4:
+        return False
+    a, b = text[start] | 32, text[start + 1] | 32
+    if a != 110:
+        return False
+    if size == 2:
+        return b == 97
+    c = text[start + 2] | 32
+    if size == 3:
+        return (b == 97 and c == 110) or (text[start + 1] == SLASH and c == 97)
+    d = text[start + 3] | 32
+    return (b == 117 and c == 108 and d == 108) or (b == 111 and c == 110 and d == 101)
+
+
+@exact_kernel
+def _trimmed(text, start, end):
+    while start < end and (text[start] == SPACE or text[start] == TAB):
+        start += 1
+    while start < end and (text[end - 1] == SPACE or text[end - 1] == TAB):
+        end -= 1
+    return start, end
+
+
+@exact_kernel
+def numbers(text, starts, ends, wanted, codes, values, kinds):
+    """The numbers of some columns, (rows, wanted); NaN where there is none, and `kinds` says why."""
+    for r in range(values.shape[0]):
+        for k in range(wanted.size):
+            values[r, k], kinds[r, k] = np.nan, IS_MISSING
+            if codes[r] != SOUND:
+                continue
+            start, end = _trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
+            if _is_missing(text, start, end):
+                continue
+            value, after, found = number(text, start)
+            if after != end:
+                kinds[r, k] = IS_TEXT
+            elif found == NUMBER:
+                values[r, k], kinds[r, k] = value, IS_NUMBER
+            elif found == SLOW:
+                kinds[r, k] = IS_SLOW
+            else:
+                kinds[r, k] = IS_INFINITE if found == NOT_FINITE else IS_TEXT
+
+
+@exact_kernel
+def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs):
+    """Where `column=value` lands for some columns, each in its line of `places`; −1 for a missing value.
+
+    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values.
+    """
+    for k in range(wanted.size):
+        line = into[k]
+        size = bounds[k + 1] - bounds[k]
+        scratch[:size] = prefixes[bounds[k] : bounds[k + 1]]
+        for r in range(places.shape[1]):
+            places[line, r], signs[line, r] = -1, 0.0
+            start, end = _trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
+            if _is_missing(text, start, end):
+                continue
+            length = size
+            i = start
+            quoted = starts[r, wanted[k]] > 0 and text[starts[r, wanted[k]] - 1] == QUOTE
+            while i < end:
+                scratch[length] = text[i]
+                length += 1
+                i += 2 if quoted and text[i] == QUOTE and i + 1 < end and text[i + 1] == QUOTE else 1
+            places[line, r], signs[line, r] = hashed(scratch, 0, length, bits)
+
+
+@exact_kernel
+def gather(codes, places, values, indptr, indices, data):
+    """Sparse rows of the entries (columns, rows) whose place is not −1."""
+    k = 0
+    indptr[0] = 0
+    for r in range(places.shape[1]):
+        for j in range(places.shape[0]):
+            if places[j, r] >= 0 and codes[r] == SOUND:
+                indices[k] = places[j, r]
+                data[k] = values[j, r]
+                k += 1
+        indptr[r + 1] = k

@@ -1,0 +1,241 @@
+"""From paths to batches: the right parser for each source, read and parsed ahead of the one who asks.
+
+Knows every format and `background`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..kernels.run import available_threads
+from .arrow import RecordParser, schema_of
+from .background import ahead, in_order
+from .batches import Batch
+from .blocks import START, Place, after, blocks
+from .columns import DEFAULT_BITS, HASHED, INDICES, MOST_BITS, TABLE, Columns
+from .csv import TableBlock, TableParser, table_blocks
+from .errors import InputError, MalformedError
+from .libsvm import LIMIT_OF_FEATURES, LibsvmParser
+from .schema import Wishes, columns_of_schema, columns_of_text, label_of
+from .sources import FORMATS, STANDARD_INPUT, Source, sources
+from .vw import VWParser
+
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+MOST_PARSERS = 4
+
+
+@dataclass
+class Input:
+    """Some sources and how to read them. `columns` becomes known with the first block, unless it is given."""
+
+    sources: list[Source]
+    columns: Columns | None = None
+    wishes: Wishes = field(default_factory=Wishes)
+    limit: int = LIMIT_OF_FEATURES
+    labelled: bool = True
+    skip: bool = False
+    keep_missing: bool = False
+    threads: int | None = None
+    _begun: Iterator[Any] | None = None
+
+    def describe(self) -> Columns:
+        """What the columns are; of a table, by a look at its first rows."""
+        first = self.sources[0]
+        if self.columns is None:
+            if first.format in ("libsvm", "vw"):
+                bits = self.wishes.bits or (DEFAULT_BITS if first.format == "vw" else 0)
+                self.columns = Columns(HASHED if bits else INDICES, bits)
+            elif first.format in _DELIMITERS:
+                self.columns = self._describe_table(first, _DELIMITERS[first.format])
+            else:
+                self.columns = columns_of_schema(schema_of(first), first.name, self.wishes)
+        elif self.labelled and self.columns.table and self.columns.label is None:  # as an estimator leaves it
+            self.columns = replace(self.columns, label=label_of(self.wishes.label, self._header(first), first.shown))
+        return self.columns
+
+    def _header(self, first: Source) -> Sequence[str]:
+        if first.format in _DELIMITERS:
+            return self._first_block(first, _DELIMITERS[first.format]).header
+        return () if first.format in ("libsvm", "vw") else list(schema_of(first).names)
+
+    def _describe_table(self, first: Source, delimiter: str) -> Columns:
+        return columns_of_text(self._first_block(first, delimiter), first.shown, delimiter, self.wishes)
+
+    def _first_block(self, first: Source, delimiter: str) -> TableBlock:
+        some = table_blocks(first, delimiter, hashed=True)
+        block = next(some, None)
+        if block is None:
+            raise InputError(f"{first.shown} is empty.")
+        if first.name == STANDARD_INPUT:  # what was read of a pipe is kept: it cannot be read again
+            self._begun = itertools.chain([block], some)
+        else:
+            some.close()
+        return block
+
+    def _parser(self, source: Source) -> Any:
+        columns = self.describe()
+        text = source.format in ("libsvm", "vw")
+        if text != (not columns.table) or (source.format == "vw") > (columns.kind == HASHED):
+            raise InputError(f"{source.shown} is {source.format}, but the model learned from {_told(columns)}.")
+        if source.format == "libsvm":
+            return LibsvmParser(bits=columns.bits, limit=self.limit, labelled=self.labelled)
+        if source.format == "vw":
+            return VWParser(bits=columns.bits, labelled=self.labelled)
+        missing = self.keep_missing and columns.kind == TABLE
+        if source.format in _DELIMITERS:
+            return TableParser(
+                columns, delimiter=_DELIMITERS[source.format], labelled=self.labelled, keep_missing=missing
+            )
+        return RecordParser(columns, labelled=self.labelled, keep_missing=missing)
+
+    def batches(self, *, first: int = 0, place: Place = START, hashed: bool = False) -> Generator[Batch]:
+        """The batches from `place` in source number `first` on. A malformed line is an error, or is passed on."""
+        # At least two: on two processors the second one takes what time the learner leaves of the first.
+        threads = self.threads or max(2, min(MOST_PARSERS, available_threads() - 1))
+        work = self._blocks(first, place, hashed)
+        with (
+            closing(ahead(work, depth=threads + 1)) as read,
+            closing(in_order(lambda job: job(), read, threads=threads, depth=threads + 1)) as parsed,
+        ):
+            for batch in parsed:
+                if batch.faults and not self.skip:
+                    raise MalformedError(batch.faults[0])
+                yield batch
+
+    def _blocks(self, first: int, place: Place, hashed: bool) -> Iterator[Callable[[], Batch]]:
+        for number, source in enumerate(self.sources[first:], start=first):
+            parser = self._parser(source)
+            start = place if number == first else START
+            for block in after(start, self.blocks(source, hashed=hashed or start.offset > 0), source.shown):
+                yield _Job(parser, block, source.shown, number)
+
+    def blocks(self, source: Source, *, hashed: bool) -> Iterator[Any]:
+        """What a source is read in, before it is parsed."""
+        if source.name == STANDARD_INPUT and self._begun is not None:
+            begun, self._begun = self._begun, None
+            return begun
+        parser = self._parser(source)
+        read: Iterator[Any] = (parser.blocks if hasattr(parser, "blocks") else blocks)(source, hashed=hashed)
+        return read
+
+
+@dataclass
+class _Job:
+    parser: Any
+    block: Any
+    source: str
+    number: int
+
+    def __call__(self) -> Batch:
+        batch: Batch = self.parser(self.block, self.source)
+        batch.source_number = self.number
+        return batch
+
+
+def _told(columns: Columns) -> str:
+    if columns.table:
+        return "a table"
+    return "hashed names" if columns.kind == HASHED else "numbered features"
+
+
+def make_input(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    format: str | None = None,
+    columns: Columns | None = None,
+    label: str | None = None,
+    weight: str | None = None,
+    categorical: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    bits: int | None = None,
+    features: int = LIMIT_OF_FEATURES,
+    labelled: bool = True,
+    on_error: str = "stop",
+    keep_missing: bool = False,
+    threads: int | None = None,
+) -> Input:
+    """An input, its settings checked."""
+    if format is not None and format not in FORMATS:
+        raise InputError(f"there is no format {format!r}; there are {', '.join(FORMATS)}.")
+    if on_error not in ("stop", "skip"):
+        raise InputError(f"on_error must be 'stop' or 'skip', got {on_error!r}.")
+    if bits is not None and not 1 <= bits <= MOST_BITS:
+        raise InputError(f"bits must be from 1 to {MOST_BITS}, got {bits}.")
+    if not 1 <= features <= 1 << MOST_BITS:
+        raise InputError(f"features must be from 1 to {1 << MOST_BITS}, got {features}.")
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
+    wishes = Wishes(label, weight, tuple(categorical), tuple(drop), bits)
+    return Input(sources(paths, format), columns, wishes, features, labelled, on_error == "skip", keep_missing, threads)
+
+
+def read(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    format: str | None = None,
+    label: str | None = None,
+    weight: str | None = None,
+    categorical: Iterable[str] = (),
+    drop: Iterable[str] = (),
+    bits: int | None = None,
+    features: int = LIMIT_OF_FEATURES,
+    labelled: bool = True,
+    on_error: str = "stop",
+    threads: int | None = None,
+) -> Iterator[Batch]:
+    r"""Batches of files, in order, read and parsed ahead by threads of their own.
+
+    Parameters
+    ----------
+    paths : path, glob or iterable of them
+        "-" is standard input. Files compressed with gzip, bzip2, xz or zstd are recognised by their first bytes.
+    format : {"libsvm", "vw", "csv", "tsv", "parquet", "arrow"}, optional
+        By the ending of each name, if not given.
+    label, weight : str, optional
+        Columns of a table with the label and with the importance of each row.
+    categorical, drop : iterable of str
+        Columns of a table to hash as `column=value` although they hold numbers, and to leave out.
+    bits : int, optional
+        Hash to 2^bits columns. Names of VW and text in tables are hashed in any case, to 2^18 by default.
+    features : int
+        The largest number of features that indices may ask for.
+    labelled : bool, default=True
+        Whether a row without a label is an error.
+    on_error : {"stop", "skip"}
+        "skip" leaves malformed lines out and lists them in `faults` of their batch.
+    threads : int, optional
+        That parse. The result does not depend on it.
+
+    Yields
+    ------
+    Batch
+        With `X`, `labels`, `weights`, `tags`, `lines` and `faults`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from pater import stream
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "three.svm")
+    >>> _ = path.write_text("+1 1:0.5 3:2\n-1 2:1 # a comment\n+1 3:1e-1\n")
+    >>> for batch in stream.read(path):
+    ...     print(batch.labels, batch.X.shape)
+    [ 1 -1  1] (3, 4)
+    """
+    return make_input(
+        paths,
+        format=format,
+        label=label,
+        weight=weight,
+        categorical=categorical,
+        drop=drop,
+        bits=bits,
+        features=features,
+        labelled=labelled,
+        on_error=on_error,
+        threads=threads,
+    ).batches()

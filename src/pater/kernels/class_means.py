@@ -1,0 +1,161 @@
+"""Arithmetic on the class means that the passes of the mean rules share.
+
+Knows `state` only.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .compile import exact_part, kernel
+from .state import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
+
+ROUNDING = 2.0**-52
+RESCALE = 2.0**-RESCALE_BITS
+TOO_LARGE = 2.0**400  # its square is a number, and that of what is left of it
+TOO_LARGE_GAIN = 2.0**40
+
+
+@exact_part
+def balanced_alpha(seen_pos, seen_neg):
+    """α^c = n/(2·n^c) of the samples seen so far; 1 for a class not seen yet."""
+    half = 0.5 * (seen_pos + seen_neg)
+    return (half / seen_pos if seen_pos > 0.0 else 1.0), (half / seen_neg if seen_neg > 0.0 else 1.0)
+
+
+@exact_part
+def rates(m, p):
+    """With what gain a sample of either class enters Σ⁻¹: v/r, v^c = α^c·n/((α⁺ + α⁻)·n^c) of the samples seen so far.
+
+    Both classes then weigh in Σ⁻¹ as they do in the total error rate, however rare one is; v is 1 on average. Before
+    both were seen there is nothing to weigh.
+    """
+    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
+    pos, neg = balanced_alpha(m.seen_pos, m.seen_neg)
+    if p.balanced:
+        alpha_pos, alpha_neg = pos, neg
+    if m.seen_pos == 0.0 or m.seen_neg == 0.0:
+        alpha_pos = alpha_neg = 1.0
+    half = 0.5 * (alpha_pos + alpha_neg) * p.r
+    return pos * (alpha_pos / half), neg * (alpha_neg / half)
+
+
+@exact_part
+def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
+    """The intercept's part of z: the mean of its constant 1 is 1 in a class that has samples."""
+    return (alpha_pos if n_pos > 0.0 else 0.0) - (alpha_neg if n_neg > 0.0 else 0.0)
+
+
+@exact_part
+def bounded(tau, zz):
+    """τ, or 0 for a step longer than any that a sane scale of the data gives."""
+    return tau if tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0
+
+
+@kernel
+def zero_gap(entered):
+    """The share of its terms below which ‖z‖² is zero to working precision, with so many rows in the class sums.
+
+    A sum of n numbers may be off by n rounding errors of its own, all to one side when the numbers are the same.
+    """
+    share = (8.0 + entered) * ROUNDING
+    return share * share
+
+
+@kernel
+def suspect(entered):
+    """The share of the largest row below which ‖z‖² may be zero to working precision."""
+    return 4.0 * zero_gap(entered)
+
+
+@kernel
+def gap(S_pos, S_neg, a_pos, a_neg, z_bias, entered):
+    """‖z‖² from the vectors themselves; 0 where z is nothing but the rounding of the class means."""
+    zz = z_bias * z_bias
+    scale = zz
+    for j in range(S_pos.size):
+        p = a_pos * S_pos[j]
+        q = a_neg * S_neg[j]
+        zz += (p - q) * (p - q)
+        scale += p * p + q * q
+    return zz if zz > zero_gap(entered) * scale else 0.0
+
+
+@kernel
+def products(S_pos, S_neg):
+    """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻."""
+    pp = 0.0
+    nn = 0.0
+    pn = 0.0
+    for j in range(S_pos.size):
+        pp += S_pos[j] * S_pos[j]
+        nn += S_neg[j] * S_neg[j]
+        pn += S_pos[j] * S_neg[j]
+    return pp, nn, pn
+
+
+@kernel
+def shrink_vector(vector):
+    """Divide a vector in units of a weight by 2^600."""
+    for j in range(vector.size):
+        vector[j] *= RESCALE
+
+
+@kernel
+def shrink(m):
+    """Divide all scalars that are in units of a weight or a margin by 2^600."""
+    m.bias *= RESCALE
+    m.bias_steps *= RESCALE
+    m.A_pos *= RESCALE
+    m.A_neg *= RESCALE
+    m.B_pos *= RESCALE
+    m.B_neg *= RESCALE
+    m.loss_pos *= RESCALE
+    m.loss_neg *= RESCALE
+    m.margin_square *= RESCALE
+    m.margin_square *= RESCALE
+    m.exponent += RESCALE_BITS
+    m.unit *= RESCALE
+
+
+@exact_part
+def next_gain(m, positive, forgetting):
+    """What one more sample of the class will weigh.
+
+    That all before it fade by γ is the same, up to a factor common to sum, count and loss, as that it weighs 1/γ more.
+    """
+    return (m.gain_pos if positive else m.gain_neg) / forgetting
+
+
+@exact_part
+def raise_gain(m, positive, forgetting):
+    if positive:
+        m.gain_pos /= forgetting
+    else:
+        m.gain_neg /= forgetting
+
+
+@kernel
+def lower_gain(S_pos, S_neg, m):
+    """Take a common factor, a power of two, out of sum, count and loss of a class before they overflow."""
+    down_pos = math.ldexp(1.0, -math.frexp(m.gain_pos)[1]) if m.gain_pos > TOO_LARGE_GAIN else 1.0
+    down_neg = math.ldexp(1.0, -math.frexp(m.gain_neg)[1]) if m.gain_neg > TOO_LARGE_GAIN else 1.0
+    for j in range(S_pos.size):
+        S_pos[j] *= down_pos
+        S_neg[j] *= down_neg
+    m.gain_pos *= down_pos
+    m.n_pos *= down_pos
+    m.loss_pos *= down_pos
+    m.A_pos /= down_pos
+    m.B_pos /= down_pos
+    m.gain_neg *= down_neg
+    m.n_neg *= down_neg
+    m.loss_neg *= down_neg
+    m.A_neg /= down_neg
+    m.B_neg /= down_neg
+    m.pp *= down_pos * down_pos
+    m.pp_low *= down_pos * down_pos
+    m.nn *= down_neg * down_neg
+    m.nn_low *= down_neg * down_neg
+    m.pn *= down_pos * down_neg
+    m.pn_low *= down_pos * down_neg

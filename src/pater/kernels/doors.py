@@ -1,0 +1,181 @@
+"""The door to the compiled passes, which believe what they are handed: it is looked at here, in one place.
+
+Knows `forms`, `state` and NumPy. Shapes, types and lengths are looked at in every call, which takes a microsecond. The
+columns of sparse rows, which take a scan to look at, are looked at once: rows that were found sound say so themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .csr_form import NO_ROWS, OUT_OF_ORDER, OUT_OF_RANGE, SOUND, form
+from .state import COUNTS, SETTINGS, State
+
+Rows = tuple[NDArray[Any], ...]
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+# What settings may be, so that with rows of any size that is taken all products stay numbers.
+LARGEST_WEIGHT = 1e20  # of a sample or a class: times the largest row, squared and summed; and 1/1e20 with the smallest
+LARGEST_R = 1e100
+LEAST_FORGETTING = 1e-20
+
+_DOUBLE, _LONG = np.dtype(np.float64), np.dtype(np.int64)
+_INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))
+
+
+class CheckedRows(tuple[NDArray[Any], ...]):
+    """Sparse rows that were found sound, all columns being below `width`."""
+
+    width: int
+
+
+def checked(rows: Rows, width: int) -> CheckedRows:
+    """Rows that are known to be sound: those that `check_rows` has seen, or some of them."""
+    result = CheckedRows(rows)
+    result.width = width
+    return result
+
+
+def check_rows(rows: Rows, n_features: int) -> Rows:
+    """The rows as the kernels take them, to be read beside vectors of so many numbers; a ValueError if they cannot."""
+    if type(rows) is CheckedRows:
+        if rows.width > n_features:
+            raise ValueError(f"the rows have {rows.width} columns, but the model has {n_features}.")
+        return tuple(rows)
+    if len(rows) == 1:
+        X = rows[0]
+        if X.ndim != 2 or X.dtype not in FLOATS or not (X.flags.c_contiguous and X.flags.aligned):
+            raise ValueError("dense rows must be a matrix of single or double precision in C order.")
+        if X.shape[1] != n_features:
+            raise ValueError(f"the rows have {X.shape[1]} columns, but the model has {n_features}.")
+        return rows
+    if len(rows) != 3:
+        raise ValueError(f"rows are one array or three, not {len(rows)}.")
+    found = form_of(rows, n_features)
+    if found != SOUND:
+        raise ValueError(f"the sparse rows are not sound: {WRONG[found].format(last=n_features - 1)}.")
+    return tuple(rows)
+
+
+WRONG = {
+    NO_ROWS: "its indptr does not fit its indices and data",
+    OUT_OF_RANGE: "it holds a column index outside 0..{last}",
+    OUT_OF_ORDER: "it holds columns out of order or twice",
+}
+
+
+def form_of(rows: Rows, width: int) -> int:
+    """The form of three arrays that are to be sparse rows of so many columns."""
+    indptr, indices, data = rows
+    if not (indptr.ndim == indices.ndim == data.ndim == 1 and indptr.dtype in _INDICES and indices.dtype in _INDICES):
+        return NO_ROWS
+    if data.dtype not in FLOATS or not all(array.flags.c_contiguous and array.flags.aligned for array in rows):
+        return NO_ROWS
+    return scanned(indptr, indices, data.size, width)
+
+
+def scanned(indptr: NDArray[Any], indices: NDArray[Any], size: int, width: int, *, signed: bool = False) -> int:
+    """The form of sparse rows of unsigned indices, `signed` if they were that; what the scan reads stays in bounds."""
+    if not indptr.size or indptr[-1] > min(indices.size, size):
+        return NO_ROWS
+    last = min(width, 1 << (8 * indices.itemsize - signed)) - 1
+    if last < 0:
+        return OUT_OF_RANGE if indptr[-1] > indptr[0] else int(form(indptr, indices, indices.dtype.type(0)))
+    return int(form(indptr, indices, indices.dtype.type(last)))
+
+
+def number_of_rows(rows: Rows) -> int:
+    return int(rows[0].shape[0]) - (len(rows) == 3)
+
+
+def check_lengths(rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]) -> None:
+    """One label a row; and one importance a row, or none."""
+    n_rows = len(rows[0]) - (len(rows) == 3)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"there are {n_rows} rows, but labels of shape {labels.shape}: one is needed for each row.")
+    if weights.size and weights.shape != (n_rows,):
+        raise ValueError(f"there are {n_rows} rows, but weights of shape {weights.shape}: one is needed for each row.")
+
+
+def check_pass(
+    rows: Rows,
+    codes: NDArray[np.int64],
+    state: State,
+    settings: NDArray[np.void],
+    weights: NDArray[np.float64],
+    order: NDArray[np.int64],
+    margins: NDArray[np.float64] | None,
+    stops: Sequence[int],
+    counts: NDArray[np.float64] | None,
+) -> Rows:
+    """The rows as the kernels take them, if all that a pass is given fits together; a ValueError if it does not."""
+    rows = check_rows(rows, state.n_features)
+    n_rows, n_models = len(rows[0]) - (len(rows) == 3), state.scalars.size
+    if codes.shape != (n_rows,) or codes.dtype != _LONG or not codes.flags.c_contiguous:
+        raise ValueError(_unfit("codes", codes, (n_rows,), _LONG))
+    if weights.size and (weights.shape != (n_rows,) or weights.dtype != _DOUBLE or not weights.flags.c_contiguous):
+        raise ValueError(_unfit("weights", weights, (n_rows,), _DOUBLE))
+    if settings.shape != (n_models,) or settings.dtype != SETTINGS:
+        raise ValueError(f"there are settings for {settings.size} models, but the state is of {n_models}.")
+    n_steps = n_rows
+    if order.size:
+        n_steps = order.size
+        if order.shape != (n_steps,) or order.dtype != _LONG or not order.flags.c_contiguous:
+            raise ValueError(_unfit("order", order, (n_steps,), _LONG))
+        if order.min() < 0 or order.max() >= n_rows:
+            raise ValueError(f"order names rows outside 0..{n_rows - 1}.")
+    if margins is not None:
+        wanted = (n_models, n_steps)
+        if margins.shape != wanted or margins.dtype != _DOUBLE or not margins.flags.carray:
+            raise ValueError(_unfit("margins", margins, wanted, _DOUBLE))
+    if stops:
+        if list(stops) != sorted(stops) or stops[0] < 0 or stops[-1] > n_steps:
+            raise ValueError(f"stops must ascend from 0 to at most {n_steps}, got {list(stops)}.")
+        if counts is not None and counts.shape != (len(stops), n_models, len(COUNTS)):
+            raise ValueError(_unfit("counts", counts, (len(stops), n_models, len(COUNTS)), _DOUBLE))
+    return rows
+
+
+def _unfit(name: str, array: NDArray[Any], shape: tuple[int, ...], kind: np.dtype[Any]) -> str:
+    return f"{name} must be {kind} of shape {shape}, one piece in memory, got {array.dtype} of shape {array.shape}."
+
+
+def check_weights(weights: Any, n_rows: int, name: str) -> NDArray[np.float64]:
+    """One importance a row, of the kind that the passes take; a ValueError that names the first that is none."""
+    try:
+        found = np.asarray(weights)
+        if found.dtype.kind == "c":
+            raise TypeError("these are complex numbers")
+        found = np.asarray(found, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}.") from None
+    if found.ndim == 0:
+        found = np.full(n_rows, float(found))
+    if found.shape != (n_rows,):
+        raise ValueError(f"{name} has shape {found.shape}, expected ({n_rows},): one number for each row of X.")
+    row = first_unsound_weight(found)
+    if row >= 0:
+        raise ValueError(f"{name} must be {WEIGHTS_WANTED}, got {found[row]} in row {row}.")
+    return np.require(found, requirements=("C", "A"))
+
+
+WEIGHTS_WANTED = f"0 or positive and finite, between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
+
+
+NO_WEIGHT = f"neither 0 nor a number from {1 / LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+
+
+def are_weights(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers may be the importance of a row: 0, and what neither overflows nor vanishes in a sum."""
+    return np.asarray((weights == 0) | ((weights >= 1.0 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT)))
+
+
+def first_unsound_weight(weights: NDArray[np.float64]) -> int:
+    """The first row whose importance no pass takes, or −1."""
+    sound = are_weights(weights)
+    return -1 if sound.all() else int(np.argmin(sound))

@@ -1,0 +1,273 @@
+"""The lazy pass for many models at once, in the lanes of vector registers.
+
+Knows `lazy`, `lanes`, `twofold`, `herds` and `state`. The models of a search read the same rows and differ in their
+settings only. Side by side in memory they share the index, the value and the cache lines of every non-zero, and their
+scalars are worked on eight at a time. Each operation is that of the lazy pass, in the same order, so that every model
+ends with the same bits as if it had learned alone. What seldom happens is left to the lazy pass's own functions, for
+one model at a time.
+
+Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lanes that a row does not concern, that adds
+0 and changes no bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..lanes import add_herd, dot_herd, dot_sharing_herd
+from .batched_layout import LINE
+from .class_means import TOO_LARGE
+from .compile import exact_kernel, exact_part
+from .double_double import count_products
+from .means_sparse import (
+    CANCELLED,
+    finish,
+    fold,
+    fold_after,
+    know_products,
+    overflows,
+    permitted_strain,
+    tidy,
+    too_large,
+)
+from .rows import reach, size
+from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I, PATER_II
+from .state import LONGEST_STEP, LONGEST_TAU, S_NEG, S_POS, SCALARS
+
+_FIELDS = list(SCALARS.names or ())
+A_POS, A_NEG, BIAS = (_FIELDS.index(name) for name in ("A_pos", "A_neg", "bias"))
+N_POS, N_NEG, SEEN_POS, SEEN_NEG = (_FIELDS.index(name) for name in ("n_pos", "n_neg", "seen_pos", "seen_neg"))
+LOSS_POS, LOSS_NEG, LARGEST, UNIT = (_FIELDS.index(name) for name in ("loss_pos", "loss_neg", "largest", "unit"))
+PP, NN, PN = (_FIELDS.index(name) for name in ("pp", "nn", "pn"))
+TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
+# Beside the fields, in the same array (one base address, so that the compiler sees that nothing overlaps):
+_N = len(_FIELDS)
+DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
+ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
+LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN = range(_N + 12, _N + 22)
+_ROWS = _N + 22
+_PLAIN = ("balanced", "average", "calibrate")
+SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
+
+
+def fits(settings: NDArray[np.void], group: int) -> bool:
+    """Can these models learn in herds? There must be several of a target, and nothing but the plain steps to do."""
+    if group < SMALLEST_HERD or settings[0]["rule"] < FIRST_MEAN_RULE:
+        return False
+    forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
+    mixed = settings["intercept"] != settings["intercept"][0]
+    return not (forget.any() or mixed.any() or any(settings[name].any() for name in _PLAIN))
+
+
+def sharing(settings: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Which models have class sums that depend on the rows alone, not on what the model said of them?"""
+    return np.asarray(settings["rule"] == PATER_II)
+
+
+@exact_part
+def place(model, shares):
+    """As `herds.Herd.at`, by the number of the model in its herd."""
+    if shares:
+        return model + 2 if model > 0 else 0, S_POS, S_NEG
+    return model, LINE + model, 2 * LINE + model
+
+
+@exact_part
+def look(rows, i, table, z, shares):
+    """The products of the row with U, S⁺ and S⁻ of every model, into z; and ‖x‖²."""
+    if not shares:
+        return dot_herd(rows, i, table, z[DOT_U:])
+    xx = dot_sharing_herd(rows, i, table, z[DOT_U:])
+    px, nx = z[DOT_U, S_POS], z[DOT_U, S_NEG]
+    for k in range(2 * LINE):
+        z[DOT_POS, k] = px
+        z[DOT_NEG, k] = nx
+    z[DOT_U, S_POS] = z[DOT_U, S_NEG] = 0.0
+    return xx
+
+
+@exact_part
+def judge(z, width, xx, s, sign):
+    """Margin and loss of the row for every model; how many are to be folded first, as `lazy.strained` says."""
+    n_strained = 0
+    for k in range(width):
+        A_pos, A_neg, px, nx = z[A_POS, k], z[A_NEG, k], z[DOT_POS, k], z[DOT_NEG, k]
+        margin = z[DOT_U, k] + (A_pos * px - A_neg * nx) + z[BIAS, k]
+        loss = max(0.0, z[UNIT, k] - sign * margin)
+        losses = z[LOSS_POS, k] + z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
+        n, limit = z[N_POS, k] + z[N_NEG, k], permitted_strain(z[WORK, k], z[REACHED, k])
+        strained = overflows(A_pos, A_neg, px, nx, xx) or too_large(
+            A_pos + A_neg, s * xx, n, z[UNIT, k] + loss, losses, limit
+        )
+        z[MARGIN, k], z[LOSS, k] = margin, loss
+        z[TROUBLED, k] = 1.0 if strained else 0.0
+        n_strained += 1 if strained else 0
+    return n_strained
+
+
+def _pass(width, shares):
+    @exact_kernel
+    def herd_pass(rows, order, codes, weights, margins, table, values, scalars, settings, start, stop):
+        """Pass rows start..stop through the models of a herd; the position of the first bad row, or −1.
+
+        `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
+        """
+        z = np.zeros((_ROWS, width))
+        n_models = scalars.size
+        for model in range(n_models):
+            m, p = scalars[model], settings[model]
+            at = place(model, shares)
+            k = at[0]
+            know_products(table, at, m)
+            z[ALPHA_POS, k], z[ALPHA_NEG, k], z[EVERYONE, k] = (
+                p.alpha_pos,
+                p.alpha_neg,
+                0.0 if p.rule == PATER_I else 1.0,
+            )
+            z[WATCHED, k] = 1.0 if p.watch else 0.0
+            z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
+            z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
+            z[WORK, k], z[CAREFUL, k], z[ENTERED, k] = float(m.work_since_fold), float(m.careful), float(m.entered)
+            z[REACHED, k] = float(m.width)
+            z[:_N, k] = values[model]
+        counts_bias = 1.0 if settings[0].intercept else 0.0
+        n_seen = 0
+        bad = -1
+        for r in range(start, stop):
+            i = order[r] if order.size > 0 else r
+            xx = look(rows, i, table, z, shares)
+            if not xx <= LARGEST_ROW:
+                bad = r
+                break
+            s = weights[i] if weights.size > 0 else 1.0
+            positive = codes[i] == settings[0].positive
+            sign = 1.0 if positive else -1.0
+            if judge(z, width, xx, s, sign) > 0:
+                for model in range(n_models):
+                    at = place(model, shares)
+                    k = at[0]
+                    if z[TROUBLED, k] > 0.0:
+                        values[model] = z[:_N, k]
+                        scalars[model].width = int(z[REACHED, k])
+                        scalars[model].work_since_fold = int(z[WORK, k])
+                        fold(table, at, scalars[model])
+                        z[:_N, k] = values[model]
+                        z[WORK, k] = float(scalars[model].work_since_fold)
+                xx = look(rows, i, table, z, shares)
+                judge(z, width, xx, s, sign)
+            if margins.size > 0:
+                for model in range(n_models):
+                    margins[model, r] = z[MARGIN, place(model, shares)[0]]
+            if s == 0.0:
+                continue
+            n_seen += 1
+            s_pos = s if positive else 0.0
+            s_neg = s - s_pos
+            reached = float(reach(rows, i))
+            n_enter = 0
+            for k in range(width):
+                margin = z[MARGIN, k]
+                z[REACHED, k] = max(z[REACHED, k], reached)
+                z[SEEN_POS, k] += s_pos
+                z[SEEN_NEG, k] += s_neg
+                says_pos = z[WATCHED, k] if margin >= 0.0 else 0.0
+                says_neg = z[WATCHED, k] - says_pos
+                samples = z[SAMPLES, k] + 1.0
+                z[SAMPLES, k] = samples
+                fade = z[FADING, k] * ((samples - 1.0) / samples if z[DISCOUNT, k] > 0.0 else 1.0)
+                fade = fade if z[WATCHED, k] > 0.0 else 1.0
+                z[TP, k] = fade * z[TP, k] + s_pos * says_pos
+                z[FP, k] = fade * z[FP, k] + s_neg * says_pos
+                z[TN, k] = fade * z[TN, k] + s_neg * says_neg
+                z[FN, k] = fade * z[FN, k] + s_pos * says_neg
+                z[ENTERS, k] = 1.0 if z[LOSS, k] > 0.0 else z[EVERYONE, k]
+                n_enter += 1 if z[ENTERS, k] > 0.0 else 0
+            if n_enter == 0:
+                continue
+
+            n_careful = 0
+            n_seldom = 0
+            for k in range(width):
+                n_careful += 1 if z[ENTERS, k] * z[CAREFUL, k] > 0.0 else 0
+            if n_careful > 0:
+                for model in range(n_models):
+                    at = place(model, shares)
+                    k = at[0]
+                    if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
+                        values[model] = z[:_N, k]
+                        count_products(rows, i, table, at, positive, -1.0, scalars[model])
+                        scalars[model].careful_work += size(rows, i)
+                        z[:_N, k] = values[model]
+            here = float(size(rows, i))
+            for k in range(width):
+                e = z[ENTERS, k]
+                plain = e * (1.0 - z[CAREFUL, k])
+                px, nx, loss = z[DOT_POS, k], z[DOT_NEG, k], z[LOSS, k]
+                z[ADD_U, k] = e * (z[A_NEG, k] * s_neg - z[A_POS, k] * s_pos)
+                z[ADD_POS, k] = e * s_pos
+                z[ADD_NEG, k] = e * s_neg
+                z[PP, k] += plain * (s_pos * (2.0 * px + s_pos * xx))
+                z[NN, k] += plain * (s_neg * (2.0 * nx + s_neg * xx))
+                z[PN, k] += plain * (s_pos * nx + s_neg * px)
+                n_pos = z[N_POS, k] + e * s_pos
+                n_neg = z[N_NEG, k] + e * s_neg
+                loss_pos = z[LOSS_POS, k] + e * (s_pos * loss)
+                loss_neg = z[LOSS_NEG, k] + e * (s_neg * loss)
+                z[N_POS, k], z[N_NEG, k], z[LOSS_POS, k], z[LOSS_NEG, k] = n_pos, n_neg, loss_pos, loss_neg
+                z[LARGEST, k] = max(z[LARGEST, k], e * xx)
+                z[WORK, k] += e * here
+                z[ENTERED, k] += e
+                a_pos = z[ALPHA_POS, k] / n_pos if n_pos > 0.0 else 0.0
+                a_neg = z[ALPHA_NEG, k] / n_neg if n_neg > 0.0 else 0.0
+                z_bias = counts_bias * (
+                    (z[ALPHA_POS, k] if n_pos > 0.0 else 0.0) - (z[ALPHA_NEG, k] if n_neg > 0.0 else 0.0)
+                )
+                terms = a_pos * a_pos * z[PP, k] + a_neg * a_neg * z[NN, k]
+                zz = terms - 2.0 * a_pos * a_neg * z[PN, k] + z_bias * z_bias
+                sound = 1.0 if zz > CANCELLED * terms else 0.0
+                z[TROUBLED, k] = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
+                own_loss = s * loss * (a_pos if positive else a_neg)
+                tau = (a_pos * loss_pos + a_neg * loss_neg if z[EVERYONE, k] > 0.0 else own_loss) / zz
+                tau = tau if 0.0 < tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0
+                tau = tau if e - z[TROUBLED, k] > 0.0 else 0.0
+                z[A_POS, k] += tau * a_pos
+                z[A_NEG, k] += tau * a_neg
+                z[BIAS, k] += tau * z_bias
+                z[UPDATES, k] += 1.0 if tau > 0.0 else 0.0
+                full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
+                n_seldom += 1 if full or z[TROUBLED, k] > 0.0 else 0
+            if shares:
+                z[ADD_U, S_POS], z[ADD_U, S_NEG] = s_pos, s_neg
+            add_herd(rows, i, table, z[ADD_U:], 1 if shares or positive else 2)
+            if n_seldom > 0:
+                for model in range(n_models):
+                    at = place(model, shares)
+                    k, m = at[0], scalars[model]
+                    full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
+                    if z[TROUBLED, k] > 0.0 or full:
+                        values[model] = z[:_N, k]
+                        m.work_since_fold = int(z[WORK, k])
+                        m.entered = int(z[ENTERED, k])
+                        m.width = int(z[REACHED, k])
+                        if z[TROUBLED, k] > 0.0:
+                            finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
+                        else:
+                            tidy(table, at, m)
+                        z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
+                        z[:_N, k] = values[model]
+        for model in range(n_models):
+            k, m = place(model, shares)[0], scalars[model]
+            values[model] = z[:_N, k]
+            m.t += n_seen
+            m.updates += int(z[UPDATES, k])
+            m.work_since_fold = int(z[WORK, k])
+            m.entered = int(z[ENTERED, k])
+            m.width = int(z[REACHED, k])
+        return bad
+
+    return herd_pass
+
+
+herd_pass = _pass(LINE, False)
+sharing_herd_pass = _pass(2 * LINE, True)

@@ -1,0 +1,134 @@
+"""The pass of the mean rules over dense rows of many columns, where the memory sets the pace.
+
+Knows `rules`, `means`, `loops` and `state`. Every row changes every weight here, so nothing is gained by keeping steps
+back, but one: the step of a row is added to w in the loop that reads the next row, and each vector is passed over once
+a row. Between rows that step waits in A± and B±, so that w = U + A⁺S⁺ − A⁻S⁻ holds as in the lazy pass.
+"""
+
+from __future__ import annotations
+
+from ..loops import enter, read, read_and_enter, read_at_rest
+from .class_means import (
+    TOO_LARGE,
+    TOO_LARGE_GAIN,
+    balanced_alpha,
+    bias_gap,
+    bounded,
+    gap,
+    lower_gain,
+    next_gain,
+    raise_gain,
+    shrink,
+    shrink_vector,
+    suspect,
+)
+from .compile import exact_kernel
+from .progress import observe
+from .rows import square
+from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
+from .state import S_NEG, S_POS, U, V
+
+
+@exact_kernel
+def margin_of(x, w, S_pos, S_neg, m):
+    """f(x), a waiting step included."""
+    margin = m.bias
+    for j in range(x.size):
+        margin += (w[j] + (m.A_pos * S_pos[j] - m.A_neg * S_neg[j])) * x[j]
+    return margin
+
+
+@exact_kernel
+def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
+    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
+    X = rows[0]
+    w, S_pos, S_neg, steps = vectors[U], vectors[S_POS], vectors[S_NEG], vectors[V]
+    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
+    rule, positive_code, balanced, intercept, average = p.rule, p.positive, p.balanced, p.intercept, p.average
+    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    one = 1.0 if intercept else 0.0
+    everyone_enters, forgets = rule != PATER_I, 0.0 < p.forgetting < 1.0
+    m.products_known, m.width = 0, X.shape[1]
+    for r in range(start, stop):
+        i = order[r] if ordered else r
+        x = X[i]
+        s = weights[i] if weighted else 1.0
+        if s == 0.0:
+            if not square(rows, i) <= LARGEST_ROW:
+                return r
+            if wanted:
+                margins[r] = margin_of(x, w, S_pos, S_neg, m)
+            continue
+        positive = codes[i] == positive_code
+        if positive:
+            m.seen_pos += s
+        else:
+            m.seen_neg += s
+        if balanced:
+            alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
+        s_now = s * next_gain(m, positive, p.forgetting) if forgets else s
+        n_pos = m.n_pos + s_now if positive else m.n_pos
+        n_neg = m.n_neg if positive else m.n_neg + s_now
+        a_pos = alpha_pos / n_pos if n_pos > 0.0 else 0.0
+        a_neg = alpha_neg / n_neg if n_neg > 0.0 else 0.0
+        own, other = (S_pos, S_neg) if positive else (S_neg, S_pos)
+        a_own, a_other = (a_pos, a_neg) if positive else (a_neg, a_pos)
+        step_own, step_other = (m.A_pos, -m.A_neg) if positive else (-m.A_neg, m.A_pos)
+        if m.B_pos != 0.0 or m.B_neg != 0.0:
+            for j in range(steps.size):
+                steps[j] += m.B_pos * S_pos[j] - m.B_neg * S_neg[j]
+            m.B_pos = m.B_neg = 0.0
+
+        zz = 0.0
+        if everyone_enters:
+            wx, xx, zz = read_and_enter(x, s_now, w, own, other, step_own, step_other, a_own, -a_other)
+        elif step_own != 0.0 or step_other != 0.0:
+            wx, xx = read(x, w, own, other, step_own, step_other)
+        else:
+            wx, xx = read_at_rest(x, w)
+        if not xx <= LARGEST_ROW:
+            return r
+        m.A_pos = m.A_neg = 0.0
+        margin = wx + m.bias
+        if wanted:
+            margins[r] = margin
+        m.t += 1
+        observe(m, p, margin, positive, s)
+        loss = hinge(margin if positive else -margin, m.unit)
+        if not everyone_enters:
+            if loss == 0.0:
+                continue
+            (zz,) = enter(x, s_now, own, other, a_own, -a_other)
+        m.n_pos, m.n_neg = n_pos, n_neg
+        m.largest = max(m.largest, xx)
+        m.entered += 1
+        if positive:
+            m.loss_pos += s_now * loss
+        else:
+            m.loss_neg += s_now * loss
+        if forgets:
+            raise_gain(m, positive, p.forgetting)
+
+        z_bias = bias_gap(alpha_pos, alpha_neg, n_pos, n_neg) if intercept else 0.0
+        zz += z_bias * z_bias
+        if zz < suspect(m.entered) * (alpha_pos * alpha_pos + alpha_neg * alpha_neg) * (m.largest + one):
+            zz = gap(S_pos, S_neg, a_pos, a_neg, z_bias, m.entered)
+        if zz > 0.0:
+            accumulated_loss = a_pos * m.loss_pos + a_neg * m.loss_neg
+            tau = bounded(mean_step(rule, a_own * s_now * loss, accumulated_loss, zz), zz)
+            if tau > 0.0:
+                m.updates += 1
+                m.A_pos = tau * a_pos
+                m.A_neg = tau * a_neg
+                m.bias += tau * z_bias
+                if average:
+                    m.B_pos = m.t * m.A_pos
+                    m.B_neg = m.t * m.A_neg
+                    m.bias_steps += m.t * tau * z_bias
+        if m.loss_pos + m.loss_neg > TOO_LARGE:
+            shrink(m)
+            shrink_vector(vectors[U])
+            shrink_vector(vectors[V])
+        if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
+            lower_gain(S_pos, S_neg, m)
+    return -1

@@ -1,0 +1,84 @@
+"""Progressive validation: what a model says of a sample just before it learns from it.
+
+Knows `state` only. Every pass calls `observe` once a row. The counts of right and wrong answers are an honest estimate
+of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
+fitted to: p = σ(slope·r + offset), r the margin over its running size, by Newton steps on the logistic loss with a
+memory of some ten thousand samples.
+
+The counts may fade, to follow a drift; and they may discount the clumsy beginnings of a model, by letting the t-th
+sample count t/T at time T.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .compile import exact_kernel, exact_part
+
+CALIBRATION_MEMORY = 1.0 - 1e-4
+SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
+LARGEST_MARGIN = 1e150  # its square is a number
+FARTHEST = 10.0  # a margin of more than ten times its usual size says no more than ten times
+
+
+@exact_kernel
+def relative_margin(m, margin):
+    """The margin in units of its usual size."""
+    if m.margin_square <= 0.0:
+        return 0.0
+    return min(FARTHEST, max(-FARTHEST, margin / math.sqrt(m.margin_square)))
+
+
+@exact_kernel
+def probability(m, margin):
+    """The probability of +1."""
+    return 1.0 / (1.0 + math.exp(-(m.slope * relative_margin(m, margin) + m.offset)))
+
+
+@exact_kernel
+def calibrate(m, margin, positive, s):
+    margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
+    r = relative_margin(m, margin)
+    p = probability(m, margin)
+    error = s * (p - (1.0 if positive else 0.0))
+    v = s * p * (1.0 - p)
+    m.slope_slope = CALIBRATION_MEMORY * m.slope_slope + v * r * r
+    m.slope_offset = CALIBRATION_MEMORY * m.slope_offset + v * r
+    m.offset_offset = CALIBRATION_MEMORY * m.offset_offset + v
+    # A prior of one holds the first steps back.
+    ss, so, oo = 1.0 + m.slope_slope, m.slope_offset, 1.0 + m.offset_offset
+    determinant = ss * oo - so * so
+    if determinant > 0.0:  # weights some 1e16 apart may leave nothing of it
+        m.slope -= error * (oo * r - so) / determinant
+        m.offset -= error * (ss - so * r) / determinant
+    m.margin_square += (margin * margin - m.margin_square) / min(float(m.t), SIZE_MEMORY)
+
+
+@exact_part
+def count_answer(m, p, margin, positive, s):
+    """Count a right or a wrong answer, if that is asked for."""
+    if p.watch:
+        fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
+        if p.discount:
+            fade *= (m.t - 1.0) / m.t
+        m.tp *= fade
+        m.fp *= fade
+        m.tn *= fade
+        m.fn *= fade
+        if margin >= 0.0:
+            if positive:
+                m.tp += s
+            else:
+                m.fp += s
+        elif positive:
+            m.fn += s
+        else:
+            m.tn += s
+
+
+@exact_part
+def observe(m, p, margin, positive, s):
+    """Take note of the margin of a sample of importance s, before learning from it."""
+    count_answer(m, p, margin, positive, s)
+    if p.calibrate:
+        calibrate(m, margin, positive, s)

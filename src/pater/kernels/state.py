@@ -1,0 +1,345 @@
+"""What a learner remembers: a few vectors and a record of scalars for each model.
+
+Knows only NumPy, `memory` and `herds`; knows no data format and no estimator.
+
+The weight vector of a mean rule is kept in the lazy form w = U + A⁺S⁺ − A⁻S⁻, where S⁺ and S⁻ are the sums of the
+samples of each class. A step along the class means then changes two scalars, not d numbers. A point rule needs U alone,
+and its A is always 0.
+
+The running sum of the weights, for averaging, follows from one more vector in the same form: with δₜ the step taken at
+time t, Σ wₜ = (T + 1)·w_T − Σ t·δₜ, and Σ t·δₜ = V + B⁺S⁺ − B⁻S⁻.
+
+On data that no plane separates the weights of PATER-II grow without end (past 1e150 in half a million rows of noise),
+and only their direction matters. Before they overflow, everything that has the unit of a weight or a margin is divided
+by 2^600, and `exponent` says how often: no bit is lost, and the margin to reach becomes 2^−600.
+
+A second-order rule also keeps a metric, Σ, the intercept being one of its features and the first:
+
+- "diagonal": the precision of each feature is 1 + Q, one more vector. With class means, w = U + Σ(A⁺S⁺ − A⁻S⁻).
+- "full": Σ is a packed triangle (`triangle.py`) in `second`, of which the first `width` columns are in use. With class
+  means, P± = ΣS± are two more vectors, and w = U + A⁺P⁺ − A⁻P⁻.
+
+A state of zeros is a metric that has seen nothing, Σ = I, so that memory which no row reaches is never taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .batched_layout import CELL, Herds, pack, plan, unpack
+from .pages import zeros
+
+U, S_POS, S_NEG, V = range(4)  # the vectors of a mean rule
+P_POS, P_NEG = 4, 5  # with a full metric
+Q = 4  # with a diagonal one
+POINT_U, POINT_V, POINT_Q = range(3)  # and of a point rule
+
+SCALARS = np.dtype(
+    [
+        ("bias", "f8"),  # the intercept's weight, never lazy
+        ("bias_steps", "f8"),  # the intercept's part of Σ t·δₜ
+        ("A_pos", "f8"),
+        ("A_neg", "f8"),
+        ("B_pos", "f8"),
+        ("B_neg", "f8"),
+        ("n_pos", "f8"),  # importance of the samples in the class sums: the intercept's part of the sums, too
+        ("n_neg", "f8"),
+        ("loss_pos", "f8"),  # their importance times their hinge loss: n·k in the paper's letters
+        ("loss_neg", "f8"),
+        ("seen_pos", "f8"),  # importance of all samples, passive ones included
+        ("seen_neg", "f8"),
+        ("pp", "f8"),  # ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, kept up by the lazy pass, and what working precision leaves of them
+        ("pp_low", "f8"),
+        ("nn", "f8"),
+        ("nn_low", "f8"),
+        ("pn", "f8"),
+        ("pn_low", "f8"),
+        ("largest", "f8"),  # largest ‖x‖² that entered a class sum
+        ("entered", "i8"),  # rows in the class sums
+        ("products_known", "i8"),  # are pp, nn and pn up to date?
+        ("careful", "i8"),  # and are they kept in twice the working precision?
+        ("careful_work", "i8"),  # numbers added to the class sums since then
+        ("work_since_fold", "i8"),  # numbers added to the class sums since the last fold
+        ("exponent", "i8"),  # weights and margins are in units of 2^exponent
+        ("unit", "f8"),  # 2^−exponent, the margin to reach
+        ("t", "i8"),  # samples seen
+        ("updates", "i8"),  # steps taken
+        ("gain_pos", "f8"),  # with forgetting: what a sample of the class weighs now, in units of its first
+        ("gain_neg", "f8"),
+        ("tp", "f8"),  # importance of samples by what was predicted before learning from them, when watched
+        ("fp", "f8"),
+        ("tn", "f8"),
+        ("fn", "f8"),
+        ("margin_square", "f8"),  # running mean square of the margins, when calibrated
+        ("slope", "f8"),  # the probability of +1 is σ(slope·r + offset) of the margin r over its running size
+        ("offset", "f8"),
+        ("slope_slope", "f8"),  # second derivatives of the logistic loss in the two
+        ("slope_offset", "f8"),
+        ("offset_offset", "f8"),
+        ("P_pos", "f8"),  # the intercept's part of P⁺ and P⁻
+        ("P_neg", "f8"),
+        ("bias_Q", "f8"),  # and of Q
+        ("width", "i8"),  # columns that rows have reached; in a full metric, the intercept's included
+        ("scale", "f8"),  # weights are `scale` times U, to be shrunk in one step
+        ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
+    ]
+)
+
+COUNTS = ("tp", "fp", "tn", "fn")
+
+SETTINGS = np.dtype(
+    [
+        ("rule", "i8"),
+        ("positive", "i8"),  # the code of the class that is +1 to this model
+        ("alpha_pos", "f8"),
+        ("alpha_neg", "f8"),
+        ("C", "f8"),
+        ("balanced", "i8"),
+        ("intercept", "i8"),
+        ("average", "i8"),
+        ("forgetting", "f8"),  # γ: what is left of a class sum when the next sample of the class comes; 0 or 1 for all
+        ("watch", "i8"),  # count what was predicted before learning?
+        ("fading", "f8"),  # what is left of those counts a sample later; 0 or 1 for all
+        ("discount", "i8"),  # and let a sample count in proportion to its place in the stream?
+        ("calibrate", "i8"),  # fit probabilities to the margins?
+        ("r", "f8"),  # how much a sample must weigh to count in the metric as much as the prior
+        ("leader", "i8"),  # are the weights those that fit all the past best, rather than one more step?
+        ("phi", "f8"),  # standard deviations that a margin is to be away from 0
+        ("approximation", "f8"),  # ALMA's α
+    ]
+)
+
+Layout = Literal["split", "lanes", "herd"]
+Metric = Literal["none", "diagonal", "full"]
+LARGEST_TRIANGLES = 4 << 30  # bytes, of all models
+
+RESCALE_BITS = 600
+
+# Steps beyond these mean that scales some 1e200 apart were mixed. They are not taken, so that no state overflows.
+LONGEST_TAU = 1e280
+LONGEST_STEP = 1e300  # of the square
+
+
+def counts_of(scalars: NDArray[np.void]) -> NDArray[np.float64]:
+    """The answers of some models, (models, 4)."""
+    return np.stack([scalars[name] for name in COUNTS], axis=1)
+
+
+class TooWideError(ValueError):
+    """More columns than a full covariance has room for."""
+
+    def __init__(self, n_models: int, n_features: int, needed: int) -> None:
+        models = "one model" if n_models == 1 else f"{n_models} models"
+        self.what = (
+            f"the full covariance of {n_features:,} features takes {needed / 2**30:.1f} GiB for {models}, more than "
+            f"{LARGEST_TRIANGLES >> 30} GiB"
+        )
+        super().__init__(f"{self.what}; use covariance='diagonal'.")
+
+
+def triangle_size(n_models: int, n_features: int) -> int:
+    """Numbers in the triangle of one of so many models, the intercept's column included; an error if too many."""
+    size = (n_features + 1) * (n_features + 2) // 2
+    if 8 * size * n_models > LARGEST_TRIANGLES:
+        raise TooWideError(n_models, n_features, 8 * size * n_models)
+    return size
+
+
+def _shape(layout: Layout, herds: Herds, n_models: int, n_features: int, kinds: int) -> tuple[int, int, int]:
+    if layout == "herd":
+        return len(herds), n_features, CELL
+    return (n_models, kinds, n_features) if layout == "split" else (n_models, n_features, kinds)
+
+
+@dataclass
+class State:
+    """Some models over the same features.
+
+    `vectors` is in the order that the pass at hand runs best in:
+
+    - "split", (models, kinds, features): each vector by itself;
+    - "lanes", (models, features, kinds): the vectors of a model side by side;
+    - "herd", (herds, features, CELL): those of many models of the same target side by side, but for V, as `herds` says.
+
+    `group` is how many models there are for each target. `second` holds the triangles of a full metric, (models, size).
+    """
+
+    vectors: NDArray[np.float64]
+    scalars: NDArray[np.void]
+    layout: Layout = "split"
+    group: int = 1
+    herds: Herds = ()
+    metric: Metric = "none"
+    second: NDArray[np.float64] | None = None
+
+    @classmethod
+    def new(
+        cls,
+        n_models: int,
+        n_features: int,
+        *,
+        means: bool,
+        metric: Metric = "none",
+        layout: Layout = "split",
+        group: int = 1,
+        herds: Herds = (),
+    ) -> State:
+        """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
+        second = zeros((n_models, triangle_size(max(1, n_models), n_features))) if metric == "full" else None
+        kinds = (4 if means else 2) + {"none": 0, "diagonal": 1, "full": 2 if means else 0}[metric]
+        shape = _shape(layout, herds, n_models, n_features, kinds)
+        scalars = np.zeros(n_models, SCALARS)
+        for name in ("unit", "gain_pos", "gain_neg", "slope", "scale"):
+            scalars[name] = 1.0
+        return cls(zeros(shape), scalars, layout, group, herds, metric, second)
+
+    def empty(self, n_models: int) -> State:
+        """So many models of the same kind, over the same features, that have seen nothing."""
+        return State.new(n_models, self.n_features, means=self.has_means, metric=self.metric, group=self.group)
+
+    @property
+    def n_kinds(self) -> int:
+        return V + 1 if self.layout == "herd" else int(self.vectors.shape[1 if self.layout == "split" else 2])
+
+    @property
+    def has_means(self) -> bool:
+        """Are these models of a mean rule?"""
+        return self.n_kinds >= 4
+
+    @property
+    def size(self) -> int:
+        """How many numbers these models are, but for a few."""
+        return self.vectors.size + (0 if self.second is None else self.second.size)
+
+    @property
+    def n_models(self) -> int:
+        return int(self.scalars.size)
+
+    @property
+    def n_features(self) -> int:
+        return int(self.vectors.shape[2 if self.layout == "split" else 1])
+
+    def copy(self) -> State:
+        fresh = not self.scalars["t"].any()  # then all is 0, and no page need be touched
+        vectors = zeros(self.vectors.shape) if fresh else self.vectors.copy()
+        second = self.second if self.second is None else zeros(self.second.shape) if fresh else self.second.copy()
+        return replace(self, vectors=vectors, scalars=self.scalars.copy(), second=second)
+
+    def some(self, first: int, last: int) -> State:
+        """The models first..last; not copied unless they are in a herd."""
+        return self.some_of(list(range(first, last)), slice(first, last))
+
+    def of_target(self, target: int) -> State:
+        """The models of one target, in the memory of this state: what is learned there is learned here."""
+        first = target * self.group
+        models = slice(first, first + self.group)
+        if self.layout == "herd":
+            there = [h for h, herd in enumerate(self.herds) if first <= herd.models[0] < models.stop]
+            mine = self.herds[there[0] : there[-1] + 1]
+            herds = tuple(herd._replace(models=tuple(k - first for k in herd.models)) for herd in mine)
+            vectors = self.vectors[there[0] : there[-1] + 1]
+            return replace(self, vectors=vectors, scalars=self.scalars[models], herds=herds)
+        second = None if self.second is None else self.second[models]
+        return replace(self, vectors=self.vectors[models], scalars=self.scalars[models], second=second)
+
+    def some_of(self, models: list[int], place: slice | None = None) -> State:
+        """The models with these numbers; this state itself if that is all of them."""
+        if models == list(range(self.n_models)):
+            return self
+        which: Any = models if place is None else place
+        if self.layout != "herd":
+            second = None if self.second is None else self.second[which]
+            return replace(self, vectors=self.vectors[which], scalars=self.scalars[which], second=second)
+        lanes = np.zeros((len(models), self.n_features, V + 1))
+        unpack(self.vectors, self.herds, models, lanes.swapaxes(1, 2))
+        return State(lanes, self.scalars[which], "lanes", self.group)
+
+    def arrange(self, layout: Layout, herds: Herds = ()) -> None:
+        """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
+        if layout == self.layout and herds == self.herds:
+            return
+        fresh = not self.scalars["t"].any()  # then there is nothing to carry over, and no page need be touched
+        if fresh or layout == "herd":
+            new = zeros(_shape(layout, herds, self.n_models, self.n_features, self.n_kinds))
+            if not fresh:
+                pack(self.kinds(), herds, new)
+            self.vectors = new
+        else:
+            split = np.ascontiguousarray(self.kinds())
+            self.vectors = split if layout == "split" else np.ascontiguousarray(split.swapaxes(1, 2))
+        self.layout, self.herds = layout, herds
+
+    def herds_of(self, sharing: NDArray[np.bool_]) -> Herds:
+        """The herds that these models can learn in, if the class sums of those `sharing` depend on the rows alone.
+
+        Models that began at different rows have different sums all the same, and keep them to themselves.
+        """
+        if self.layout == "herd":
+            able = np.zeros(self.n_models, np.bool_)
+            for herd in self.herds:
+                able[list(herd.models)] = herd.sharing
+        elif not self.scalars["t"].any():
+            able = np.ones(self.n_models, np.bool_)
+        else:
+            sums = self.kinds()[:, S_POS : S_NEG + 1]
+            able = np.zeros(self.n_models, np.bool_)
+            for start in range(0, self.n_models, self.group):
+                some = [k for k in range(start, start + self.group) if sharing[k]]
+                able[some] = all(np.array_equal(sums[k], sums[some[0]]) for k in some)
+        return plan(list(sharing & able), self.group)
+
+    def unherded(self) -> State:
+        """These models, each with its vectors to itself; this state itself if that is so already."""
+        if self.layout != "herd":
+            return self
+        result = replace(self)
+        result.arrange("lanes")
+        return result
+
+    def kinds(self) -> NDArray[np.float64]:
+        """The vectors as (models, kinds, features), whatever their order in memory."""
+        if self.layout == "split":
+            return self.vectors
+        if self.layout == "lanes":
+            return self.vectors.swapaxes(1, 2)
+        kinds = np.zeros((self.n_models, V + 1, self.n_features))
+        unpack(self.vectors, self.herds, range(self.n_models), kinds)
+        return kinds
+
+    def own_weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weights (models, features) and intercepts (models,), those of each model in its own unit."""
+        vectors, m = self.kinds(), self.scalars
+        w, bias = vectors[:, U], m["bias"]
+        if self.has_means:
+            w = w + self._along_means("A")
+        if average:
+            steps = vectors[:, V if self.has_means else POINT_V]
+            if self.has_means:
+                steps = steps + self._along_means("B")
+            t = np.maximum(m["t"], 1)
+            extra = np.where(m["scales"] > 0, m["scales"] - m["t"], 1.0)
+            w = w + (extra[:, None] * w - steps) / t[:, None]
+            bias = bias + (extra * bias - m["bias_steps"]) / t
+        elif (m["scale"] != 1.0).any():
+            w, bias = m["scale"][:, None] * w, m["scale"] * bias
+        return w, bias
+
+    def _along_means(self, letter: str) -> NDArray[np.float64]:
+        """The lazy part of w (letter A) or of Σ t·δₜ (B)."""
+        vectors, m = self.kinds(), self.scalars
+        pos, neg = (P_POS, P_NEG) if self.metric == "full" else (S_POS, S_NEG)
+        lazy: NDArray[np.float64] = (
+            m[f"{letter}_pos"][:, None] * vectors[:, pos] - m[f"{letter}_neg"][:, None] * vectors[:, neg]
+        )
+        return lazy / (1.0 + vectors[:, Q]) if self.metric == "diagonal" else lazy
+
+    def weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The same, all in the unit of the largest exponent, so that models can be compared."""
+        w, bias = self.own_weights(average=average)
+        exponent = self.scalars["exponent"]
+        shift = exponent - exponent.max(initial=0)
+        return np.ldexp(w, shift[:, None]), np.ldexp(bias, shift)

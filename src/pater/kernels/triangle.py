@@ -1,0 +1,208 @@
+"""A covariance that stays one: Σ = U·D·Uᵀ in packed form, and what a row does to it.
+
+Knows `loops`; knows nothing of learning.
+
+U is upper triangular with ones on its diagonal, D diagonal and positive. Column j of the triangle holds U₀ⱼ … Uⱼ₋₁,ⱼ
+and then Dⱼ, one column after the other, so that a new feature is a new column at the end. A row enters by Bierman's
+update ("Measurement sequencing using the U-D covariance factorization", Automatica 12, 1976): Σ⁻¹ ← Σ⁻¹ + κ·x·xᵀ in one
+traversal, which also gives k = Σx and xᵀΣx of before. It never subtracts one positive number from another to get D, so
+Σ stays symmetric and positive definite whatever the rows are; the textbook form, Σ ← Σ − kkᵀ/(1/κ + xᵀΣx), does not.
+
+Four columns go together: then k is read and written once where it would be four times.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from ..loops import Loop, sums
+from .compile import exact_kernel, kernel
+
+BLOCK = 4
+
+
+def packed_size(n: int) -> int:
+    """How many numbers a triangle of n columns takes."""
+    return n * (n + 1) // 2
+
+
+def _dots(step):
+    x = step["x"]
+    return tuple((step[name], x) for name in ("u0", "u1", "u2", "u3"))
+
+
+@intrinsic
+def _dot_4(typing_context, u0, u1, u2, u3, x):
+    """The products of four columns with x."""
+    return sums(4, "u0 u1 u2 u3 x", _dots)(u0, u1, u2, u3, x)
+
+
+def _turn(step):
+    k = step["k"]
+    for column in range(BLOCK):
+        u = step[f"u{column}"]
+        step[f"u{column}"] = step.fma(k, step[f"l{column}"], u)
+        k = step.fma(u, step[f"v{column}"], k)
+    step["k"] = k
+    return ()
+
+
+@intrinsic
+def _turn_4(typing_context, u0, u1, u2, u3, k, l0, l1, l2, l3, v0, v1, v2, v3):
+    """Column by column: u ← u + λ·k and k ← k + v·u, with the u of before."""
+    names = "u0 u1 u2 u3 k l0 l1 l2 l3 v0 v1 v2 v3"
+
+    def codegen(context, builder, signature, args):
+        Loop(context, builder, signature, args, names).sums(0, _turn)
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(u0, u1, u2, u3, k, l0, l1, l2, l3, v0, v1, v2, v3), codegen
+
+
+@kernel
+def _dot(a, start, x, n):
+    total = 0.0
+    for i in range(n):
+        total += a[start + i] * x[i]
+    return total
+
+
+@kernel
+def widen(triangle, old, new):
+    """Let the columns old..new take part, with variance 1 and no covariance."""
+    for j in range(old, new):
+        triangle[j * (j + 1) // 2 + j] = 1.0
+
+
+@exact_kernel
+def confidence(triangle, n, x, f):
+    """F ← Uᵀx; xᵀΣx."""
+    total = 0.0
+    j = 0
+    while j < n:
+        if j + BLOCK <= n:
+            _project_4(triangle, j, x, f)
+            width = BLOCK
+        else:
+            start = j * (j + 1) // 2
+            f[j] = x[j] + _dot(triangle, start, x, j)
+            width = 1
+        for column in range(j, j + width):
+            d = triangle[column * (column + 1) // 2 + column]
+            total += (d * f[column]) * f[column]
+        j += width
+    return total
+
+
+@exact_kernel
+def _project_4(triangle, j, x, f):
+    """F of four columns."""
+    s0 = j * (j + 1) // 2
+    s1 = s0 + j + 1
+    s2 = s1 + j + 2
+    s3 = s2 + j + 3
+    f0, f1, f2, f3 = _dot_4(
+        triangle[s0 : s0 + j], triangle[s1 : s1 + j], triangle[s2 : s2 + j], triangle[s3 : s3 + j], x[:j]
+    )
+    f[j] = f0 + x[j]
+    f[j + 1] = f1 + triangle[s1 + j] * x[j] + x[j + 1]
+    f[j + 2] = f2 + triangle[s2 + j] * x[j] + triangle[s2 + j + 1] * x[j + 1] + x[j + 2]
+    f[j + 3] = (
+        f3 + triangle[s3 + j] * x[j] + triangle[s3 + j + 1] * x[j + 1] + triangle[s3 + j + 2] * x[j + 2] + x[j + 3]
+    )
+
+
+@exact_kernel
+def absorb(triangle, n, x, noise, f, known, k):
+    """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx and the answer noise + xᵀΣx, both with the old Σ.
+
+    `f` is Uᵀx if that is `known`, and is found on the way if not.
+    """
+    alpha = noise
+    j = 0
+    while j < n:
+        if j + BLOCK <= n:
+            if not known:
+                _project_4(triangle, j, x, f)
+            alpha = _absorb_4(triangle, j, alpha, f, k)
+            j += BLOCK
+            continue
+        start = j * (j + 1) // 2
+        if not known:
+            f[j] = x[j] + _dot(triangle, start, x, j)
+        v = triangle[start + j] * f[j]
+        before, alpha = alpha, alpha + v * f[j]
+        triangle[start + j] *= before / alpha
+        turn = -f[j] / before
+        for i in range(j):
+            u = triangle[start + i]
+            triangle[start + i] = u + turn * k[i]
+            k[i] += v * u
+        k[j] = v
+        j += 1
+    return alpha
+
+
+@exact_kernel
+def _absorb_4(triangle, j, alpha, f, k):
+    s0 = j * (j + 1) // 2
+    s1 = s0 + j + 1
+    s2 = s1 + j + 2
+    s3 = s2 + j + 3
+    v0, v1, v2, v3 = (
+        triangle[s0 + j] * f[j],
+        triangle[s1 + j + 1] * f[j + 1],
+        triangle[s2 + j + 2] * f[j + 2],
+        triangle[s3 + j + 3] * f[j + 3],
+    )
+    alpha0 = alpha + v0 * f[j]
+    alpha1 = alpha0 + v1 * f[j + 1]
+    alpha2 = alpha1 + v2 * f[j + 2]
+    alpha3 = alpha2 + v3 * f[j + 3]
+    triangle[s0 + j] *= alpha / alpha0
+    triangle[s1 + j + 1] *= alpha0 / alpha1
+    triangle[s2 + j + 2] *= alpha1 / alpha2
+    triangle[s3 + j + 3] *= alpha2 / alpha3
+    l0, l1, l2, l3 = -f[j] / alpha, -f[j + 1] / alpha0, -f[j + 2] / alpha1, -f[j + 3] / alpha2
+    _turn_4(
+        triangle[s0 : s0 + j],
+        triangle[s1 : s1 + j],
+        triangle[s2 : s2 + j],
+        triangle[s3 : s3 + j],
+        k[:j],
+        l0,
+        l1,
+        l2,
+        l3,
+        v0,
+        v1,
+        v2,
+        v3,
+    )
+    # the corner where the four columns meet
+    u = triangle[s1 + j]
+    triangle[s1 + j] = u + l1 * v0
+    k0 = v0 + v1 * u
+    k1 = v1
+    u, t = triangle[s2 + j], triangle[s2 + j + 1]
+    triangle[s2 + j], triangle[s2 + j + 1] = u + l2 * k0, t + l2 * k1
+    k0, k1, k2 = k0 + v2 * u, k1 + v2 * t, v2
+    u, t, s = triangle[s3 + j], triangle[s3 + j + 1], triangle[s3 + j + 2]
+    triangle[s3 + j], triangle[s3 + j + 1], triangle[s3 + j + 2] = u + l3 * k0, t + l3 * k1, s + l3 * k2
+    k[j], k[j + 1], k[j + 2], k[j + 3] = k0 + v3 * u, k1 + v3 * t, k2 + v3 * s, v3
+    return alpha3
+
+
+@kernel
+def image(triangle, n, v, f, out):
+    """Out ← Σv by way of f = Uᵀv; vᵀΣv, which no rounding makes negative."""
+    total = confidence(triangle, n, v, f)
+    for j in range(n):
+        start = j * (j + 1) // 2
+        g = triangle[start + j] * f[j]
+        for i in range(j):
+            out[i] += triangle[start + i] * g
+        out[j] = g
+    return total

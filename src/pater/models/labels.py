@@ -1,0 +1,173 @@
+"""From labels to the small numbers that the passes compare.
+
+Knows NumPy and Numba only. Integer, boolean and float labels are looked up in a short table, in one compiled scan that
+costs a nanosecond or two a row; a sort, as in `np.unique`, would cost more than learning from a narrow row does.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.compile import kernel
+
+TABLE_SIZE = 64
+STRETCH = 512
+
+
+class Encoded(NamedTuple):
+    """Labels as codes: first the known classes in their order, then new ones in the order in which they turn up."""
+
+    codes: NDArray[np.int64]
+    new: NDArray[Any]
+    first_rows: NDArray[np.int64]  # where each new label turns up
+
+
+def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
+    """`y` as one column of labels, or an error that says which row is none."""
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"{name} should be a 1d array, got an array of shape {labels.shape} instead.")
+    if not labels.dtype.isnative:
+        labels = labels.astype(labels.dtype.newbyteorder("="))
+    kind = labels.dtype.kind
+    if kind == "f":
+        finite = np.isfinite(labels)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise ValueError(f"{name} contains {'NaN' if np.isnan(labels[row]) else 'infinity'} in row {row}.")
+        whole = labels == np.trunc(labels)
+        if not whole.all():
+            row = int(np.argmin(whole))
+            raise ValueError(
+                f"Unknown label type: continuous. {name} holds {labels[row]} in row {row}; a classifier needs class "
+                "labels: whole numbers, booleans or strings."
+            )
+    elif kind == "O":
+        for row, label in enumerate(labels):
+            if label is None or label != label:
+                raise ValueError(f"{name} contains NaN in row {row}: every row needs a label.")
+            if not isinstance(label, str | int | float | np.integer | np.floating | np.bool):
+                raise TypeError(f"{name} holds {label!r} in row {row}; a label is a number, a boolean or a string.")
+            if isinstance(label, float | np.floating) and not np.isfinite(label):
+                raise ValueError(f"{name} contains infinity in row {row}.")
+        if len({isinstance(label, str) for label in labels}) > 1:
+            raise TypeError(f"{name} mixes strings and numbers. Use labels of one type.")
+    elif kind not in "iubUS":
+        raise ValueError(f"Unknown label type: {name} has dtype {labels.dtype}; use numbers, booleans or strings.")
+    return labels
+
+
+def _writable(labels: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The labels as a plain array; a copy if they cannot be written to, for which no kernel is compiled."""
+    if labels.dtype == dtype and labels.flags.carray:
+        return labels
+    return np.require(labels, dtype, ("C", "W"))
+
+
+@kernel
+def _scan(y, table, n_known, codes, first_rows):
+    """Fill `codes` and append unseen labels to `table`; how many it holds, or −1 when it is full.
+
+    Where only the first two labels occur, as nearly everywhere, a stretch is done in vector registers.
+    """
+    found = n_known
+    for start in range(0, y.size, STRETCH):
+        stop = min(start + STRETCH, y.size)
+        others = 1
+        if found >= 2:
+            others = 0
+            for i in range(start, stop):
+                codes[i] = y[i] == table[1]
+                others += (y[i] != table[0]) & (y[i] != table[1])
+        if others > 0:
+            for i in range(start, stop):
+                place = 0
+                while place < found and table[place] != y[i]:
+                    place += 1
+                if place == found:
+                    if found == table.size:
+                        return -1
+                    table[found] = y[i]
+                    first_rows[found - n_known] = i
+                    found += 1
+                codes[i] = place
+    return found
+
+
+def _are_codes(labels: NDArray[Any]) -> bool:
+    """Are these 0 and 1, both of them, as a kernel takes them?"""
+    return bool(labels.dtype == np.int64 and labels.flags.carray and labels.min() == 0 and labels.max() == 1)
+
+
+def in_order(classes: NDArray[Any], codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The classes sorted, and the codes of labels among them."""
+    rank = np.argsort(np.argsort(classes, kind="stable"), kind="stable")
+    return (classes, codes) if (rank == np.arange(rank.size)).all() else (np.sort(classes), rank[codes])
+
+
+def classes_and_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The classes, sorted, and the place of each label among them: where they are that already, themselves."""
+    if _are_codes(labels):
+        return np.array([0, 1]), labels
+    encoded = encode(labels, labels[:0])
+    return in_order(encoded.new, encoded.codes)
+
+
+def is_text(labels: NDArray[Any]) -> bool:
+    """Are these labels text? There is at least one of them."""
+    return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str))
+
+
+def _encode_objects(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
+    places = {label: place for place, label in enumerate(known.tolist())}
+    codes = np.fromiter((places.setdefault(label, len(places)) for label in labels.tolist()), np.int64, labels.size)
+    first_rows = np.empty(len(places), np.int64)
+    first_rows[codes[::-1]] = np.arange(labels.size)[::-1]  # of several rows the first is written last
+    new = np.empty(len(places) - known.size, object)
+    new[:] = list(places)[known.size :]
+    return Encoded(codes, new, first_rows[known.size :])
+
+
+def _exact(labels: NDArray[Any], others: NDArray[Any]) -> bool:
+    """Are these labels exact in a table that holds the others, too? Those of most types always are."""
+    if labels.dtype.kind == "f" or labels.dtype.itemsize < 8 or labels.size == 0:
+        return labels.dtype.itemsize <= 8
+    if others.dtype.kind == "f":
+        return bool(labels.min() >= -(1 << 53) and labels.max() <= 1 << 53)
+    return bool(labels.dtype.kind == "i" or labels.max() < 1 << 63)
+
+
+def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
+    """The code of each label: its place in `known`, or after it for labels that are not there."""
+    of_one_kind = labels.dtype == known.dtype and labels.dtype.kind != "O"
+    if not of_one_kind and known.size and labels.size and is_text(known) != is_text(labels):
+        raise TypeError(
+            f"y holds {'text' if is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
+            f"{known.tolist()}. The labels of a stream must be of one kind."
+        )
+    if known.size == 2 and labels.size >= STRETCH and _are_codes(labels) and known.tolist() == [0, 1]:
+        return Encoded(labels, labels[:0], labels[:0])
+    numbers = labels.dtype.kind in "iufb" and (known.size == 0 or known.dtype.kind in "iufb")
+    if numbers and known.size < TABLE_SIZE and _exact(labels, known) and _exact(known, labels):
+        wide = np.dtype(np.float64 if "f" in (labels.dtype.kind, known.dtype.kind) else np.int64)
+        codes = np.empty(labels.size, np.int64)
+        table, first_rows = np.empty(TABLE_SIZE, wide), np.empty(TABLE_SIZE, np.int64)
+        table[: known.size] = known
+        found = int(_scan(_writable(labels, wide), table, known.size, codes, first_rows))
+        if found == known.size:
+            return Encoded(codes, labels[:0], first_rows[:0])
+        if found >= 0:
+            n_new = found - known.size
+            return Encoded(codes, table[known.size : found].astype(labels.dtype), first_rows[:n_new])
+    if labels.dtype.kind == "O":
+        return _encode_objects(labels, known)
+    distinct, first_rows, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    places = {label: place for place, label in enumerate(known.tolist())}
+    names = distinct.tolist()
+    new = [int(k) for k in np.argsort(first_rows) if names[k] not in places]
+    places.update((names[k], known.size + rank) for rank, k in enumerate(new))
+    code_of = np.array([places[name] for name in names], np.int64)
+    return Encoded(code_of[inverse], distinct[new], first_rows[new])

@@ -1,0 +1,107 @@
+"""What models say of rows: margins, without learning.
+
+Knows `state`, `rows`, `lanes` and `doors`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that
+asking a model of a million features about one row does not spell out a million weights first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.compile import kernel
+from ..kernels.doors import Rows, check_rows, number_of_rows
+from ..kernels.progress import probability
+from ..kernels.rows import count, dot, entry, size
+from ..kernels.state import POINT_U, POINT_V, S_NEG, S_POS, Q, State, U, V
+from ..lanes import dot_lanes
+
+BLOCK = 4096  # rows of single precision widened at a time
+
+
+@kernel
+def _lazy_margins(rows, tables, scalars, average, margins):
+    for k in range(tables.shape[0]):
+        m = scalars[k]
+        t = max(m.t, 1)
+        for i in range(count(rows)):
+            ux, px, nx, vx = dot_lanes(rows, i, tables[k])
+            margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
+            if average:
+                margin += (margin - (vx + (m.B_pos * px - m.B_neg * nx) + m.bias_steps)) / t
+            margins[i, k] = margin
+
+
+@kernel
+def _diagonal_margins(rows, tables, scalars, average, margins):
+    for k in range(tables.shape[0]):
+        m, table = scalars[k], tables[k]
+        t = max(m.t, 1)
+        for i in range(count(rows)):
+            margin = m.bias
+            steps = m.bias_steps
+            for place in range(size(rows, i)):
+                j, x = entry(rows, i, place)
+                Sx = x / (1.0 + table[j, Q])
+                margin += table[j, U] * x + (m.A_pos * table[j, S_POS] - m.A_neg * table[j, S_NEG]) * Sx
+                steps += table[j, V] * x + (m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]) * Sx
+            margins[i, k] = margin + (margin - steps) / t if average else margin
+
+
+@kernel
+def _point_margins(rows, vectors, scalars, average, margins):
+    for k in range(vectors.shape[0]):
+        m = scalars[k]
+        t = max(m.t, 1)
+        for i in range(count(rows)):
+            wx, _ = dot(rows, i, vectors[k, POINT_U])
+            margin = wx + m.bias
+            if average:
+                vx, _ = dot(rows, i, vectors[k, POINT_V])
+                extra = m.scales - m.t if m.scales > 0.0 else 1.0
+                margins[i, k] = margin + (extra * margin - (vx + m.bias_steps)) / t
+            else:
+                margins[i, k] = m.scale * margin
+
+
+@kernel
+def _margins(rows, weights, biases, margins):
+    for k in range(weights.shape[0]):
+        for i in range(count(rows)):
+            wx, _ = dot(rows, i, weights[k])
+            margins[i, k] = wx + biases[k]
+
+
+@kernel
+def probabilities(margins, scalars, p):
+    """Fill p with the probability of +1 for each margin (rows, models)."""
+    for k in range(margins.shape[1]):
+        m = scalars[k]
+        for i in range(margins.shape[0]):
+            p[i, k] = probability(m, margins[i, k])
+
+
+def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
+    """Margins (rows, models), in the unit of the largest exponent."""
+    rows = check_rows(rows, state.n_features)
+    n_rows = number_of_rows(rows)
+    margins = np.empty((n_rows, state.n_models))
+    if len(rows) == 3 and state.layout == "lanes":
+        run = _diagonal_margins if state.metric == "diagonal" else _lazy_margins
+        run(rows, state.vectors, state.scalars, average, margins)
+        if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not
+            _margins(rows, *state.own_weights(average=average), margins)
+        exponent = state.scalars["exponent"]
+        return np.ldexp(margins, exponent - exponent.max()) if exponent.any() else margins
+    if len(rows) == 3 and not state.has_means:
+        _point_margins(rows, state.vectors, state.scalars, average, margins)
+        return margins
+    w, bias = state.weights(average=average)
+    if len(rows) == 3:
+        _margins(rows, w, bias, margins)
+        return margins
+    for start in range(0, n_rows, BLOCK):
+        X = rows[0][start : start + BLOCK]
+        np.matmul(X.astype(np.float64, copy=False), w.T, out=margins[start : start + BLOCK])
+    margins += bias
+    return margins

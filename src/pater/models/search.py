@@ -1,0 +1,142 @@
+"""Many settings in one pass over the data, and the best of them at any time.
+
+Knows `model`, `batch`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn side by side
+from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its right and wrong
+answers are an honest estimate, and the grid can be asked for its best model after any row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.doors import check_weights
+from ..kernels.run import NOTHING
+from .labels import as_labels
+from .matrices import is_sparse, readable, rows_of
+from .metrics import SCORES, Confusion
+from .model import Model, Spec, Specs
+
+PAPER_WEIGHTS = (0.01, 0.1, 0.3, 0.5, 0.9, 0.99)
+
+
+def alpha_grid(weights: Iterable[float] = PAPER_WEIGHTS) -> list[tuple[float, float]]:
+    """(α⁻, α⁺): unweighted first, then each weight on the negative side, then on the positive, as in the paper."""
+    weights = list(weights)
+    return [(1.0, 1.0), *((weight, 1.0) for weight in weights), *((1.0, weight) for weight in weights)]
+
+
+def confusion(model: Model) -> Confusion:
+    """The progressive counts of a model, each (problems, specs)."""
+    m = model.state.scalars.reshape(-1, len(model.specs))
+    return Confusion(m["tp"], m["fp"], m["tn"], m["fn"])
+
+
+def score(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.float64]:
+    """The scores of counts by name; more is better or not, as `metrics.SCORES` says."""
+    return SCORES[scoring].of(counts, **(settings or {}))
+
+
+def best(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.intp]:
+    """Which spec is best in each problem; of equals, the first, so put first what needs least justification."""
+    values = score(counts, scoring, settings)
+    return np.asarray(np.argmax(values if SCORES[scoring].more_is_better else -values, axis=1))
+
+
+class Grid:
+    """Any settings, side by side in one pass: PATER, PA with several C, AROW with several r.
+
+    Parameters
+    ----------
+    specs : iterable of Spec
+        The settings to compare. Of equally good ones the first is chosen.
+    scoring : str, default="balanced_accuracy"
+        A name of `pater.models.metrics.SCORES`.
+    scoring_settings : dict, optional
+        What that score needs: the weights of "wter", the costs of "cost".
+    fading : float, default=1.0
+        What is left of a sample's part in the scores when the next one comes; below 1 the choice follows a drift.
+    discount : bool, default=True
+        Whether a sample counts in proportion to its place in the stream.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pater.models.model import Spec
+    >>> from pater.models.search import Grid
+    >>> X = np.random.default_rng(0).standard_normal((500, 3))
+    >>> y = (X[:, 0] > 1).astype(int)
+    >>> grid = Grid([Spec("pater-i"), Spec("pa-i", C=0.1), Spec("pa-i", C=1.0)], "accuracy")
+    >>> grid.learn(X, y)
+    >>> grid.specs[grid.best[0]].rule
+    'pa-i'
+    """
+
+    def __init__(
+        self,
+        specs: Iterable[Spec],
+        scoring: str = "balanced_accuracy",
+        *,
+        scoring_settings: dict[str, float] | None = None,
+        fading: float = 1.0,
+        discount: bool = True,
+    ) -> None:
+        self.specs: Specs = tuple(spec._replace(watch=True, fading=fading, discount=discount) for spec in specs)
+        if not self.specs:
+            raise ValueError("a grid needs at least one spec.")
+        if scoring not in SCORES:
+            raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
+        self.scoring, self.scoring_settings = scoring, scoring_settings
+        # Rules that keep different things cannot share a state, so each family is a model of its own.
+        families = dict.fromkeys(sorted((spec.family for spec in self.specs), reverse=True))
+        self.families = [[k for k, spec in enumerate(self.specs) if spec.family == family] for family in families]
+        self.models: list[Model] = []
+
+    def learn(self, X: Any, labels: NDArray[Any], *, weights: NDArray[np.float64] = NOTHING, threads: int = 1) -> None:
+        """Pass the rows of a matrix, dense or CSR, through all models, in order. An error leaves the grid as it was."""
+        if not is_sparse(X):
+            X = np.asarray(X)
+        rows, labels = rows_of(X), as_labels(labels)
+        n_rows, n_features = X.shape
+        if labels.size != n_rows:
+            raise ValueError(f"X has {n_rows} rows, but there are {labels.size} labels.")
+        if np.size(weights):
+            weights = readable(check_weights(weights, n_rows, "weights"))
+        models = self.models or self._new(np.empty(0, labels.dtype), n_features)
+        width = models[0].state.n_features
+        if width != n_features:
+            raise ValueError(f"X has {n_features} features, but the grid has learned from rows of {width}.")
+        learned = [replace(model) for model in models]
+        for model in learned:  # what one refuses the first refuses
+            model.learn(rows, labels, weights=weights, threads=threads)
+        self.models = learned
+
+    def start(self, classes: NDArray[Any], n_features: int, *, fixed: bool = False) -> None:
+        """Begin with empty models of these classes."""
+        self.models = self._new(classes, n_features, fixed=fixed)
+
+    def _new(self, classes: NDArray[Any], n_features: int, *, fixed: bool = False) -> list[Model]:
+        return [
+            Model.new(classes, n_features, tuple(self.specs[k] for k in places), fixed=fixed)
+            for places in self.families
+        ]
+
+    def counts(self) -> Confusion:
+        """Progressive counts, each (problems, specs), in the order of `specs`."""
+        parts = [confusion(model) for model in self.models]
+        order = np.argsort([k for places in self.families for k in places])
+        return Confusion(*(np.concatenate(each, axis=1)[:, order] for each in zip(*parts, strict=True)))
+
+    def scores(self) -> dict[str, NDArray[np.float64]]:
+        """Every progressive score, (problems, specs)."""
+        counts = self.counts()
+        return {name: score(counts, name, self.scoring_settings if name == self.scoring else None) for name in SCORES}
+
+    @property
+    def best(self) -> NDArray[np.intp]:
+        """The place in `specs` of the best model of each class, or of both of two."""
+        return best(self.counts(), self.scoring, self.scoring_settings)

@@ -1,0 +1,150 @@
+"""Changes to a whole state that are not learning: turn a model round, add one, merge two states.
+
+Knows `state` and `metric`. Each returns a new state and leaves its arguments as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.covariance_merge import merge_metrics
+from ..kernels.state import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, State, U, V
+
+_CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square")
+_PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.endswith("_pos")]
+
+
+def mirrored(state: State) -> State:
+    """The same models with the classes exchanged: they say −f(x) where they said f(x)."""
+    result = state.copy()
+    result.arrange("split")
+    vectors, m = result.vectors, result.scalars
+    for kind in (U, V if state.has_means else POINT_V):
+        np.subtract(0.0, vectors[:, kind], out=vectors[:, kind])  # not −0.0, which is other bits
+    for name in ("bias", "bias_steps", "offset", "slope_offset"):
+        np.subtract(0.0, m[name], out=m[name])
+    for a, b in (("tp", "tn"), ("fp", "fn")):
+        m[a], m[b] = state.scalars[b], state.scalars[a]
+    if state.has_means:
+        vectors[:, [S_POS, S_NEG]] = vectors[:, [S_NEG, S_POS]]
+        if state.metric == "full":
+            vectors[:, [P_POS, P_NEG]] = vectors[:, [P_NEG, P_POS]]
+        for a, b in (("pp", "nn"), ("pp_low", "nn_low")):
+            m[a], m[b] = state.scalars[b], state.scalars[a]
+    for positive, negative in _PAIRS:
+        m[positive], m[negative] = state.scalars[negative], state.scalars[positive]
+    return result
+
+
+def joined(states: list[State]) -> State:
+    """The models of all states, one after the other."""
+    vectors = np.concatenate([state.kinds() for state in states])
+    triangles = [state.second for state in states if state.second is not None]
+    second = np.concatenate(triangles) if triangles else None
+    scalars = np.concatenate([state.scalars for state in states])
+    return State(vectors, scalars, "split", states[0].group, metric=states[0].metric, second=second)
+
+
+def among(state: State, places: NDArray[np.intp], n_models: int) -> State:
+    """The models of a state at these places among `n_models`; the others have seen nothing."""
+    result = state.empty(n_models)
+    result.vectors[places], result.scalars[places] = state.kinds(), state.scalars
+    if result.second is not None:
+        result.second[places] = state.second
+    return result
+
+
+def averaging(state: State) -> State:
+    """The same models, to average from here on: as if each sample so far had left them with the weights of now."""
+    result = state.copy()
+    result.arrange("split")
+    m = result.scalars
+    w, bias = result.own_weights()
+    # the sum of the weights is (t + extra)·w/scale − V; it is to be t·w
+    t, extra = m["t"], np.where(m["scales"] > 0, m["scales"] - m["t"], 1.0)
+    share = (t + extra) / m["scale"] - t
+    result.vectors[:, V if result.has_means else POINT_V] = share[:, None] * w
+    m["bias_steps"] = share * bias
+    m["B_pos"] = m["B_neg"] = 0.0
+    return result
+
+
+def remembering(state: State) -> State:
+    """The same models, to forget nothing from here on: class sums in units of the last sample, as they fade no more."""
+    result = state.copy()
+    result.arrange("split")
+    m = result.scalars
+    for kind, side in ((S_POS, "pos"), (S_NEG, "neg")):
+        gain = m[f"gain_{side}"].copy()
+        result.vectors[:, kind] /= gain[:, None]
+        for name in ("n", "loss", "gain"):
+            m[f"{name}_{side}"] /= gain
+        for name in ("A", "B"):
+            m[f"{name}_{side}"] *= gain
+    m["products_known"] = 0
+    return result
+
+
+def merged(
+    a: State, b: State, settings: NDArray[np.void], *, average: bool, by_direction: NDArray[np.bool_] | bool = False
+) -> State:
+    """One state of what both have seen: class sums, counts and losses add; weights average by the samples seen.
+
+    Where the length of the weights has no meaning (`by_direction`), they are brought to the same length first, the
+    geometric mean of both: else the one that happens to be longer would drown the other.
+    """
+    result = a.empty(a.n_models)
+    vectors, m = result.vectors, result.scalars
+    for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn"):
+        m[name] = a.scalars[name] + b.scalars[name]
+    for name in ("largest", "width"):
+        m[name] = np.maximum(a.scalars[name], b.scalars[name])
+    m["exponent"] = np.maximum(a.scalars["exponent"], b.scalars["exponent"])
+    m["unit"] = np.minimum(a.scalars["unit"], b.scalars["unit"])
+    t = np.maximum(m["t"], 1)
+    m["slope"] = 0.0
+    mean_w, mean_bias = np.zeros_like(vectors[:, U]), np.zeros_like(m["bias"])
+    for state, factor in zip((a, b), _same_length(a, b, t, by_direction), strict=True):
+        shift, share = state.scalars["exponent"] - m["exponent"], factor * (state.scalars["t"] / t)
+        w, bias = state.own_weights()
+        vectors[:, U] += share[:, None] * np.ldexp(w, shift[:, None])
+        m["bias"] += share * np.ldexp(bias, shift)
+        if average:
+            w, bias = state.own_weights(average=True)
+            mean_w += share[:, None] * np.ldexp(w, shift[:, None])
+            mean_bias += share * np.ldexp(bias, shift)
+        for kind, side in ((S_POS, "pos"), (S_NEG, "neg")):
+            if state.has_means:  # in units of its own last sample, should either have forgotten
+                gain = state.scalars[f"gain_{side}"]
+                vectors[:, kind] += state.kinds()[:, kind] / gain[:, None]
+                m[f"n_{side}"] += state.scalars[f"n_{side}"] / gain
+                m[f"loss_{side}"] += np.ldexp(state.scalars[f"loss_{side}"] / gain, shift)
+        for name in _CALIBRATION:
+            m[name] += (
+                state.scalars["t"]
+                / t
+                * state.scalars[name]
+                * np.ldexp(1.0, 2 * shift if name == "margin_square" else 0)
+            )
+    if result.metric != "none":
+        merge_metrics(result, a, b, settings)
+    if average:  # the steps that make the averaged weights come out as the average of both
+        w, bias = result.own_weights()
+        vectors[:, V if result.has_means else POINT_V] = w - t[:, None] * (mean_w - w)
+        m["bias_steps"] = bias - t * (mean_bias - bias)
+    return result
+
+
+def _same_length(a: State, b: State, t: NDArray[np.int64], by_direction: Any) -> list[NDArray[np.float64]]:
+    """Factors that bring the weights of two states to their geometric mean length, by samples seen."""
+    lengths = [np.linalg.norm(state.own_weights()[0], axis=1) for state in (a, b)]
+    apart = np.asarray(by_direction) & (lengths[0] > 0) & (lengths[1] > 0)
+    logs = [
+        np.log(np.where(apart, length, 1.0)) + np.log(2.0) * state.scalars["exponent"]
+        for state, length in zip((a, b), lengths, strict=True)
+    ]
+    mean = sum(log * (state.scalars["t"] / t) for state, log in zip((a, b), logs, strict=True))
+    return [np.where(apart, np.exp(np.clip(mean - log, -700, 700)), 1.0) for log in logs]

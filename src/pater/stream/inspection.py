@@ -1,0 +1,93 @@
+"""What there is to say of a learner: where it comes from, how it is set, what it learned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files.vectors import columns_in_use
+from ..formats.errors import InputError
+from ..models.settings import of_rule
+from .learner import Learner
+
+
+def summary(learner: Learner, top: int) -> dict[str, Any]:
+    """Everything worth reading, as JSON would have it."""
+    model, columns = learner.model, learner.columns
+    assert model is not None
+    chosen = learner.chosen()
+    specs = [model.specs[k % len(model.specs)] for k in chosen]
+    base = model.specs[0]
+    told: dict[str, Any] = {
+        "learner": "auto" if len(model.specs) > 1 else base.rule,
+        "sources": learner.sources,
+        "classes": model.classes.tolist(),
+        "features": learner.n_features or model.state.n_features,
+        "columns": _told(learner),
+        "settings": {
+            "class_weight": base.class_weight if isinstance(base.class_weight, str | None) else dict(base.class_weight),
+            "intercept": base.intercept,
+            "average": base.average,
+            "probabilities": base.calibrate,
+            **{"alpha" if name == "approximation" else name: value for name, value in of_rule(base).items()},
+            "scale": learner.scaler is not None,
+        },
+        "counts": {
+            "rows": learner.rows,
+            "skipped": learner.skipped,
+            "missing": learner.missing,
+            "updates": model.state.scalars["updates"][chosen].tolist(),
+        },
+        "progressive": learner.scores() if base.watch else {},
+    }
+    if len(model.specs) > 1:
+        told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
+        told["chosen"] = [f"{spec.rule}, α⁻ = {spec.alphas[0]:g}, α⁺ = {spec.alphas[1]:g}" for spec in specs]
+    used, weights, intercepts = _weights(learner)
+    names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
+    told["largest_weights"] = [
+        {
+            "class": name,
+            "rule": spec.rule,
+            "intercept": float(intercept),
+            "weights": [
+                (_name(columns, int(used[j])), float(w[j]))
+                for j in np.argsort(-np.abs(w), kind="stable")[:top]
+                if w[j] != 0
+            ],
+        }
+        for name, spec, w, intercept in zip(names, specs, weights, intercepts, strict=True)
+    ]
+    return told
+
+
+def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The columns that hold anything, their weights and the intercepts; no memory is taken for the other columns."""
+    state = learner.state()
+    used = columns_in_use(state)
+    vectors = state.vectors[:, :, used] if state.layout == "split" else state.vectors[:, used]
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights, intercepts = replace(state, vectors=vectors).weights(average=learner.specs[0].average)
+    if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
+        raise InputError("the model's numbers are so large that its weights are none.")
+    return used, weights, intercepts
+
+
+def _name(columns: Any, j: int) -> str:
+    name = columns.name_of(j) if columns is not None else str(j)
+    return name if name is not None else f"#{j}"
+
+
+def _told(learner: Learner) -> str:
+    columns = learner.columns
+    if columns is None:
+        return "as the caller gave them"
+    if columns.kind == "table":
+        return f"a table of {len(columns.table)} columns, label {columns.label!r}"
+    if columns.kind == "indices":
+        return "the indices of the file"
+    table = f", a table of {len(columns.table)} columns, label {columns.label!r}" if columns.table else ""
+    return f"hashed to {columns.bits} bits{table}"

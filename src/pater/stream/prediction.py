@@ -1,0 +1,161 @@
+"""Predictions to a file or a pipe: CSV, JSON lines or Parquet, in the order of the rows, one for each.
+
+Knows `learner` and `reading`. A row that was skipped as malformed keeps its place, with empty fields.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files.writing import is_stream, writing
+from ..formats.arrow import pyarrow
+from ..formats.batches import Batch
+from ..formats.errors import InputError, Skipped
+from ..formats.reading import make_input
+from .learner import Learner
+
+FORMATS = ("csv", "jsonl", "parquet")
+
+
+class Writer(Protocol):
+    """Takes tables by columns; None stands for nothing."""
+
+    def write(self, table: dict[str, list[Any]]) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Csv:
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._begun = file, False
+
+    def write(self, table: dict[str, list[Any]]) -> None:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if not self._begun:
+            writer.writerow(table)
+        self._begun = True
+        writer.writerows(zip(*table.values(), strict=True))
+        self._file.write(text.getvalue().encode())
+
+    def close(self) -> None:
+        pass
+
+
+class _JsonLines:
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, table: dict[str, list[Any]]) -> None:
+        rows = zip(*table.values(), strict=True)
+        lines = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False, allow_nan=False) for row in rows]
+        self._file.write("".join(f"{line}\n" for line in lines).encode())
+
+    def close(self) -> None:
+        pass
+
+
+class _Parquet:
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._writer: Any = None
+
+    def write(self, table: dict[str, list[Any]]) -> None:
+        pa = pyarrow()
+        if self._writer is None:
+            self._schema = pa.table(table).schema
+            self._writer = pyarrow(".parquet").ParquetWriter(self._file, self._schema)
+        self._writer.write_table(pa.table(table, schema=self._schema))
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+_WRITERS: dict[str, Any] = {"csv": _Csv, "jsonl": _JsonLines, "parquet": _Parquet}
+
+
+def predict_to(
+    learner: Learner,
+    paths: Iterable[str],
+    output: Path | None,
+    *,
+    margins: bool,
+    probabilities: bool,
+    output_format: str | None,
+    format: str | None,
+    on_error: str,
+    threads: int | None,
+    model: Path | None = None,
+    stream: IO[bytes] | None = None,
+) -> Skipped:
+    """Predict and write; what was skipped as malformed. A file appears only when it is whole.
+
+    The output is not written over what is read, the file of the `model` included. Without `output`, predictions go to
+    `stream`, by default standard output as it is. A row that the model says nothing finite of is an error, or is
+    skipped like a malformed one.
+    """
+    kind = output_format or {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(
+        output.suffix.lower() if output else "", "csv"
+    )
+    if kind not in FORMATS:
+        raise InputError(f"there is no output format {kind!r}; there are {', '.join(FORMATS)}.")
+    if kind == "parquet" and is_stream(output):
+        raise InputError("Parquet goes to a file: name it with --output.")
+    source = make_input(
+        paths,
+        format=format,
+        columns=learner.columns,
+        labelled=False,
+        on_error=on_error,
+        features=1 << 30,
+        threads=threads,
+        keep_missing=learner.scale,
+    )
+    tagged = any(each.format == "vw" for each in source.sources)
+    skipped = Skipped()
+    inputs: list[str | Path] = [*(each.name for each in source.sources), *([model] if model else [])]
+    try:
+        with stream if output is None and stream else writing(output, inputs) as file:
+            writer: Writer = _WRITERS[kind](file)
+            for batch in source.batches():
+                said = learner.finite_margins(batch, skip=on_error == "skip")
+                skipped.add(batch.faults)
+                writer.write(_table(learner, batch, said, margins, probabilities, tagged))
+            writer.close()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InputError(f"{output or 'standard output'}: cannot be written: {error.strerror or error}.") from None
+    return skipped
+
+
+def _table(
+    learner: Learner, batch: Batch, values: NDArray[np.float64], margins: bool, probabilities: bool, tagged: bool
+) -> dict[str, list[Any]]:
+    classes = learner.classes.tolist()
+    table: dict[str, Any] = {"label": learner.labels(values).tolist()}
+    if margins:
+        names = ["margin"] if values.shape[1] == 1 else [f"margin_{label}" for label in classes]
+        table |= dict(zip(names, values.T.tolist(), strict=True))
+    if probabilities:
+        names = [f"probability_{label}" for label in classes]
+        table |= dict(zip(names, learner.probabilities(values).T.tolist(), strict=True))
+    if tagged:
+        table["tag"] = batch.tags or [""] * len(batch)
+    if batch.faults:
+        lines = np.concatenate([batch.lines, [fault.line for fault in batch.faults]])
+        order = np.argsort(lines, kind="stable").tolist()
+        nothing = [None] * len(batch.faults)
+        for name, column in table.items():
+            padded = [*column, *nothing]
+            table[name] = [padded[k] for k in order]
+    return table

@@ -1,0 +1,206 @@
+"""Compiled code is kept where a folder can be written, does without where none can, and never outlives its source.
+
+Each test runs a copy of the package in processes of its own. To an administrator every folder is writable, so these
+processes give up that privilege first.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pater
+from pater.kernels import compile as _compile
+
+# A kernel of another module than the rule that it calls, small enough to be compiled in a second.
+PERCEPTRON = """
+import numpy as np
+from pater.kernels.points import point_pass
+from pater.kernels.rules import PERCEPTRON
+from pater.kernels.state import SCALARS, SETTINGS
+X, codes, nothing, vectors = np.array([[1.0, 2.0]]), np.ones(1, np.int64), np.zeros(0), np.zeros((2, 2))
+model, settings = np.zeros(1, SCALARS), np.zeros(1, SETTINGS)
+settings["rule"], settings["positive"], settings["alpha_pos"] = PERCEPTRON, 1, 1
+point_pass((X,), np.zeros(0, np.int64), codes, nothing, nothing, vectors, model[0], settings[0], 0, 1)
+stats = point_pass.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), vectors[0].tolist())
+"""
+
+SMALL = """
+from pater.kernels.rules import perceptron
+print(perceptron(-1.0), sum(perceptron.stats.cache_hits.values()), sum(perceptron.stats.cache_misses.values()))
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the modules of the core, without compiled code."""
+    source, copy = Path(pater.__file__).parent, tmp_path / "installed" / "pater"
+    copy.mkdir(parents=True)
+    for module in source.rglob("*.py"):
+        (copy / module.relative_to(source)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(module, copy / module.relative_to(source))
+    yield copy
+    for place in (tmp_path, *tmp_path.rglob("*")):
+        if place.is_dir():
+            place.chmod(0o755)
+
+
+def heed_permissions():
+    """Give up the administrator's right to write where nobody may (PR_CAPBSET_DROP, CAP_DAC_OVERRIDE of Linux)."""
+    ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)
+
+
+def process(script, environment):
+    as_others = {"preexec_fn": heed_permissions} if os.geteuid() == 0 and sys.platform == "linux" else {}
+    return subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False, **as_others
+    )
+
+
+def run(script, package, home):
+    """The three things that the script prints, run where the permissions of folders count."""
+    environment = {
+        **{name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")},
+        "HOME": str(home),
+        "PYTHONPATH": str(package.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    if not os.access(package, os.W_OK) or not (package.stat().st_mode & 0o200):
+        done = process(f"open({str(package / 'probe')!r}, 'w')", environment)
+        if done.returncode == 0:
+            (package / "probe").unlink()
+            pytest.skip("every folder is writable here")
+    done = process(script, environment)
+    assert done.returncode == 0, done.stderr
+    return [word.strip() for word in done.stdout.split(maxsplit=2)]
+
+
+def lock(place):
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+
+
+def compiled(place):
+    return sorted(path.name for path in place.rglob("*.nbc"))
+
+
+def test_without_any_folder_to_write_to(package, tmp_path):
+    """Neither the package's nor the user's: compiled anew, without a word."""
+    lock(package.parent)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o555)
+    for _ in range(2):
+        assert run(SMALL, package, home) == ["1.0", "0", "1"]
+    assert compiled(tmp_path) == []
+
+
+def test_in_the_user_s_cache_when_the_package_is_read_only(package, tmp_path):
+    lock(package.parent)
+    home = tmp_path / "home"
+    home.mkdir()
+    assert run(SMALL, package, home) == ["1.0", "0", "1"]
+    assert compiled(home)
+    assert compiled(package.parent) == []
+    assert run(SMALL, package, home) == ["1.0", "1", "0"]
+
+
+def test_beside_the_package_when_that_can_be_written(package, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir(mode=0o555)
+    assert run(SMALL, package, home) == ["1.0", "0", "1"]
+    assert compiled(package)
+    assert run(SMALL, package, home) == ["1.0", "1", "0"]
+
+
+def test_a_change_in_one_module_is_seen_by_the_kernels_of_another(package, tmp_path):
+    """Numba looks at the file of a kernel only: `point.py` would go on with yesterday's `rules.py`."""
+    home = tmp_path / "home"
+    home.mkdir()
+    hits, misses, weights = run(PERCEPTRON, package, home)
+    assert (hits, misses) == ("0", "1")
+    assert run(PERCEPTRON, package, home) == ["1", "0", weights]
+    rules = package / "kernels" / "rules.py"
+    before = rules.read_text()
+    after = before.replace("return 1.0 if margin <= 0.0 else 0.0", "return 8.0 if margin <= 0.0 else 0.0")
+    assert after != before
+    rules.write_text(after)
+    hits, misses, changed = run(PERCEPTRON, package, home)
+    assert (hits, misses) == ("0", "1")
+    assert ast.literal_eval(weights) == [1.0, 2.0]
+    assert ast.literal_eval(changed) == [8.0, 16.0]
+
+
+def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path):
+    home = tmp_path / "home"
+    home.mkdir()
+    run(SMALL, package, home)
+    plots = package / "estimators" / "plots.py"
+    plots.write_text(plots.read_text() + "\n# a remark\n")
+    assert run(SMALL, package, home) == ["1.0", "1", "0"]
+
+
+def cut(content):
+    return content[: len(content) // 2]
+
+
+def flipped(share):
+    def flip(content):
+        place = min(int(share * len(content)), len(content) - 1)
+        return content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+
+    return flip
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_damaged_file_is_thrown_away(package, tmp_path, kind):
+    """Whatever has become of a file of the cache, the kernel runs, and the next process finds a sound file again."""
+    home = tmp_path / "home"
+    home.mkdir()
+    assert run(SMALL, package, home) == ["1.0", "0", "1"]
+    (path,) = (path for path in package.rglob(f"*.{kind}") if "perceptron" in path.name)
+    sound = path.read_bytes()
+    for damage in (cut, lambda content: b"", *map(flipped, (0, 0.5, 1))):
+        path.write_bytes(damage(sound))
+        assert run(SMALL, package, home) == ["1.0", "0", "1"]
+        assert run(SMALL, package, home) == ["1.0", "1", "0"]
+
+
+def test_the_code_of_another_kernel_is_not_run(tmp_path):
+    caches = [_compile._SoundFiles(str(tmp_path), name, "stamp") for name in ("one", "other")]
+    for cache in caches:
+        cache.save("key", f"machine code of {cache._index_name}")
+    (one,), (other,) = (list(tmp_path.glob(f"{name}.*.nbc")) for name in ("one", "other"))
+    shutil.copy(one, other)
+    assert [cache.load("key") for cache in caches] == ["machine code of one.nbi", None]
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_what_cannot_be_read_or_written_is_done_without(package, tmp_path, kind):
+    home = tmp_path / "home"
+    home.mkdir()
+    run(SMALL, package, home)
+    for path in package.rglob(f"*.{kind}"):
+        path.unlink()
+        path.mkdir()
+    for _ in range(2):
+        assert run(SMALL, package, home) == ["1.0", "0", "1"]
+
+
+def test_processes_that_compile_at_the_same_time_never_run_what_the_other_has_written(tmp_path):
+    """Both have read the same, empty index; the files of their signatures must not be one file."""
+    both = [_compile._SoundFiles(str(tmp_path), "kernel", "stamp") for _ in range(2)]
+    index = both[0]._load_index()
+    for cache, key in zip(both, ("of dense rows", "of sparse rows"), strict=True):
+        cache._load_index = lambda: dict(index)
+        cache.save(key, f"machine code {key}")
+    fresh = _compile._SoundFiles(str(tmp_path), "kernel", "stamp")
+    assert fresh.load("of sparse rows") == "machine code of sparse rows"
+    assert fresh.load("of dense rows") in (None, "machine code of dense rows")

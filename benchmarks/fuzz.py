@@ -1,11 +1,16 @@
 """Damaged inputs and damaged model files: each must end in a model or in an error that names the file.
 
     python benchmarks/fuzz.py --cases 10000
+    python benchmarks/fuzz.py --text 10000 --bounds
 
-Valid files of every format, plain and compressed, are mutated byte by byte, line by line and by words that parsers
-stumble over, and learned from; model files of `pater train` and of an estimator are mutated and loaded. What is looked
-for: an exception that is not ours, an error that does not say where, a case that takes too long, more memory than the
-bound. The tests run a few hundred cases of this.
+`--cases`: valid files of every format, plain and compressed, are mutated byte by byte, line by line and by words that
+parsers stumble over, and learned from; model files of `pater train` and of an estimator are mutated and loaded. What is
+looked for: an exception that is not ours, an error that does not say where, a case that takes too long, more memory
+than the bound.
+
+The other kinds of cases are modules of their own, listed in `KINDS`. Each has a function `cases` that gives, for a
+folder, a number and a seed, the name and number of each case and what runs it. `--bounds` runs everything in a process
+of its own in which compiled code checks every place that it reads and writes. The tests run a few hundred of each kind.
 """
 
 from __future__ import annotations
@@ -15,9 +20,12 @@ import collections
 import gzip
 import io
 import json
+import os
 import random
 import resource
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +40,10 @@ from pater import AutoPATERClassifier
 from pater.modelfile import ModelFileError
 from pater.stream import InputError, load, train
 
+sys.path.append(str(Path(__file__).parent))
+import fuzz_text
+
+KINDS = {"text": fuzz_text.cases}
 SECONDS = 20
 MEGABYTES = 900  # of address space in use at the end: two models of the largest width that is allowed, and the program
 TEXTS = (
@@ -202,23 +214,53 @@ def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str, bytes
         signal.signal(signal.SIGALRM, before)
 
 
+def run_kind(kind: str, folder: Path, count: int, seed: int) -> Iterator[tuple[str, str]]:
+    """Run the cases of a kind; of each its name and how it ended."""
+    before = signal.signal(signal.SIGALRM, _too_long)
+    try:
+        for name, k, run in KINDS[kind](folder, count, seed):
+            signal.alarm(SECONDS if k else 600)  # the first of a name compiles what it needs
+            try:
+                yield name, run()
+            except BaseException as error:
+                raise WrongError(f"case {k} of seed {seed}, {kind}, {name}, {type(error).__name__}: {error}") from error
+            finally:
+                signal.alarm(0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def with_bounds(arguments: list[str]) -> int:
+    """Run this script once more, with every place checked that compiled code reads and writes."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache}
+        return subprocess.run([sys.executable, __file__, *arguments], env=environment, check=False).returncode
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=10_000)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, help="damaged files and models; 10,000 if no kind is named")
+    for kind in KINDS:
+        parser.add_argument(f"--{kind}", type=int, default=0, metavar="N", help="so many cases of each of its formats")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--bounds", action="store_true", help="check every place that compiled code reads and writes")
     options = parser.parse_args()
+    if options.bounds:
+        sys.exit(with_bounds([argument for argument in sys.argv[1:] if argument != "--bounds"]))
+    counts = {kind: getattr(options, kind) for kind in KINDS}
+    files = options.cases if options.cases is not None else 0 if any(counts.values()) else 10_000
     start, ended = time.monotonic(), collections.Counter[tuple[str, str]]()
     with tempfile.TemporaryDirectory() as folder:
-        for name, how, _ in cases(Path(folder), options.cases, options.seed):
+        for name, how, _ in cases(Path(folder), files, options.seed) if files else ():
             ended[name, how] += 1
+        for kind, count in counts.items():
+            for name, how in run_kind(kind, Path(folder), count, options.seed):
+                ended[f"{kind}, {name}", how] += 1
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert megabytes < MEGABYTES, megabytes
     told = {f"{name}: {how}": n for (name, how), n in sorted(ended.items())}
-    print(
-        json.dumps(
-            {"cases": options.cases, "seconds": time.monotonic() - start, "peak_megabytes": megabytes, **told}, indent=1
-        )
-    )
+    asked = {"cases": sum(ended.values()), "seconds": time.monotonic() - start, "peak_megabytes": megabytes}
+    print(json.dumps({**asked, **told}, indent=1))
 
 
 if __name__ == "__main__":

@@ -146,13 +146,60 @@ def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path):
     assert run(SMALL, package, home) == ["1.0", "1", "0"]
 
 
+def cut(content):
+    return content[: len(content) // 2]
+
+
+def flipped(share):
+    def flip(content):
+        place = min(int(share * len(content)), len(content) - 1)
+        return content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+
+    return flip
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_damaged_file_is_thrown_away(package, tmp_path, kind):
+    """Whatever has become of a file of the cache, the kernel runs, and the next process finds a sound file again."""
+    home = tmp_path / "home"
+    home.mkdir()
+    assert run(SMALL, package, home) == ["1.0", "0", "1"]
+    (path,) = (path for path in package.rglob(f"*.{kind}") if "perceptron" in path.name)
+    sound = path.read_bytes()
+    for damage in (cut, lambda content: b"", *map(flipped, (0, 0.5, 1))):
+        path.write_bytes(damage(sound))
+        assert run(SMALL, package, home) == ["1.0", "0", "1"]
+        assert run(SMALL, package, home) == ["1.0", "1", "0"]
+
+
+def test_the_code_of_another_kernel_is_not_run(tmp_path):
+    caches = [_compile._SoundFiles(str(tmp_path), name, "stamp") for name in ("one", "other")]
+    for cache in caches:
+        cache.save("key", f"machine code of {cache._index_name}")
+    (one,), (other,) = (list(tmp_path.glob(f"{name}.*.nbc")) for name in ("one", "other"))
+    shutil.copy(one, other)
+    assert [cache.load("key") for cache in caches] == ["machine code of one.nbi", None]
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_what_cannot_be_read_or_written_is_done_without(package, tmp_path, kind):
+    home = tmp_path / "home"
+    home.mkdir()
+    run(SMALL, package, home)
+    for path in package.rglob(f"*.{kind}"):
+        path.unlink()
+        path.mkdir()
+    for _ in range(2):
+        assert run(SMALL, package, home) == ["1.0", "0", "1"]
+
+
 def test_processes_that_compile_at_the_same_time_never_run_what_the_other_has_written(tmp_path):
     """Both have read the same, empty index; the files of their signatures must not be one file."""
-    both = [_compile._NamedByContent(str(tmp_path), "kernel", "stamp") for _ in range(2)]
+    both = [_compile._SoundFiles(str(tmp_path), "kernel", "stamp") for _ in range(2)]
     index = both[0]._load_index()
     for cache, key in zip(both, ("of dense rows", "of sparse rows"), strict=True):
         cache._load_index = lambda: dict(index)
         cache.save(key, f"machine code {key}")
-    fresh = _compile._NamedByContent(str(tmp_path), "kernel", "stamp")
+    fresh = _compile._SoundFiles(str(tmp_path), "kernel", "stamp")
     assert fresh.load("of sparse rows") == "machine code of sparse rows"
     assert fresh.load("of dense rows") in (None, "machine code of dense rows")

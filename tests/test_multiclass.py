@@ -7,10 +7,15 @@ is the mirror image of the other. The model of any later class has seen nothing 
 
 from __future__ import annotations
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
 
-from pater import PATERClassifier
+import pater.model
+from pater import AutoPATERClassifier, PATERClassifier
+from pater.model import ManyClassesWarning
 from pater.rules import RULES
 
 FORMS = [(4, "dense-f8"), (70, "dense-f8"), (4, "csr-f8-i4")]
@@ -75,6 +80,7 @@ def test_the_model_of_a_later_class_starts_at_the_row_that_brings_it(rule, d, fo
     assert model.t_ == 400
 
 
+@pytest.mark.filterwarnings("ignore::pater.model.ManyClassesWarning")
 def test_many_classes_in_any_order_of_appearance(stream, bits):
     """More than the table of labels holds; classes_ is sorted, and each column belongs to its class."""
     X, _ = stream(3000, 6)
@@ -162,3 +168,55 @@ def test_longer_names_that_turn_up_later(stream):
     for i, name in enumerate(["b", "much longer", "a"]):
         model.partial_fit(X[i : i + 1], [name])
     assert model.classes_.tolist() == ["a", "b", "much longer"]
+
+
+@pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
+def test_several_new_classes_at_once_are_as_one_after_the_other(form, as_form, stream):
+    """Weights, counts and history, of one model a class and of many, whatever the chunks."""
+    X, _ = stream(900, 5)
+    X, y = as_form(X, form), np.random.default_rng(1).permutation(900) % 12 * 3
+    weights = np.random.default_rng(2).random(900)
+    for learner in (PATERClassifier, AutoPATERClassifier):
+        whole = learner(n_jobs=2).partial_fit(X, y, sample_weight=weights)
+        cut = learner()
+        for start, stop in itertools.pairwise([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 40, 41, 900]):
+            cut.partial_fit(X[start:stop], y[start:stop], sample_weight=weights[start:stop])
+        assert whole.coef_.tobytes() == cut.coef_.tobytes()
+        a, b = whole._model, cut._model
+        assert a.state.scalars.tobytes() == b.state.scalars.tobytes()
+        if a.history is not None:
+            assert [rows for rows, _ in a.history.points] == [rows for rows, _ in b.history.points]
+            for (_, ours), (_, theirs) in zip(a.history.points, b.history.points, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+def test_new_classes_do_not_copy_the_state_each(stream, monkeypatch):
+    copies = []
+    for name in ("joined", "among"):
+        change = getattr(pater.model, name)
+        monkeypatch.setattr(pater.model, name, lambda *given, change=change: copies.append(1) or change(*given))
+    X, _ = stream(400, 4)
+    PATERClassifier().partial_fit(X, np.arange(400) % 90)
+    assert len(copies) < 10
+
+
+def test_a_bad_row_among_new_classes_is_named(stream):
+    X, _ = stream(60, 4)
+    X[37, 2] = np.nan
+    model = PATERClassifier()
+    with pytest.raises(ValueError, match="NaN in row 37, column 2"):
+        model.partial_fit(X, np.arange(60) % 50)
+    assert not hasattr(model, "classes_")
+
+
+def test_a_hundred_classes_are_worth_a_word(stream):
+    X, _ = stream(400, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PATERClassifier().fit(X, np.arange(400) % 99)
+    with pytest.warns(ManyClassesWarning, match="100 classes so far"):
+        PATERClassifier().fit(X, np.arange(400) % 100)
+    model = PATERClassifier().partial_fit(X[:99], np.arange(99))
+    with pytest.warns(ManyClassesWarning, match="101 classes so far"):
+        model.partial_fit(X[99:101], np.arange(99, 101))
+    model.partial_fit(X[101:], np.arange(101, 400))  # once is enough

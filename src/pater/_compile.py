@@ -3,21 +3,30 @@
 Knows Numba; knows nothing of what is compiled.
 
 Numba keys a cached function by its own source file alone, so a kernel in `passes.py` would go on running yesterday's
-`rules.py`. Here the text of every file that holds kernels, or constants that they are compiled with, is part of the key:
-a change to one of them makes all kernels anew, and a change to any other file makes none.
+`rules.py`. Here the text of every file that holds kernels, or constants that they are compiled with, is part of the
+key: a change to one of them makes all kernels anew, and a change to any other file makes none.
 
 It also numbers the files of a cache one after the other, so that two processes that compile different forms of a kernel
 at the same time may both write number 1, and a third then runs the one for the other. Here a file is named after what
 it holds: at worst, one of the two is forgotten.
+
+And it believes what it finds: a file that was cut off or has a bit wrong ends in an exception, or in machine code that
+does something else. Here every file begins with a digest of the rest, its name and the compiler's version. One that
+does not fit is as good as none, and so is one that cannot be read; where none can be written, there will be none.
 """
 
 from __future__ import annotations
 
 import hashlib
+import pickle
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import llvmlite
+import numba
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
 
@@ -26,6 +35,8 @@ from numba.core.caching import IndexDataCacheFile
 FAST = {"reassoc", "contract", "nsz"}
 
 _CONSTANTS = ("state.py", "herds.py")
+_DIGEST = hashlib.sha256().digest_size
+_COMPILER = f"{sys.version} {numba.__version__} {llvmlite.__version__}"
 
 
 def _kernel_sources() -> str:
@@ -41,16 +52,52 @@ def _kernel_sources() -> str:
 _KERNEL_SOURCES = _kernel_sources()
 
 
-class _NamedByContent(IndexDataCacheFile):
+on_compiling: Callable[[], None] | None = None
+"""Called whenever a kernel is about to be compiled and kept. The command line says so to who waits for it."""
+
+
+class _SoundFiles(IndexDataCacheFile):
+    def load(self, key: Any) -> Any:
+        """The machine code of one signature, or None if it has to be compiled."""
+        name = self._load_index().get(key)
+        data = None if name is None else self._read(self._data_path(name))  # type: ignore[no-untyped-call]
+        if data is None and on_compiling is not None:
+            on_compiling()
+        return data
+
     def save(self, key: Any, data: Any) -> None:
         """Write the machine code of one signature, then the index that names its file."""
-        overloads = self._load_index()  # type: ignore[no-untyped-call]
+        overloads = self._load_index()
         content = hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()
         name = f"{Path(self._index_name).stem}.{content[:16]}.nbc"
-        self._save_data(name, data)  # type: ignore[no-untyped-call]
-        if overloads.get(key) != name:
-            overloads[key] = name
-            self._save_index(overloads)  # type: ignore[no-untyped-call]
+        with suppress(OSError):  # what cannot be kept is compiled again
+            self._write(self._data_path(name), data)  # type: ignore[no-untyped-call]
+            if overloads.get(key) != name:
+                self._save_index(overloads | {key: name})
+
+    def _load_index(self) -> dict[Any, str]:
+        stamp, overloads = self._read(self._index_path) or (None, {})
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _read(self, path: str) -> Any:
+        try:
+            content = Path(path).read_bytes()
+        except OSError:
+            return None
+        digest, data = content[:_DIGEST], content[_DIGEST:]
+        return pickle.loads(data) if _digest(path, data) == digest else None
+
+    def _write(self, path: str, value: Any) -> None:
+        data = self._dump(value)  # type: ignore[no-untyped-call]
+        with self._open_for_write(path) as file:
+            file.write(_digest(path, data) + data)
+
+
+def _digest(path: str, data: bytes) -> bytes:
+    return hashlib.sha256(f"{_COMPILER} {Path(path).name}\0".encode() + data).digest()
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,6 +122,6 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any
     except RuntimeError:  # neither the package's folder nor the user's cache folder can be written
         return njit(**options)(function)  # type: ignore[no-any-return]
     cache_file = compiled._cache._cache_file
-    cache_file.__class__ = _NamedByContent
+    cache_file.__class__ = _SoundFiles
     cache_file._source_stamp = (cache_file._source_stamp, _KERNEL_SOURCES)
     return compiled  # type: ignore[no-any-return]

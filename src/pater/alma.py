@@ -16,6 +16,7 @@ from .rules import LARGEST_ROW, alma
 from .state import POINT_U, POINT_V
 
 LEAST_SCALE = 1e-100
+LONGEST_STEP = 2.0**64  # brought back into the ball, w is this sample to working precision, as after any longer one
 LEAST_SCALE_AVERAGED = 1e-3  # C·U and V are 1/scale times as large as their difference
 
 
@@ -75,7 +76,7 @@ def alma_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             eta = alma(signed, m.updates + 1.0, p.approximation)
             if eta > 0.0:
                 m.updates += 1
-                eta *= s * (alpha_pos if positive else alpha_neg)
+                eta = min(eta * s * (alpha_pos if positive else alpha_neg), LONGEST_STEP)
                 step = eta / norm / m.scale * (1.0 if positive else -1.0)
                 add(rows, i, step, w)
                 m.bias += one * step

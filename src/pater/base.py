@@ -79,7 +79,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator to a model file, from which :func:`pater.load` brings it back to the bit.
 
-        The file appears whole or not at all: after an error, what was there before is there still. It holds numbers and
+        The file appears whole or not at all, and only after it was read back: after an error, what was there before is
+        there still. A link is written through. It holds numbers and
         JSON, no code; `pater predict`, `inspect` and `merge` read it, too.
 
         Parameters
@@ -87,6 +88,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         path : path-like
             Where to.
         """
+        from .loading import estimator_of  # which knows every estimator
+
         model, names = self._to_save(), self._names()
         described = parameters.to_json(self)
         saved = modelfile.Saved(
@@ -97,7 +100,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             counts={"rows": self.t_} if hasattr(self, "t_") else {},
             estimator=described,
         )
-        modelfile.save(path, saved)
+        modelfile.save(path, saved, accept=estimator_of)
 
     def _to_save(self) -> Model:
         """What was learned; a ValueError if it does not go with the parameters."""

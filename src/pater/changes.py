@@ -48,6 +48,15 @@ def joined(states: list[State]) -> State:
     return State(vectors, scalars, "split", states[0].group, metric=states[0].metric, second=second)
 
 
+def among(state: State, places: NDArray[np.intp], n_models: int) -> State:
+    """The models of a state at these places among `n_models`; the others have seen nothing."""
+    result = state.empty(n_models)
+    result.vectors[places], result.scalars[places] = state.kinds(), state.scalars
+    if result.second is not None:
+        result.second[places] = state.second
+    return result
+
+
 def averaging(state: State) -> State:
     """The same models, to average from here on: as if each sample so far had left them with the weights of now."""
     result = state.copy()
@@ -91,7 +100,8 @@ def merged(
     vectors, m = result.vectors, result.scalars
     for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn"):
         m[name] = a.scalars[name] + b.scalars[name]
-    m["largest"] = np.maximum(a.scalars["largest"], b.scalars["largest"])
+    for name in ("largest", "width"):
+        m[name] = np.maximum(a.scalars[name], b.scalars[name])
     m["exponent"] = np.maximum(a.scalars["exponent"], b.scalars["exponent"])
     m["unit"] = np.minimum(a.scalars["unit"], b.scalars["unit"])
     t = np.maximum(m["t"], 1)

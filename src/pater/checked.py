@@ -6,8 +6,8 @@ Knows `model` and `rules`; what comes from a model file is not to be trusted.
 from __future__ import annotations
 
 import itertools
-import math
 import re
+import sys
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,11 @@ from .rules import RULES
 from .state import Metric
 
 BATCH_RULE = "ter"  # the batch solution: weights, and no rule to go on learning by
+LARGEST_TEXT = 1 << 28  # bytes of the labels of all classes as an array, where each has the room of the longest
 _LABELS = re.compile(r"[<|](?:[iu][1248]|f[248]|b1|U[0-9]{1,5}|O)")
+
+
+_LARGEST = sys.float_info.max
 
 
 class UnsoundError(ValueError):
@@ -35,7 +39,7 @@ def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
     described = {"type": classes.dtype.newbyteorder("<").str, "values": values}
     try:
         labels_from_json(described)
-    except (UnsoundError, OverflowError):
+    except (ValueError, OverflowError):
         told = "whole numbers, booleans or text"
         raise ValueError(f"labels such as {classes[0]!r} cannot be kept in a model file; use {told}.") from None
     return described
@@ -43,12 +47,16 @@ def labels_to_json(classes: NDArray[Any]) -> dict[str, Any]:
 
 def labels_from_json(value: dict[str, Any]) -> NDArray[Any]:
     name, labels = value["type"], value["values"]
-    require(_LABELS.fullmatch(name) and isinstance(labels, list), "its classes have no type")
+    require(isinstance(name, str) and _LABELS.fullmatch(name) and isinstance(labels, list), "its classes have no type")
+    require(labels, "it has no classes")
     kinds: dict[str, tuple[type, ...]] = {"i": (int,), "u": (int,), "f": (float,), "b": (bool,), "U": (str,)}
     numbers = (bool, int, float)
     allowed = kinds.get(name[1], (str,) if labels and type(labels[0]) is str else numbers)
     require(all(type(label) in allowed for label in labels), "its classes are not of one type")
-    require(all(math.isfinite(label) for label in labels if type(label) is float), "a class is not finite")
+    require(all(type(label) is str or -_LARGEST <= label <= _LARGEST for label in labels), "a class is not finite")
+    "".join(label for label in labels if type(label) is str).encode()  # half a surrogate pair is no text
+    if name[1] == "U":
+        require(4 * len(labels) * int(name[2:]) <= LARGEST_TEXT, "its classes are longer than there is room for")
     classes: NDArray[Any] = np.array(labels, dtype=name)
     require(classes.tolist() == labels, "its classes do not fit their type")
     require(all(a < b for a, b in itertools.pairwise(labels)), "its classes are not in order")
@@ -69,11 +77,16 @@ def spec_from_json(value: dict[str, Any]) -> Spec:
     if isinstance(weight, list):
         weight = tuple((label, share) for label, share in weight)
         require(all(_positive(share) for _, share in weight), "a class weight is not positive")
-        require(all(type(label) in (int, float, bool, str) for label, _ in weight), "a class weight has no label")
+        require(
+            all(type(label) in (bool, str) or is_number(label) for label, _ in weight), "a class weight has no label"
+        )
     else:
         require(weight in (None, "balanced"), "its class weights are unsound")
-    require(value["rule"] in (*RULES, BATCH_RULE), f"there is no rule {value['rule']!r}")
-    require(_positive(value["C"]) and len(alphas) == 2 and all(map(_positive, alphas)), "a weight is not positive")
+    require(value["rule"] in (*RULES, BATCH_RULE), f"there is no rule {str(value['rule'])[:40]!r}")
+    require(
+        _positive(value["C"]) and isinstance(alphas, list) and len(alphas) == 2 and all(map(_positive, alphas)),
+        "a weight is not positive",
+    )
     require(all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")), "it forgets wrongly")
     require(_positive(value["r"]) and value["covariance"] in ("full", "diagonal"), "its metric is unsound")
     require(value["form"] in ("leader", "step"), "its form is unsound")
@@ -90,7 +103,8 @@ def family(spec: Spec) -> tuple[bool, Metric]:
 
 
 def is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    """Is this a number that is finite, also as a float? JSON has whole numbers of any length."""
+    return type(value) in (int, float) and -_LARGEST <= value <= _LARGEST
 
 
 def _positive(value: Any) -> bool:

@@ -2,37 +2,47 @@
 
 Knows NumPy and files; knows nothing of models. Described in docs/model-file.md.
 
+Whoever forges a file can sign it, too: the checksum tells damage, not intent, and nothing in a file is believed.
+
 It is written here rather than by the safetensors package, row by row straight to the disk, and read row by row straight
 to its place: a model of 200 MB takes that much memory once. Any safetensors reader opens it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import glob
 import hashlib
 import io
 import itertools
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .places import alone, replacing
+from .places import check as check_output
 
 FORMAT = "pater model"
 MAJOR, MINOR = 1, 0
 TYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
 _UNSIGNED = "sha256:" + "0" * 64
 _LARGEST_HEADER = 1 << 28
+_PIECE = 1 << 20
+MOST_DIMENSIONS = 4
+
+# What values of other types, names that are missing and numbers out of range lead to.
+OF_ANOTHER_KIND = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
 
 Arrays = dict[str, Any]  # of NDArray, or what is written like one: row by row
 Shape = tuple[int, ...]
+Places = dict[str, tuple[Shape, Any]]  # shape and type of each array, in the order of the file
 # From the header, the arrays before it, its shape and its type: where an array goes, as something that takes rows by
-# number; or None, and it becomes an array. The checksum has not been seen yet, so the header is not to be trusted.
+# number; or None, and it becomes an array.
 Room = Callable[[dict[str, Any], Arrays, Shape, Any], Any]
 
 
@@ -43,8 +53,17 @@ class ModelFileError(ValueError):
         super().__init__(f"{os.fspath(path)}: {what}")
 
 
-def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write the container: the header and the arrays, with a checksum over all of it."""
+def write(
+    path: str | os.PathLike[str],
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    *,
+    check: Callable[[Path], None] | None = None,
+) -> None:
+    """Write the container: the header and the arrays, with a checksum over all of it.
+
+    `check` looks at what was written, by its name for the time being, before it takes the place of what was there.
+    """
     described, offset = {}, 0
     types = {kind: name for name, kind in TYPES.items()}
     for name, array in arrays.items():
@@ -59,50 +78,35 @@ def write(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Array
     )
     text = json.dumps({"__metadata__": {"pater": told}, **described}).encode()
     text += b" " * (-len(text) % 8)
-    target, beside = Path(path), _beside(path)
     try:
-        with open(beside, "wb") as file:
+        with replacing(path, check=check) as file:
             digest = hashlib.sha256()
             for part in itertools.chain((len(text).to_bytes(8, "little"), text), _parts(arrays)):
                 digest.update(part)
                 file.write(part)
             file.seek(8 + text.index(_UNSIGNED.encode()) + len("sha256:"))
             file.write(digest.hexdigest().encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, target)
-        _sync_folder(target.parent)
-    except BaseException as error:
-        with contextlib.suppress(OSError):  # what is in the way of writing may be in the way of this, too
-            beside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise ModelFileError(path, f"cannot be written: {error.strerror or error}.") from None
-        raise
-
-
-def check_place(path: str | os.PathLike[str]) -> None:
-    """An error if a file could not be written there, before hours are spent on what is to go into it."""
-    beside = _beside(path)
-    try:
-        if os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with open(beside, "wb"):
-            pass
-        beside.unlink()
     except OSError as error:
         raise ModelFileError(path, f"cannot be written: {error.strerror or error}.") from None
 
 
-def remove_left_overs(path: str | os.PathLike[str]) -> None:
-    """Of writes that were killed."""
-    target = Path(path)
-    for part in target.parent.glob(f"{glob.escape(target.name)}.*.part"):
-        if part.name[len(target.name) + 1 : -len(".part")].isdecimal():
-            part.unlink(missing_ok=True)
+def check_place(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """An error if a file could not be written there, or is among the inputs."""
+    try:
+        check_output(path, inputs)
+    except OSError as error:
+        raise ModelFileError(path, f"cannot be written: {error.strerror or error}.") from None
 
 
-def _beside(path: str | os.PathLike[str]) -> Path:
-    return Path(path).with_name(f"{Path(path).name}.{os.getpid()}.part")
+@contextmanager
+def lock_place(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Be the only one who makes the file for this place; an error at once if someone else does."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(alone(path))
+        except OSError as error:
+            raise ModelFileError(path, f"cannot be written: {error.strerror or error}.") from None
+        yield
 
 
 def _parts(arrays: Arrays) -> Iterator[Any]:
@@ -115,79 +119,121 @@ def _bytes(array: Any) -> memoryview:
     return memoryview(array).cast("B")
 
 
-def _sync_folder(folder: Path) -> None:
-    """The new name, too, has to outlive a power failure; where folders cannot be synced, the system sees to it."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
-
-
-def read(path: str | os.PathLike[str], rooms: Mapping[str, Room]) -> tuple[dict[str, Any], Arrays]:
+def read(
+    path: str | os.PathLike[str],
+    rooms: Mapping[str, Room],
+    claims: Callable[[dict[str, Any], Places], None] | None = None,
+) -> tuple[dict[str, Any], Arrays]:
     """Read the container: the header and the arrays, once the checksum is right.
 
-    `rooms` says of some arrays, by name, where they go, so that a large one need not be in memory twice.
+    The checksum comes first, in a pass of its own that needs no memory. Then the header is taken apart, and what it
+    says of the arrays must fill the file exactly. Then `claims` may object to the header and the shapes and types of
+    the arrays. Only then is memory taken. `rooms` says of some arrays, by name, where they go, so that a large one need
+    not be in memory twice.
     """
     try:
         with open(path, "rb", buffering=0) as file:
-            return _read(path, file, os.fstat(file.fileno()).st_size, rooms)
+            before = os.fstat(file.fileno())
+            if not stat.S_ISREG(before.st_mode):
+                raise ModelFileError(path, "it is not a model file, but a folder, a pipe or a device.")
+            result = _read(path, file, before.st_size, rooms, claims)
+            after = os.fstat(file.fileno())
     except OSError as error:
         raise ModelFileError(path, f"cannot be read: {error.strerror or error}.") from None
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise ModelFileError(path, "it was changed while it was read.")
+    return result
 
 
 def _read(
-    path: str | os.PathLike[str], file: io.RawIOBase, size: int, rooms: Mapping[str, Room]
+    path: str | os.PathLike[str],
+    file: io.RawIOBase,
+    size: int,
+    rooms: Mapping[str, Room],
+    claims: Callable[[dict[str, Any], Places], None] | None,
 ) -> tuple[dict[str, Any], Arrays]:
     start = bytes(_exactly(file, 8, path)) if size >= 8 else b""
     length = int.from_bytes(start, "little")
     if size < 8 or not 2 <= length <= min(_LARGEST_HEADER, size - 8):
         raise ModelFileError(path, "it is not a model file, or it was cut off.")
     text = bytes(_exactly(file, length, path))
-    try:
-        described = json.loads(text)
-        header = json.loads(described.pop("__metadata__")["pater"])
-        ours, stored = header["format"] == FORMAT, header["checksum"]
-        major = int(header["version"].partition(".")[0])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise ModelFileError(path, "it is not a pater model file, or it is damaged.") from None
-    if not ours:
-        raise ModelFileError(path, "it is not a pater model file.")
-    if major > MAJOR:
-        told = f"it has version {header['version']} of the format; this pater reads version {MAJOR}. Update pater."
-        raise ModelFileError(path, told)
-    try:
-        places = _in_order(described, size - 8 - length)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
-        raise ModelFileError(path, "its header is damaged, or the file was cut off.") from None
-    at = text.find(b"sha256:")
-    digest = hashlib.sha256(start + text[:at] + _UNSIGNED.encode() + text[at + len(_UNSIGNED) :])
+    _check_sum(path, file, start + text)
+    header, places = _taken_apart(path, text, size - 8 - length)
+    if claims is not None:
+        claims(header, places)
+    file.seek(8 + length)
     arrays: Arrays = {}
     for name, (shape, kind) in places.items():
         room = rooms[name](header, arrays, shape, kind) if name in rooms else None
         if room is None:
             arrays[name] = np.empty(shape, kind)
-            _fill(arrays[name], file, digest, path)
+            _fill(arrays[name], file, path)
         else:
             arrays[name], row = room, np.empty(shape[-1], kind)
             for k in range(math.prod(shape[:-1])):
-                _fill(row, file, digest, path)
+                _fill(row, file, path)
                 room[k] = row
-    if stored != f"sha256:{digest.hexdigest()}":
-        raise ModelFileError(path, "its checksum is wrong: the file was cut off or changed.")
     return header, arrays
 
 
-def _fill(array: Any, file: io.RawIOBase, digest: Any, path: str | os.PathLike[str]) -> None:
+def _check_sum(path: str | os.PathLike[str], file: io.RawIOBase, start: bytes) -> None:
+    """See that the digits after the first `sha256:` are those of the whole file with zeros in their place."""
+    at = start.find(b"sha256:")
+    if at < 0:
+        raise ModelFileError(path, "it is not a pater model file, or it is damaged.")
+    end = at + len(_UNSIGNED)
+    digest = hashlib.sha256(start[:at] + _UNSIGNED.encode() + start[end:])
+    piece = memoryview(bytearray(_PIECE))
+    while found := file.readinto(piece):
+        digest.update(piece[:found])
+    if start[at:end] != f"sha256:{digest.hexdigest()}".encode():
+        raise ModelFileError(path, "its checksum is wrong: the file was cut off or changed.")
+
+
+def _taken_apart(path: str | os.PathLike[str], text: bytes, size: int) -> tuple[dict[str, Any], Places]:
+    """The header, and what it says of the arrays that are to fill `size` bytes."""
+    try:
+        described = _json(text.decode())
+        header = _json(described.pop("__metadata__")["pater"])
+        ours, version = header["format"] == FORMAT, header["version"]
+        major = int(version.partition(".")[0])
+    except (*OF_ANOTHER_KIND, RecursionError):
+        raise ModelFileError(path, "it is not a pater model file, or it is damaged.") from None
+    if not ours:
+        raise ModelFileError(path, "it is not a pater model file.")
+    if major > MAJOR:
+        told = f"it has version {version[:20]} of the format; this pater reads version {MAJOR}. Update pater."
+        raise ModelFileError(path, told)
+    try:
+        return header, _in_order(described, size)
+    except OF_ANOTHER_KIND:
+        raise ModelFileError(path, "its header is damaged, or the file was cut off.") from None
+
+
+def _json(text: str) -> Any:
+    """What a JSON text says; a ValueError where readers might disagree about it, or where it cannot be written out."""
+    value = json.loads(text, object_pairs_hook=_no_name_twice, parse_float=_finite, parse_constant=_finite)
+    json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    return value
+
+
+def _no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands there twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not finite")
+    return number
+
+
+def _fill(array: Any, file: io.RawIOBase, path: str | os.PathLike[str]) -> None:
     if array.size:
-        content = _bytes(array)
-        _fill_bytes(content, file, path)
-        digest.update(content)
+        _fill_bytes(_bytes(array), file, path)
 
 
 def _exactly(file: io.RawIOBase, size: int, path: str | os.PathLike[str]) -> bytearray:
@@ -204,14 +250,18 @@ def _fill_bytes(content: memoryview, file: io.RawIOBase, path: str | os.PathLike
         content = content[found:]
 
 
-def _in_order(described: dict[str, Any], size: int) -> dict[str, tuple[Shape, Any]]:
+def _in_order(described: dict[str, Any], size: int) -> Places:
     """Shape and type of the arrays that a header describes, in the order of the file, which they fill exactly."""
-    places = {}
+    places: Places = {}
     offset = 0
     for name, place in sorted(described.items(), key=lambda item: item[1]["data_offsets"]):
         kind, shape, (start, end) = TYPES[place["dtype"]], place["shape"], place["data_offsets"]
-        sound = all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, start, end))
-        if not sound or start != offset or end > size or end - start != math.prod(shape) * kind.itemsize:
+        sound = isinstance(shape, list) and 1 <= len(shape) <= MOST_DIMENSIONS
+        sound = sound and all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, start, end))
+        # Of an array of no numbers, too, the shape must be one that an array can have.
+        if not sound or math.prod(max(1, n) for n in shape) >= 1 << 48:
+            raise ValueError(name)
+        if start != offset or end > size or end - start != math.prod(shape) * kind.itemsize:
             raise ValueError(name)
         places[name] = (tuple(shape), kind)
         offset = end

@@ -21,14 +21,14 @@ from __future__ import annotations
 import numpy as np
 
 from ._compile import exact_kernel
-from .lazy import CANCELLED, IN_LANES, LARGEST_PRODUCT, any_row, fold_after, know_products, plain, tidy
+from .lazy import CANCELLED, IN_LANES, STRAIN, any_row, fold_after, know_products, plain, tidy, too_large
 from .means import TOO_LARGE, balanced_alpha, zero_gap
 from .near import add_and_products, has_fourth, products, put, room_for, squared_sum, take
 from .pairs import first, fma, pair, second
 from .rules import PATER_I
 from .state import LONGEST_STEP, LONGEST_TAU
 
-# What is beyond these is not plain: the lazy pass knows whether a row is bad, a step too long, or a fold due.
+# What is beyond these is not plain: the lazy pass knows whether a row is bad, or a step too long.
 LARGEST_LOSS = TOO_LARGE
 LARGEST_SQUARE = 1e205  # of ‖x‖²
 SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, no τ can be too large
@@ -37,6 +37,7 @@ SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, no τ can be too large
 @exact_kernel
 def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
+    m.width = table.shape[0]
     know_products(table, IN_LANES, m)
     buffer = np.zeros(room_for(table.shape[0], shape))
     ordered, watched, wanted = order.size > 0, p.watch != 0, margins.size > 0
@@ -46,7 +47,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
     r = start
     while r < stop:
         if plain(m, p):
-            room = max(1, -((m.work_since_fold - fold_after(table, p)) // n_columns))  # rows to enter before a fold
+            room = max(1, -((m.work_since_fold - fold_after(n_columns)) // n_columns))  # rows to enter before a fold
             left = room
             vectors = take(table, buffer, shape)
             t, updates, unit, bias, largest = m.t, m.updates, m.unit, m.bias, m.largest
@@ -55,7 +56,6 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
             squares, cross = pair(m.pp, m.nn), 2.0 * m.pn
             A, n, losses = pair(m.A_pos, -m.A_neg), pair(m.n_pos, -m.n_neg), pair(m.loss_pos, -m.loss_neg)  # signed
             B, bias_steps = pair(m.B_pos, -m.B_neg), m.bias_steps  # signed
-            height = LARGEST_PRODUCT / LARGEST_SQUARE + (m.A_pos + m.A_neg) + (m.B_pos + m.B_neg)
             z_bias, settled = 0.0, False  # is z_bias what it will be from now on?
             along, ux, xx = products(vectors, rows, order[r] if ordered else r, shape)
             while r < stop:
@@ -68,7 +68,9 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                 loss = unit - y * ux - y * bias - (first(A) * first(toward) + second(A) * second(toward))
                 loss = 0.0 if loss < 0.0 else loss  # a NaN stays one
                 s = 1.0 if weights is None else weights[i]
-                if not fma(1.0 + xx, height, loss * (LARGEST_PRODUCT / LARGEST_LOSS)) < LARGEST_PRODUCT or s == 0.0:
+                gathered = first(losses) - second(losses) if everyone else 0.0
+                strained = too_large(first(A) - second(A), s * xx, first(n) - second(n), unit + loss, gathered, STRAIN)
+                if strained or not (xx < LARGEST_SQUARE and loss < LARGEST_LOSS) or s == 0.0:
                     break
                 t += 1
                 signed = (pair(0.5, 0.5) * y + pair(0.5, -0.5)) * s
@@ -124,7 +126,6 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                         if averages:
                             B = fma(a, t * tau, B)
                             bias_steps = fma(t * tau, z_bias, bias_steps)
-                        height = LARGEST_PRODUCT / LARGEST_SQUARE + (first(A) - second(A)) + (first(B) - second(B))
                     if left == 0:
                         r += 1
                         break
@@ -143,7 +144,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
             m.entered += room - left
             m.work_since_fold += (room - left) * n_columns
             if left == 0:
-                tidy(table, IN_LANES, m, p)
+                tidy(table, IN_LANES, m)
                 continue
             if r == stop:
                 break

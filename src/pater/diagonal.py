@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 
 from ._compile import exact_kernel, exact_part, kernel
+from .lazy import look, permitted_strain, too_large
 from .means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vector, zero_gap
 from .progress import observe
-from .rows import entry, size
+from .rows import entry, reach, size
 from .rules import (
     AROW,
     CW,
@@ -23,7 +24,6 @@ from .rules import (
     SO_PERCEPTRON,
     confident_gain,
     confident_step,
-    hinge,
     pater_i,
     pater_ii,
     ridge_step,
@@ -148,19 +148,21 @@ def diagonal_point_pass(rows, order, codes, weights, margins, vectors, m, p, sta
 
 @exact_kernel
 def _dot_table(rows, i, table):
-    """U·x, S⁺ᵀΣx, S⁻ᵀΣx and ‖x‖²."""
+    """U·x, S⁺ᵀΣx, S⁻ᵀΣx, ‖x‖² and xᵀΣx."""
     ux = 0.0
     px = 0.0
     nx = 0.0
     xx = 0.0
+    c = 0.0
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         Sx = x / (1.0 + table[j, Q])
+        c += x * Sx
         ux += table[j, U] * x
         px += table[j, S_POS] * Sx
         nx += table[j, S_NEG] * Sx
         xx += x * x
-    return ux, px, nx, xx
+    return ux, px, nx, xx, c
 
 
 @exact_kernel
@@ -193,7 +195,7 @@ def _enter(rows, i, table, m, leads, s_pos, s_neg, gain):
 def _know_products(table, m):
     """S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻ from the vectors."""
     m.pp = m.nn = m.pn = 0.0
-    for j in range(table.shape[0]):
+    for j in range(m.width):
         sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
         m.pp += sp * sp * variance
         m.nn += sn * sn * variance
@@ -204,12 +206,12 @@ def _know_products(table, m):
 @exact_kernel
 def fold(table, m):
     """Move the lazy part of w and of Σ t·δₜ into U and V."""
-    for j in range(table.shape[0]):
+    for j in range(m.width):
         sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
         table[j, U] += (m.A_pos * sp - m.A_neg * sn) * variance
         table[j, V] += (m.B_pos * sp - m.B_neg * sn) * variance
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
-    m.work_since_fold = 0
+    m.work_since_fold = min(0, m.work_since_fold - m.width)
     _know_products(table, m)
 
 
@@ -220,12 +222,12 @@ def _gap(table, m, a_pos, a_neg, zz_bias):
     zz = terms - 2.0 * a_pos * a_neg * m.pn + zz_bias
     if zz > CANCELLED * terms:
         return zz
-    if m.careful_work < LOOK_EVERY * table.shape[0]:
+    if m.careful_work < LOOK_EVERY * m.width:
         return zz if zz > LOST * terms else 0.0
     m.careful_work = 0
     zz = zz_bias
     scale = zz_bias
-    for j in range(table.shape[0]):
+    for j in range(m.width):
         a, b, variance = a_pos * table[j, S_POS], a_neg * table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
         zz += (a - b) * (a - b) * variance
         scale += (a * a + b * b) * variance
@@ -260,6 +262,14 @@ def _overflows(m, xx):
     return not max(m.A_pos, m.A_neg, m.B_pos, m.B_neg) * reach < LARGEST_LAZY
 
 
+@exact_part
+def _strained(m, c, s, loss, passive):
+    """Should w be folded before a row enters its class sum? As `lazy.strained`, with c = xᵀΣx for ‖x‖²."""
+    losses = 0.0 if passive else m.loss_pos + m.loss_neg
+    limit = permitted_strain(m.work_since_fold, m.width)
+    return too_large(m.A_pos + m.A_neg, s * c, m.n_pos + m.n_neg, m.unit + loss, losses, limit)
+
+
 @exact_kernel
 def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
@@ -270,26 +280,27 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
     one = 1.0 if p.intercept else 0.0
     for r in range(start, stop):
         i = order[r] if ordered else r
-        ux, px, nx, xx = _dot_table(rows, i, table)
+        ux, px, nx, xx, c = _dot_table(rows, i, table)
         if not xx <= LARGEST_ROW:
             return r
-        if not leads and _overflows(m, xx):
+        s = weights[i] if weighted else 1.0
+        positive = codes[i] == positive_code
+        margin, loss = look(m, ux, px, nx, positive)
+        if not leads and (_overflows(m, xx) or _strained(m, c, s, loss, passive)):
             fold(table, m)
-            ux, px, nx, xx = _dot_table(rows, i, table)
-        margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
+            ux, px, nx, xx, c = _dot_table(rows, i, table)
+            margin, loss = look(m, ux, px, nx, positive)
         if wanted:
             margins[r] = margin
-        s = weights[i] if weighted else 1.0
         if s == 0.0:
             continue
         m.t += 1
-        positive = codes[i] == positive_code
+        m.width = max(m.width, reach(rows, i))
         if positive:
             m.seen_pos += s
         else:
             m.seen_neg += s
         observe(m, p, margin, positive, s)
-        loss = hinge(margin if positive else -margin, m.unit)
         if passive and loss == 0.0:
             if leads:
                 _lead(table, m, p, one)
@@ -310,7 +321,7 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
             m.updates += 1
             _enter(rows, i, table, m, True, s_pos, s_neg, gain)
             m.bias_Q += one * gain
-            if m.work_since_fold >= FOLD_EVERY * table.shape[0]:
+            if m.work_since_fold >= FOLD_EVERY * m.width:
                 _know_products(table, m)
                 m.work_since_fold = 0
             _lead(table, m, p, one)
@@ -345,6 +356,6 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
             shrink(m)
             shrink_vector(table[:, U])
             shrink_vector(table[:, V])
-        if m.work_since_fold >= FOLD_EVERY * table.shape[0]:
+        if m.work_since_fold >= FOLD_EVERY * m.width:
             fold(table, m)
     return -1

@@ -167,7 +167,15 @@ def check_weights(weights: Any, n_rows: int, name: str) -> NDArray[np.float64]:
 WEIGHTS_WANTED = f"0 or positive and finite, between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
 
 
+NO_WEIGHT = f"neither 0 nor a number from {1 / LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+
+
+def are_weights(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which numbers may be the importance of a row: 0, and what neither overflows nor vanishes in a sum."""
+    return np.asarray((weights == 0) | ((weights >= 1.0 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT)))
+
+
 def first_unsound_weight(weights: NDArray[np.float64]) -> int:
     """The first row whose importance no pass takes, or −1."""
-    sound = (weights == 0) | ((weights >= 1.0 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT))
+    sound = are_weights(weights)
     return -1 if sound.all() else int(np.argmin(sound))

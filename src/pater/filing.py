@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +50,11 @@ class Vectors:
 def each_vector(state: State) -> Iterator[NDArray[np.float64]]:
     """Every vector of every model, not copied."""
     if state.layout == "herd":
+        of_model = {
+            model: (slab, herd) for slab, herd in zip(state.vectors, state.herds, strict=True) for model in herd.models
+        }
         for model in range(state.n_models):
-            slab, herd = next(each for each in zip(state.vectors, state.herds, strict=True) if model in each[1].models)
+            slab, herd = of_model[model]
             yield from (cells(slab, herd)[:, column] for column in herd.at(model))
         return
     for vectors in state.vectors.swapaxes(1, 2) if state.layout == "split" else state.vectors:
@@ -61,7 +65,7 @@ class Room:
     """Takes vectors as they stand in the file to their places in a state, zero in the columns that were not kept."""
 
     def __init__(self, state: State, kept: NDArray[np.int64] | None) -> None:
-        self.state, self.finite, self.agreed = state, True, True
+        self.finite, self.agreed = True, True
         self._places = list(each_vector(state))
         self._filled: set[int] = set()  # those that models share, by their address
         self._kept = slice(None) if kept is None else kept
@@ -70,15 +74,37 @@ class Room:
         place = self._places[k]
         address = place.ctypes.data
         if address in self._filled:
-            self.agreed &= np.array_equal(place[self._kept], vector)
+            self.agreed &= same_bits(place[self._kept], vector)
         else:
             place[self._kept] = vector
             self._filled.add(address)
         self.finite &= bool(np.isfinite(vector).all())
 
 
-class NoRoom:
-    """Where vectors go that are too large: the rest of the file is read all the same, for its checksum."""
+class Rows:
+    """Takes the first numbers of each row of a table from a file."""
 
-    def __setitem__(self, k: int, vector: NDArray[np.float64]) -> None:
-        pass
+    def __init__(self, table: NDArray[np.float64], size: int) -> None:
+        self.finite = True
+        self._table, self._size = table, size
+
+    def __setitem__(self, k: int, row: NDArray[np.float64]) -> None:
+        self._table[k, : self._size] = row
+        self.finite &= bool(np.isfinite(row).all())
+
+
+class Same:
+    """Stands where rows of a file would go, and sees that they are those that were to be written."""
+
+    def __init__(self, written: Any) -> None:
+        self.finite, self.agreed = True, True
+        self._rows = iter(written if written.ndim > 1 else [written])
+
+    def __setitem__(self, k: int, row: NDArray[Any]) -> None:
+        self.agreed &= same_bits(next(self._rows), row)
+        self.finite &= row.dtype != np.float64 or bool(np.isfinite(row).all())
+
+
+def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Are two vectors of numbers of eight bytes the same to the bit? −0 is not 0."""
+    return a.shape == b.shape and bool((a.view(np.uint64) == b.view(np.uint64)).all())

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from ._compile import exact_kernel, exact_part
 from .herds import LINE
 from .lanes import add_herd, dot_herd, dot_sharing_herd
-from .lazy import CANCELLED, LARGEST_PRODUCT, finish, fold, fold_after, know_products, tidy
+from .lazy import CANCELLED, finish, fold, fold_after, know_products, overflows, permitted_strain, tidy, too_large
 from .means import TOO_LARGE
-from .rows import size
+from .rows import reach, size
 from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I, PATER_II
 from .state import LONGEST_STEP, LONGEST_TAU, S_NEG, S_POS, SCALARS
 from .twofold import count_products
@@ -35,8 +35,8 @@ TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
 _N = len(_FIELDS)
 DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
 ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
-LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED = range(_N + 12, _N + 20)
-_ROWS = _N + 20
+LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN = range(_N + 12, _N + 22)
+_ROWS = _N + 22
 _PLAIN = ("balanced", "average", "calibrate")
 SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
 
@@ -77,6 +77,25 @@ def look(rows, i, table, z, shares):
     return xx
 
 
+@exact_part
+def judge(z, width, xx, s, sign):
+    """Margin and loss of the row for every model; how many are to be folded first, as `lazy.strained` says."""
+    n_strained = 0
+    for k in range(width):
+        A_pos, A_neg, px, nx = z[A_POS, k], z[A_NEG, k], z[DOT_POS, k], z[DOT_NEG, k]
+        margin = z[DOT_U, k] + (A_pos * px - A_neg * nx) + z[BIAS, k]
+        loss = max(0.0, z[UNIT, k] - sign * margin)
+        losses = z[LOSS_POS, k] + z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
+        n, limit = z[N_POS, k] + z[N_NEG, k], permitted_strain(z[WORK, k], z[REACHED, k])
+        strained = overflows(A_pos, A_neg, px, nx, xx) or too_large(
+            A_pos + A_neg, s * xx, n, z[UNIT, k] + loss, losses, limit
+        )
+        z[MARGIN, k], z[LOSS, k] = margin, loss
+        z[TROUBLED, k] = 1.0 if strained else 0.0
+        n_strained += 1 if strained else 0
+    return n_strained
+
+
 def _pass(width, shares):
     @exact_kernel
     def herd_pass(rows, order, codes, weights, margins, table, values, scalars, settings, start, stop):
@@ -85,7 +104,6 @@ def _pass(width, shares):
         `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
         """
         z = np.zeros((_ROWS, width))
-        fold_at = float(fold_after(table, settings[0]))
         n_models = scalars.size
         for model in range(n_models):
             m, p = scalars[model], settings[model]
@@ -101,6 +119,7 @@ def _pass(width, shares):
             z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
             z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
             z[WORK, k], z[CAREFUL, k], z[ENTERED, k] = float(m.work_since_fold), float(m.careful), float(m.entered)
+            z[REACHED, k] = float(m.width)
             z[:_N, k] = values[model]
         counts_bias = 1.0 if settings[0].intercept else 0.0
         n_seen = 0
@@ -111,38 +130,35 @@ def _pass(width, shares):
             if not xx <= LARGEST_ROW:
                 bad = r
                 break
-            n_overflow = 0
-            for k in range(width):
-                product = max(z[A_POS, k], z[A_NEG, k]) * (1.0 + xx + abs(z[DOT_POS, k]) + abs(z[DOT_NEG, k]))
-                n_overflow += 0 if product < LARGEST_PRODUCT else 1
-            if n_overflow > 0:
+            s = weights[i] if weights.size > 0 else 1.0
+            positive = codes[i] == settings[0].positive
+            sign = 1.0 if positive else -1.0
+            if judge(z, width, xx, s, sign) > 0:
                 for model in range(n_models):
                     at = place(model, shares)
                     k = at[0]
-                    product = max(z[A_POS, k], z[A_NEG, k]) * (1.0 + xx + abs(z[DOT_POS, k]) + abs(z[DOT_NEG, k]))
-                    if not product < LARGEST_PRODUCT:
+                    if z[TROUBLED, k] > 0.0:
                         values[model] = z[:_N, k]
+                        scalars[model].width = int(z[REACHED, k])
+                        scalars[model].work_since_fold = int(z[WORK, k])
                         fold(table, at, scalars[model])
                         z[:_N, k] = values[model]
-                        z[WORK, k] = 0.0
+                        z[WORK, k] = float(scalars[model].work_since_fold)
                 xx = look(rows, i, table, z, shares)
-            s = weights[i] if weights.size > 0 else 1.0
+                judge(z, width, xx, s, sign)
             if margins.size > 0:
                 for model in range(n_models):
-                    k = place(model, shares)[0]
-                    wx = z[DOT_U, k] + (z[A_POS, k] * z[DOT_POS, k] - z[A_NEG, k] * z[DOT_NEG, k])
-                    margins[model, r] = wx + z[BIAS, k]
+                    margins[model, r] = z[MARGIN, place(model, shares)[0]]
             if s == 0.0:
                 continue
             n_seen += 1
-            positive = codes[i] == settings[0].positive
             s_pos = s if positive else 0.0
             s_neg = s - s_pos
-            sign = 1.0 if positive else -1.0
+            reached = float(reach(rows, i))
             n_enter = 0
             for k in range(width):
-                wx = z[DOT_U, k] + (z[A_POS, k] * z[DOT_POS, k] - z[A_NEG, k] * z[DOT_NEG, k])
-                margin = wx + z[BIAS, k]
+                margin = z[MARGIN, k]
+                z[REACHED, k] = max(z[REACHED, k], reached)
                 z[SEEN_POS, k] += s_pos
                 z[SEEN_NEG, k] += s_neg
                 says_pos = z[WATCHED, k] if margin >= 0.0 else 0.0
@@ -155,9 +171,7 @@ def _pass(width, shares):
                 z[FP, k] = fade * z[FP, k] + s_neg * says_pos
                 z[TN, k] = fade * z[TN, k] + s_neg * says_neg
                 z[FN, k] = fade * z[FN, k] + s_pos * says_neg
-                loss = max(0.0, z[UNIT, k] - sign * margin)
-                z[LOSS, k] = loss
-                z[ENTERS, k] = 1.0 if loss > 0.0 else z[EVERYONE, k]
+                z[ENTERS, k] = 1.0 if z[LOSS, k] > 0.0 else z[EVERYONE, k]
                 n_enter += 1 if z[ENTERS, k] > 0.0 else 0
             if n_enter == 0:
                 continue
@@ -211,7 +225,7 @@ def _pass(width, shares):
                 z[A_NEG, k] += tau * a_neg
                 z[BIAS, k] += tau * z_bias
                 z[UPDATES, k] += 1.0 if tau > 0.0 else 0.0
-                full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_at
+                full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
                 n_seldom += 1 if full or z[TROUBLED, k] > 0.0 else 0
             if shares:
                 z[ADD_U, S_POS], z[ADD_U, S_NEG] = s_pos, s_neg
@@ -220,15 +234,16 @@ def _pass(width, shares):
                 for model in range(n_models):
                     at = place(model, shares)
                     k, m = at[0], scalars[model]
-                    full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_at
+                    full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
                     if z[TROUBLED, k] > 0.0 or full:
                         values[model] = z[:_N, k]
                         m.work_since_fold = int(z[WORK, k])
                         m.entered = int(z[ENTERED, k])
+                        m.width = int(z[REACHED, k])
                         if z[TROUBLED, k] > 0.0:
                             finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
                         else:
-                            tidy(table, at, m, settings[model])
+                            tidy(table, at, m)
                         z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
                         z[:_N, k] = values[model]
         for model in range(n_models):
@@ -238,6 +253,7 @@ def _pass(width, shares):
             m.updates += int(z[UPDATES, k])
             m.work_since_fold = int(z[WORK, k])
             m.entered = int(z[ENTERED, k])
+            m.width = int(z[REACHED, k])
         return bad
 
     return herd_pass

@@ -121,6 +121,16 @@ def is_text(labels: NDArray[Any]) -> bool:
     return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str))
 
 
+def _encode_objects(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
+    places = {label: place for place, label in enumerate(known.tolist())}
+    codes = np.fromiter((places.setdefault(label, len(places)) for label in labels.tolist()), np.int64, labels.size)
+    first_rows = np.empty(len(places), np.int64)
+    first_rows[codes[::-1]] = np.arange(labels.size)[::-1]  # of several rows the first is written last
+    new = np.empty(len(places) - known.size, object)
+    new[:] = list(places)[known.size :]
+    return Encoded(codes, new, first_rows[known.size :])
+
+
 def _exact(labels: NDArray[Any], others: NDArray[Any]) -> bool:
     """Are these labels exact in a table that holds the others, too? Those of most types always are."""
     if labels.dtype.kind == "f" or labels.dtype.itemsize < 8 or labels.size == 0:
@@ -152,6 +162,8 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
         if found >= 0:
             n_new = found - known.size
             return Encoded(codes, table[known.size : found].astype(labels.dtype), first_rows[:n_new])
+    if labels.dtype.kind == "O":
+        return _encode_objects(labels, known)
     distinct, first_rows, inverse = np.unique(labels, return_index=True, return_inverse=True)
     places = {label: place for place, label in enumerate(known.tolist())}
     names = distinct.tolist()

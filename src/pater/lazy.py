@@ -4,6 +4,9 @@ Knows `rules`, `means`, `twofold`, `rows`, `lanes`, `held` and `state`. With x o
 it is when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from
 ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
 
+U and the lazy part may be much larger than w, and then cancel: where a row enters that is large against those along
+which A was gathered. `strained` sees it coming, and w is folded first; docs/algorithms.md derives the bound.
+
 What is not a loop over a row is compiled exactly as written: `herd` does the same for many models at once, and both
 must come to the same bits. What both call takes a table whose columns hold the vectors of one model or of several, and
 `at`, the columns of U, S⁺ and S⁻.
@@ -31,34 +34,36 @@ from .means import (
     zero_gap,
 )
 from .progress import calibrate, count_answer
-from .rows import size
+from .rows import reach, size
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
 from .state import S_NEG, S_POS, U, V
 from .twofold import all_products, count_products, squared_gap
 
 IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself
 FOLD_EVERY = 256  # folding costs d; after 256·d numbers added it is lost in them
-FOLD_FADING_EVERY = 32
 FOLD_AT_LEAST = 8192  # numbers: what leaving the registers costs is lost in so many
-CANCELLED = 1e-7  # of its terms: a ‖z‖² below it is taken with care
-SAFE_AGAIN = 1e-4  # of its terms: above it, care may end, once as many numbers were added as entering it cost
+CANCELLED = 1e-5  # of its terms: a ‖z‖² below it is taken with care
+SAFE_AGAIN = 1e-3  # of its terms: above it, care may end, once as many numbers were added as entering it cost
 CARE_AT_LEAST = 0.125  # of d
 LARGEST_PRODUCT = 1e280  # of A and a row: beyond it, with an importance of up to 1e20, U could overflow
+STRAIN = 2.0**10  # what U may move the margin of a row by, in units of its usual size: three digits of sixteen
+STRAIN_ON_CREDIT = 2.0**18  # the same, as long as fewer numbers were added since the last fold than one costs
+MOST_CREDIT = 16  # folds
 
 
 @exact_kernel
 def fold(table, at, m):
     """Move the lazy part of w and of Σ t·δₜ into U and V: another form of the same vectors."""
     u, p, n = at
-    for j in range(table.shape[0]):
+    for j in range(m.width):
         table[j, u] += m.A_pos * table[j, p] - m.A_neg * table[j, n]
     if table.shape[1] == LANES:
-        for j in range(table.shape[0]):
+        for j in range(m.width):
             table[j, V] += m.B_pos * table[j, p] - m.B_neg * table[j, n]
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
-    m.work_since_fold = 0
+    m.work_since_fold = min(0, m.work_since_fold - m.width)
     if not m.careful:
-        m.pp, m.nn, m.pn = products(table[:, p], table[:, n])
+        m.pp, m.nn, m.pn = products(table[: m.width, p], table[: m.width, n])
 
 
 @exact_part
@@ -68,9 +73,9 @@ def forgets(p):
 
 
 @exact_part
-def fold_after(table, p):
-    """After how many numbers added to the class sums to fold; sums that fade leave U too large if one waits."""
-    return FOLD_FADING_EVERY * table.shape[0] if forgets(p) else max(FOLD_AT_LEAST, FOLD_EVERY * table.shape[0])
+def fold_after(width):
+    """After how many numbers added to the class sums to fold, where rows have reached so many columns."""
+    return max(FOLD_AT_LEAST, FOLD_EVERY * width)
 
 
 @exact_kernel
@@ -81,52 +86,84 @@ def careful_gap(table, at, m, a_pos, a_neg, z_bias):
         m.careful, m.careful_work = 1, 0
     terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
     zz = squared_gap(m, a_pos, a_neg)
-    if zz > SAFE_AGAIN * terms and m.careful_work >= CARE_AT_LEAST * table.shape[0]:
+    if zz > SAFE_AGAIN * terms and m.careful_work >= CARE_AT_LEAST * m.width:
         m.careful = 0
     zz += z_bias * z_bias
     return zz if zz > zero_gap(m.entered) * terms else 0.0
 
 
 @exact_kernel
-def tidy(table, at, m, p):
+def tidy(table, at, m):
     """What seldom needs doing: keep scales in range, and fold."""
     if m.loss_pos + m.loss_neg > TOO_LARGE:
         shrink(m)
         shrink_vector(table[:, at[U]])
         if table.shape[1] == LANES:
             shrink_vector(table[:, V])
-    if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
-        lower_gain(table[:, at[S_POS]], table[:, at[S_NEG]], m)
-    if m.work_since_fold >= fold_after(table, p):
+    too_high = m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
+    if too_high or m.work_since_fold >= fold_after(m.width):
         fold(table, at, m)
+    if too_high:
+        lower_gain(table[:, at[S_POS]], table[:, at[S_NEG]], m)
 
 
 @exact_part
-def overflows(m, px, nx, xx):
-    """Could the lazy form overflow here? Only where rows of 1e-100 and of 1e100 meet; w itself does not."""
-    return not max(m.A_pos, m.A_neg) * (1.0 + xx + abs(px) + abs(nx)) < LARGEST_PRODUCT
-
-
-@exact_part
-def judge(m, p, ux, px, nx, positive, s):
-    """Margin and loss of a row of importance s, before learning from it."""
+def look(m, ux, px, nx, positive):
+    """Margin and loss of a row."""
     margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
+    return margin, hinge(margin if positive else -margin, m.unit)
+
+
+@exact_part
+def overflows(A_pos, A_neg, px, nx, xx):
+    """Could the lazy form overflow here? Only where rows of 1e-100 and of 1e100 meet; w itself does not."""
+    return not max(A_pos, A_neg) * (1.0 + xx + abs(px) + abs(nx)) < LARGEST_PRODUCT
+
+
+@exact_part
+def too_large(A, added, n, loss_and_unit, losses, limit):
+    """Does U, if A times a row of weight s is added to it, move margins far beyond their usual size?
+
+    `added` is s·‖x‖². The usual size is the margin to reach, the loss of the row and, where `losses` are gathered over
+    the n samples in the class sums, their mean.
+    """
+    return not A * added * n <= limit * (loss_and_unit * n + losses)
+
+
+@exact_part
+def permitted_strain(work_since_fold, width):
+    """How large that may be, by whether the numbers added since the last fold pay for another."""
+    if work_since_fold >= width:
+        return STRAIN
+    return STRAIN_ON_CREDIT if work_since_fold > -MOST_CREDIT * width else math.inf
+
+
+@exact_part
+def strained(m, p, px, nx, xx, s, loss):
+    """Should w be folded before a row of weight s enters its class sum?"""
+    losses = 0.0 if p.rule == PATER_I else m.loss_pos + m.loss_neg
+    limit = permitted_strain(m.work_since_fold, m.width)
+    return overflows(m.A_pos, m.A_neg, px, nx, xx) or too_large(
+        m.A_pos + m.A_neg, s * xx, m.n_pos + m.n_neg, m.unit + loss, losses, limit
+    )
+
+
+@exact_part
+def note(rows, i, m, p, margin, positive, s):
+    """Take note of a row of importance s, before learning from it."""
     m.t += 1
+    m.width = max(m.width, reach(rows, i))
     if positive:
         m.seen_pos += s
     else:
         m.seen_neg += s
     count_answer(m, p, margin, positive, s)
-    return margin, hinge(margin if positive else -margin, m.unit)
 
 
 @exact_part
 def weight_now(m, p, positive, s):
     """With what weight the row enters its class sum."""
-    if forgets(p):
-        s *= next_gain(m, positive, p.forgetting)
-        raise_gain(m, positive, p.forgetting)
-    return s
+    return s * next_gain(m, positive, p.forgetting) if forgets(p) else s
 
 
 @exact_part
@@ -186,10 +223,10 @@ def move(m, p, positive, s, loss, a_pos, a_neg, z_bias, zz):
 
 
 @exact_part
-def untidy(table, m, p):
+def untidy(m):
     """Is there something for `tidy` to do?"""
     full = m.loss_pos + m.loss_neg > TOO_LARGE or m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
-    return full or m.work_since_fold >= fold_after(table, p)
+    return full or m.work_since_fold >= fold_after(m.width)
 
 
 @exact_kernel
@@ -202,15 +239,15 @@ def finish(rows, i, table, at, m, p, positive, s, loss):
         zz = careful_gap(table, at, m, a_pos, a_neg, z_bias)
     if zz > 0.0:
         move(m, p, positive, s, loss, a_pos, a_neg, z_bias, zz)
-    if untidy(table, m, p):
-        tidy(table, at, m, p)
+    if untidy(m):
+        tidy(table, at, m)
 
 
 @exact_kernel
 def know_products(table, at, m):
     """Bring ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ up to date after a pass that does not keep them."""
     if not m.products_known:
-        m.pp, m.nn, m.pn = products(table[:, at[S_POS]], table[:, at[S_NEG]])
+        m.pp, m.nn, m.pn = products(table[: m.width, at[S_POS]], table[: m.width, at[S_NEG]])
         m.products_known, m.careful = 1, 0
 
 
@@ -234,10 +271,12 @@ def plain_rows(rows, order, codes, weights, margins, table, home, settings, star
         i = order[r] if ordered else r
         ux, px, nx, xx = dot_and_square(rows, i, table)
         s = weights[i] if weighted else 1.0
-        if not xx <= LARGEST_ROW or overflows(m, px, nx, xx) or s == 0.0:
-            break
         positive = codes[i] == p.positive
-        margin, loss = judge(m, p, ux, px, nx, positive, s)
+        margin, loss = look(m, ux, px, nx, positive)
+        if not xx <= LARGEST_ROW or s == 0.0 or strained(m, p, px, nx, xx, s, loss):
+            loss = -1.0
+            break
+        note(rows, i, m, p, margin, positive, s)
         if wanted:
             margins[r] = margin
         if p.rule != PATER_I or loss > 0.0:
@@ -247,7 +286,7 @@ def plain_rows(rows, order, codes, weights, margins, table, home, settings, star
             if not zz > CANCELLED * terms:
                 break
             move(m, p, positive, s, loss, a_pos, a_neg, z_bias, zz)
-            if untidy(table, m, p):
+            if untidy(m):
                 r += 1
                 loss = -1.0
                 break
@@ -263,16 +302,21 @@ def any_row(rows, i, table, m, p, positive, s):
     ux, px, nx, xx = dot_and_square(rows, i, table)
     if not xx <= LARGEST_ROW:
         return math.nan
-    if overflows(m, px, nx, xx):
+    margin, loss = look(m, ux, px, nx, positive)
+    now = weight_now(m, p, positive, s)
+    if strained(m, p, px, nx, xx, now, loss):
         fold(table, IN_LANES, m)
         ux, px, nx, xx = dot_and_square(rows, i, table)
+        margin, loss = look(m, ux, px, nx, positive)
     if s == 0.0:
-        return ux + (m.A_pos * px - m.A_neg * nx) + m.bias
-    margin, loss = judge(m, p, ux, px, nx, positive, s)
+        return margin
+    note(rows, i, m, p, margin, positive, s)
     if p.calibrate:
         calibrate(m, margin, positive, s)
     if p.rule != PATER_I or loss > 0.0:
-        s = weight_now(m, p, positive, s)
+        s = now
+        if forgets(p):
+            raise_gain(m, positive, p.forgetting)
         if m.careful:
             count_products(rows, i, table, IN_LANES, positive, -1.0, m)
             m.careful_work += size(rows, i)
@@ -292,8 +336,8 @@ def lazy_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
         s, loss = 1.0, -1.0
         if plain(m, p):
             r, s, loss = plain_rows(rows, order, codes, weights, margins, table, m, p, r, stop)
-            if loss < 0.0 and untidy(table, m, p):
-                tidy(table, IN_LANES, m, p)
+            if loss < 0.0 and untidy(m):
+                tidy(table, IN_LANES, m)
                 continue
             if r == stop:
                 break

@@ -14,6 +14,7 @@ import numpy as np
 from . import modelfile, parameters
 from .auto import AutoPATERClassifier
 from .base import LinearClassifier
+from .container import OF_ANOTHER_KIND
 from .linear import PassiveAggressiveClassifier, PATERClassifier, Perceptron
 from .model import Spec, Specs
 from .modelfile import ModelFileError, Saved
@@ -73,16 +74,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         learner = Learner.from_saved(saved)
         if learner.scaler is None and (learner.columns is None or not learner.columns.bits):
-            return _estimator(saved)
-    except (ValueError, TypeError) as error:
-        raise ModelFileError(path, f"it is not a sound model file: {error}.") from None
+            return estimator_of(saved)
+    except OF_ANOTHER_KIND as error:
+        raise ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
     what = "scaled" if learner.scaler is not None else "hashed"
     raise ModelFileError(
         path, f"its features are {what} along the stream, which no estimator does; use pater predict, or stream.load."
     )
 
 
-def _estimator(saved: Saved) -> LinearClassifier:
+def estimator_of(saved: Saved) -> LinearClassifier:
+    """The estimator that a model file describes; a ValueError or the like if it describes none."""
     described, model = saved.estimator, saved.model
     if described is None:
         estimator = _of_specs(saved)

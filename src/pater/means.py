@@ -5,13 +5,15 @@ Knows `state` only.
 
 from __future__ import annotations
 
+import math
+
 from ._compile import exact_part, kernel
 from .state import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
 ROUNDING = 2.0**-52
 RESCALE = 2.0**-RESCALE_BITS
 TOO_LARGE = 2.0**400  # its square is a number, and that of what is left of it
-TOO_LARGE_GAIN = 2.0**100
+TOO_LARGE_GAIN = 2.0**40
 
 
 @exact_part
@@ -136,8 +138,8 @@ def raise_gain(m, positive, forgetting):
 @kernel
 def lower_gain(S_pos, S_neg, m):
     """Take a common factor, a power of two, out of sum, count and loss of a class before they overflow."""
-    down_pos = 1.0 / TOO_LARGE_GAIN if m.gain_pos > TOO_LARGE_GAIN else 1.0
-    down_neg = 1.0 / TOO_LARGE_GAIN if m.gain_neg > TOO_LARGE_GAIN else 1.0
+    down_pos = math.ldexp(1.0, -math.frexp(m.gain_pos)[1]) if m.gain_pos > TOO_LARGE_GAIN else 1.0
+    down_neg = math.ldexp(1.0, -math.frexp(m.gain_neg)[1]) if m.gain_neg > TOO_LARGE_GAIN else 1.0
     for j in range(S_pos.size):
         S_pos[j] *= down_pos
         S_neg[j] *= down_neg

@@ -26,7 +26,6 @@ def merge_metrics(result: State, a: State, b: State, settings: NDArray[np.void])
     """Fill the metric of `result`, whose class sums, counts and average weights are those of both already."""
     m = result.scalars
     m["bias_Q"] = a.scalars["bias_Q"] + b.scalars["bias_Q"]
-    m["width"] = np.maximum(a.scalars["width"], b.scalars["width"])
     for k in range(result.n_models):
         if result.metric == "full":
             _merge_triangles(result, a, b, k, one=float(settings["intercept"][k]))

@@ -12,6 +12,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
+from bisect import bisect_right
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
@@ -20,13 +24,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batch import STATE_NOT_FINITE, first_bad_row, part, row_is_bad
-from .changes import averaging, joined, merged, mirrored, remembering
+from .changes import among, averaging, joined, merged, mirrored, remembering
 from .doors import check_lengths
 from .history import History
 from .labels import Encoded, encode
-from .passes import IN_ORDER, NOTHING, Rows, learn
+from .passes import IN_ORDER, NOTHING, Rows, available_threads, layout_for, learn
 from .rules import RULES
 from .state import COUNTS, SETTINGS, Metric, State, triangle_size
+
+MANY_CLASSES = 100
+
+
+class ManyClassesWarning(UserWarning):
+    """So many classes that the labels may not be what was meant."""
+
+
+def _warn_of_many(before: int, after: int) -> None:
+    if before < MANY_CLASSES <= after:
+        warnings.warn(
+            f"there are {after} classes so far. Each has a model of its own: time and memory grow with their number. "
+            "If the labels are numbers to be estimated, or names of rows, they are no classes.",
+            ManyClassesWarning,
+            stacklevel=2,
+        )
 
 
 class Spec(NamedTuple):
@@ -131,6 +151,10 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
     return settings.ravel()
 
 
+def _ranks(labels: NDArray[Any]) -> NDArray[np.intp]:
+    return np.argsort(np.argsort(labels, kind="stable"), kind="stable")
+
+
 def _unlike(before: Specs, after: Specs) -> list[str]:
     """The parameters in which these settings ask for other models: what was learned means something else to them."""
     if len(before) != len(after):
@@ -144,6 +168,11 @@ def _unlike(before: Specs, after: Specs) -> list[str]:
         names += ["fit_intercept"] * (a.intercept != b.intercept)
         names += ["probability"] * (b.calibrate and not a.calibrate)
     return list(dict.fromkeys(names))
+
+
+def _bad_row(rows: Rows, row: int) -> BadRowError | NotFiniteError:
+    """What to say of a row that a pass has stopped at: a sound one is not to blame."""
+    return BadRowError(rows, row) if row_is_bad(rows, row) else NotFiniteError(row)
 
 
 def _positives(n_classes: int) -> list[int]:
@@ -165,6 +194,7 @@ class Model:
 
     @classmethod
     def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
+        _warn_of_many(0, classes.size)
         n_models = len(_positives(classes.size)) * len(specs)
         means, metric = specs[0].family
         state = State.new(n_models, n_features, means=means, metric=metric, group=len(specs))
@@ -208,6 +238,23 @@ class Model:
             self.state = joined([each.some(0, place * width), empty, each.some(place * width, each.n_models)])
         self.classes = np.sort(labels)
 
+    def add_classes(self, labels: NDArray[Any]) -> None:
+        """Make room for more classes. From three on, another changes no model that is there."""
+        _warn_of_many(self.classes.size, self.classes.size + labels.size)
+        n_single = max(0, min(labels.size, 3 - self.classes.size))
+        for label in labels[:n_single]:
+            self.add_class(label)
+        if n_single == labels.size:
+            return
+        new = labels[n_single:] if labels.dtype.kind != "O" else np.asarray(labels[n_single:].tolist())
+        found, width = np.concatenate([self.classes, new]), len(self.specs)
+        rank = _ranks(found)
+        if self.state.metric == "full":
+            triangle_size(found.size * width, self.state.n_features)  # an error before anything is made
+        places = (rank[: self.classes.size, None] * width + np.arange(width)).ravel()
+        self.state = among(self.state, places, found.size * width)
+        self.classes = np.sort(found)
+
     def _other_side(self) -> State:
         """The models of one class seen as those of the other.
 
@@ -243,26 +290,95 @@ class Model:
         if not encoded.new.size:
             target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
         else:
-            target._learn_with_new_classes(rows, encoded, weights, threads)
+            target.learn_encoded(rows, encoded, weights=weights, threads=threads)
         self.classes, self.state, self.history = target.classes, target.state, target.history
 
-    def _learn_with_new_classes(
-        self, rows: Rows, encoded: Encoded, weights: NDArray[np.float64], threads: int | None
+    def learn_encoded(
+        self,
+        rows: Rows,
+        encoded: Encoded,
+        *,
+        weights: NDArray[np.float64] = NOTHING,
+        threads: int | None = 1,
+        room: Callable[[int, int], NDArray[np.float64] | None] = lambda start, stop: None,
     ) -> None:
-        starts = [0, *encoded.first_rows.tolist(), encoded.codes.size]
-        found = np.concatenate([self.classes, encoded.new])
-        n_known = self.classes.size
-        for k, (start, stop) in enumerate(itertools.pairwise(starts)):
-            if k > 0:
-                self.add_class(encoded.new[k - 1])
-            known = found[: n_known + k]
-            codes = np.argsort(np.argsort(known, kind="stable"), kind="stable")[encoded.codes[start:stop]]
-            try:
-                self.learn_all(part(rows, start, stop), codes, weights=weights[start:stop], threads=threads)
-            except BadRowError as error:
-                raise BadRowError(rows, start + error.row) from None
-            except NotFiniteError as error:
-                raise NotFiniteError(start + error.row) from None
+        """Pass rows through the models, new classes included; after an error the state is undefined.
+
+        Up to three classes, each is added before the row that brings it; then the models of all others are made at
+        once. `room`, asked before some rows are passed, may give an array (models, rows) for what is said of them.
+        """
+        found, n_known, n_rows = np.concatenate([self.classes, encoded.new]), self.classes.size, encoded.codes.size
+        n_single = max(0, min(encoded.new.size, 3 - n_known))
+        ends = [*encoded.first_rows.tolist(), n_rows]
+        start = 0
+        try:
+            for k, stop in enumerate(ends[: n_single + 1]):
+                if k > 0:
+                    self.add_class(encoded.new[k - 1])
+                codes = _ranks(found[: n_known + k])[encoded.codes[start:stop]]
+                some, margins = part(rows, start, stop), room(start, stop)
+                self.learn_all(some, codes, weights=weights[start:stop], threads=threads, margins=margins)
+                start = stop
+            if n_single < encoded.new.size:
+                self.add_classes(encoded.new[n_single:])
+                rank = _ranks(found)
+                begins = np.zeros(found.size, np.int64)
+                begins[rank[n_known + n_single :]] = encoded.first_rows[n_single:] - start
+                codes, last = rank[encoded.codes], ends[-2]
+                some, margins = part(rows, start, last), room(start, last)
+                self._learn_as_they_come(some, codes[start:last], begins, weights[start:last], threads, margins)
+                start = last
+                some, margins = part(rows, last, n_rows), room(last, n_rows)
+                self.learn_all(some, codes[last:], weights=weights[last:], threads=threads, margins=margins)
+        except (BadRowError, NotFiniteError) as error:
+            raise _bad_row(rows, start + error.row) from None
+
+    def _learn_as_they_come(
+        self,
+        rows: Rows,
+        codes: NDArray[np.int64],
+        begins: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        threads: int | None,
+        margins: NDArray[np.float64] | None,
+    ) -> None:
+        """Pass rows through the models, those of each class from the row on where it begins.
+
+        A class at a time, since a state of as many classes as are known at each row would be made anew for each.
+        """
+        width, settings, n_rows = len(self.specs), self.settings(), codes.size
+        stops = self.history.cuts(n_rows) if self.history is not None else []
+        counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))
+        self.state.arrange(*layout_for(rows, self.state, settings))
+
+        def learn_class(k: int) -> int:
+            start, models = int(begins[k]), slice(k * width, (k + 1) * width)
+            if start >= n_rows:
+                return n_rows
+            first, mine = bisect_right(stops, start), self.state.of_target(k)
+            said = None if margins is None else np.empty((width, n_rows - start))
+            bad = learn(
+                part(rows, start, n_rows),
+                codes[start:],
+                mine,
+                settings[models],
+                weights=weights[start:],
+                stops=[stop - start for stop in stops[first:]],
+                counts=counts[first:, models],
+                margins=said,
+            )
+            if margins is not None:
+                margins[models, start:] = said
+            assert np.may_share_memory(mine.vectors, self.state.vectors)  # else what was learned is lost
+            return start + bad if bad >= 0 else n_rows
+
+        with ThreadPoolExecutor(threads or available_threads()) as pool:
+            bad = min(pool.map(learn_class, range(begins.size)))
+        if bad < n_rows:
+            raise _bad_row(rows, bad)
+        if self.history is not None:
+            for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
+                self.history.passed(stop - start, so_far[np.repeat(begins < stop, width)])
 
     def learn_all(
         self,
@@ -272,6 +388,7 @@ class Model:
         weights: NDArray[np.float64] = NOTHING,
         order: NDArray[np.int64] = IN_ORDER,
         threads: int | None = 1,
+        margins: NDArray[np.float64] | None = None,
     ) -> None:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
         if not codes.size:  # before the first class turns up
@@ -282,11 +399,19 @@ class Model:
             counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))
         settings = self.settings()
         bad = learn(
-            rows, codes, self.state, settings, weights=weights, order=order, stops=stops, counts=counts, threads=threads
+            rows,
+            codes,
+            self.state,
+            settings,
+            weights=weights,
+            order=order,
+            margins=margins,
+            stops=stops,
+            counts=counts,
+            threads=threads,
         )
         if bad >= 0:
-            row = int(order[bad]) if order.size else bad
-            raise BadRowError(rows, row) if row_is_bad(rows, row) else NotFiniteError(row)
+            raise _bad_row(rows, int(order[bad]) if order.size else bad)
         if self.history is not None and counts is not None:
             for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
                 self.history.passed(stop - start, so_far)
@@ -295,8 +420,7 @@ class Model:
         """A model of what both have seen."""
         a, b = self.copy(), other.copy()
         for mine, theirs in ((a, b), (b, a)):
-            for label in np.setdiff1d(theirs.classes, mine.classes):
-                mine.add_class(label)
+            mine.add_classes(np.setdiff1d(theirs.classes, mine.classes))
         average = any(spec.average for spec in self.specs)
         endless = [spec.grows_without_end for spec in self.specs]
         by_direction = np.tile(endless, a.state.n_models // len(self.specs))

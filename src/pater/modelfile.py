@@ -1,13 +1,18 @@
 """The model file: what the header and the arrays of a container mean for a model. Described in docs/model-file.md.
 
 Knows `container`, `filing`, `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing:
-the checksum covers every byte of the file, and each shape, type and range is checked before anything is made of it.
+the checksum covers every byte of the file, what the header claims is held against what the file holds before memory is
+taken for it, and each number is checked before anything is made of it.
 """
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -24,21 +29,26 @@ from .checked import (
     spec_from_json,
     spec_to_json,
 )
-from .container import Arrays, ModelFileError, Shape, read, write
-from .filing import NoRoom, Room, Vectors, columns_in_use, kinds
+from .container import OF_ANOTHER_KIND, Arrays, ModelFileError, Places, Shape, read, write
+from .filing import Room, Rows, Same, Vectors, columns_in_use, kinds
 from .herds import plan as plan_herds
 from .history import History
 from .model import Model, Specs
-from .state import SCALARS, Layout, Metric, State, TooWideError, triangle_size
+from .state import COUNTS, SCALARS, Layout, Metric, State, TooWideError, triangle_size
 from .triangle import packed_size
 
 __all__ = ["BATCH_RULE", "ModelFileError", "Saved", "load", "save"]
 
 _REALS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.float64]
 _COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.int64]
-_ANY_SIGN = {"bias", "bias_steps", "A_pos", "A_neg", "B_pos", "B_neg", "slope", "offset", "slope_offset"}
-_ANY_SIGN |= {name for name in _REALS if name.endswith("_low")} | {"pn", "P_pos", "P_neg"}
+# Sums of what is never negative. The squares pp and nn are not among them: they are kept up by sums and differences of
+# products, and where classes cancel, rounding may leave them a little below zero.
+_NEVER_NEGATIVE = {"n_pos", "n_neg", "loss_pos", "loss_neg", "seen_pos", "seen_neg", "largest", "unit", "scales"}
+_NEVER_NEGATIVE |= {"tp", "fp", "tn", "fn", "margin_square", "slope_slope", "offset_offset", "bias_Q"}
+_POSITIVE = {"gain_pos", "gain_neg"}  # they are divided by
 _FLAGS = {"products_known", "careful"}
+MOST_FEATURES = 1 << 30
+MOST_ROWS = 1 << 53
 
 
 @dataclass
@@ -84,8 +94,12 @@ _ADDED = (
 )
 
 
-def save(path: str | os.PathLike[str], saved: Saved) -> None:
-    """Write a model file: beside its place, to the disk, then in one step to its place."""
+def save(path: str | os.PathLike[str], saved: Saved, *, accept: Callable[[Saved], Any] = lambda again: None) -> None:
+    """Write a model file: beside its place, to the disk, and, once it was read back, in one step to its place.
+
+    It is read back as `load` reads it, and compared to the bit with what was to be written, number by number as they
+    pass, so that it takes no second copy. `accept` raises a ValueError if the caller cannot use what came back.
+    """
     model, state = saved.model, saved.model.state
     kept = columns_in_use(state)
     header: dict[str, Any] = {
@@ -120,19 +134,42 @@ def save(path: str | os.PathLike[str], saved: Saved) -> None:
         arrays["history"] = np.concatenate([np.zeros((0, 4)), *(counts for _, counts in points)])
     if state.second is not None:  # only what rows have reached
         arrays["second"] = state.second[:, : packed_size(int(state.scalars["width"].max(initial=0)))]
-    write(path, header, {**arrays, **saved.arrays})
+    arrays |= saved.arrays
 
+    def check(written: Path) -> None:
+        try:
+            again = _read_back(written, saved, arrays)
+            accept(again)
+        except (ValueError, TypeError) as error:
+            told = str(error).removeprefix(f"{written}: ").removesuffix(".")
+            raise ModelFileError(path, f"cannot be written, since it could not be read again: {told}.") from None
 
-_OF_ANOTHER_KIND = (KeyError, TypeError, AttributeError, IndexError, OverflowError)
+    write(path, header, arrays, check=check)
 
 
 def load(path: str | os.PathLike[str]) -> Saved:
     """Read a model file, or raise a `ModelFileError` that says what is wrong with it."""
-    header, arrays = read(path, {"vectors": _room})
+    reading = _Reading()
     try:
-        return _saved(header, arrays)
+        return reading.saved(*read(path, {"vectors": reading.vectors, "second": reading.second}, reading.claims))
     except UnsoundError as error:
         raise ModelFileError(path, f"it is not a sound model file: {error}.") from None
+
+
+def _read_back(path: Path, saved: Saved, arrays: Arrays) -> Saved:
+    """What a file says that was just written, of which all arrays must be those that were to be written."""
+    rooms = {name: Same(array) for name, array in arrays.items()}
+    reading = _Reading(saved.model.state)
+    header, _ = read(path, {name: lambda *_, room=room: room for name, room in rooms.items()}, reading.claims)
+    require(all(room.agreed for room in rooms.values()), "the numbers that came back are others")
+    large: Arrays = {name: rooms[name] for name in ("vectors", "second") if name in rooms}
+    again = reading.saved(header, {**arrays, **large})
+    model, was = again.model, saved.model
+    same = model.specs == was.specs and model.classes.tolist() == was.classes.tolist() and model.fixed == was.fixed
+    require(
+        same and model.state.scalars.tobytes() == was.state.scalars.tobytes(), "the settings that came back are others"
+    )
+    return again
 
 
 class _Plan(NamedTuple):
@@ -142,7 +179,7 @@ class _Plan(NamedTuple):
     specs: Specs
     fixed: bool
     layout: Layout
-    sharing: list[int]
+    sharing: frozenset[int]
     means: bool
     metric: Metric
     n_models: int
@@ -150,10 +187,14 @@ class _Plan(NamedTuple):
     n_kept: int
 
     @classmethod
-    def of(cls, header: dict[str, Any]) -> _Plan:
+    def of(cls, header: dict[str, Any], n_models: int) -> _Plan:
+        """What the header says, if it is sound and comes to so many models."""
+        described, fixed = header["state"], header["classes"]["fixed"]
+        n_classes, n_specs = len(header["classes"]["values"]), len(header["specs"])
+        counted = n_models == (1 if n_classes == 2 else n_classes) * n_specs and described["models"] == n_models
+        require(counted, "it counts its models wrongly")
         classes = labels_from_json(header["classes"])
         specs = tuple(spec_from_json(value) for value in header["specs"])
-        described, fixed = header["state"], header["classes"]["fixed"]
         layout, sharing = described["layout"], described["sharing"]
         n_features, n_kept = described["features"], described["kept"]
         require(specs and type(fixed) is bool and layout in get_args(Layout), "its settings are unsound")
@@ -162,33 +203,41 @@ class _Plan(NamedTuple):
         require(len(specs) == 1 or all(spec.rule != BATCH_RULE for spec in specs), "its rules do not go together")
         layouts = {"none": get_args(Layout), "diagonal": ("split", "lanes"), "full": ("split",)}[metric]
         require(layout == "split" or (means and layout in layouts), "its rule has another layout")
-        n_models = (1 if classes.size == 2 else classes.size) * len(specs)
-        require(described["models"] == n_models, "it counts its models wrongly")
-        can_share = [k for k in range(n_models) if layout == "herd" and specs[k % len(specs)].rule == "pater-ii"]
-        require(isinstance(sharing, list) and set(sharing) <= set(can_share), "models share what they cannot")
+        can_share = {k for k in range(n_models) if layout == "herd" and specs[k % len(specs)].rule == "pater-ii"}
+        sound = isinstance(sharing, list) and all(type(k) is int for k in sharing)
+        require(sound and can_share.issuperset(sharing), "models share what they cannot")
         require(described["vectors"] == kinds(means, metric, layout), "it names other vectors than its rule has")
         require(described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected")
-        counted = type(n_features) is int and type(n_kept) is int and 0 <= n_kept <= n_features <= 1 << 30
+        counted = type(n_features) is int and type(n_kept) is int and 0 <= n_kept <= n_features <= MOST_FEATURES
         require(counted, "it counts its columns wrongly")
         if metric == "full":
             try:
                 triangle_size(max(1, n_models), n_features)
             except TooWideError as error:
                 raise UnsoundError(error.what) from None
-        return cls(classes, specs, fixed, layout, sharing, means, metric, n_models, n_features, n_kept)
+        return cls(classes, specs, fixed, layout, frozenset(sharing), means, metric, n_models, n_features, n_kept)
 
     def room(self) -> State:
+        """A state to be filled. Columns that were not kept take no memory, but they must fit into the machine."""
         group = len(self.specs)
         herds = plan_herds([k in self.sharing for k in range(self.n_models)], group) if self.layout == "herd" else ()
-        return State.new(
-            self.n_models,
-            self.n_features,
-            means=self.means,
-            metric=self.metric,
-            layout=self.layout,
-            group=group,
-            herds=herds,
-        )
+        try:
+            if (
+                8 * math.prod((self.n_models, len(kinds(self.means, self.metric, "split")), self.n_features))
+                > _memory()
+            ):
+                raise MemoryError
+            return State.new(
+                self.n_models,
+                self.n_features,
+                means=self.means,
+                metric=self.metric,
+                layout=self.layout,
+                group=group,
+                herds=herds,
+            )
+        except (MemoryError, OSError):
+            raise MemoryError(f"a model of {self.n_models} × {self.n_features} weights needs more memory") from None
 
     @property
     def shape(self) -> Shape:
@@ -196,48 +245,104 @@ class _Plan(NamedTuple):
         return self.n_models, len(kinds(self.means, self.metric, self.layout)), self.n_kept
 
 
-def _room(header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> Room | NoRoom | None:
-    """Where the vectors go; None if the header is unsound."""
+def _memory() -> float:
+    """What the machine has, in bytes, where it says so."""
     try:
-        plan = _Plan.of(header)
-        return Room(plan.room(), _kept(arrays, plan)) if (shape, kind) == (plan.shape, np.float64) else None
-    except (*_OF_ANOTHER_KIND, UnsoundError):
-        return None
-    except (MemoryError, OSError):
-        return NoRoom()
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
+class _Reading:
+    """A file being read: first what it claims, then its numbers, then what they mean.
+
+    With a state it is that state's own file that is read, of which every number is known to be right by the time that
+    its meaning is looked at; otherwise a state is made and filled.
+    """
+
+    def __init__(self, state: State | None = None) -> None:
+        self._state = state
+        self._plan: _Plan | None = None
+        self._size = 0  # of a triangle in the file
+
+    def claims(self, header: dict[str, Any], places: Places) -> None:
+        """See that the header is sound and fits the arrays, before memory is taken for them."""
+        with _parts_in_place():
+            n_models = places["reals"][0][0]  # a row for each, in a file that really is so long
+            require(places["reals"][0] == (n_models, len(_REALS)), "reals has the wrong shape or type")
+            self._plan = plan = _Plan.of(header, n_models)
+            wanted: Places = {
+                "vectors": (plan.shape, np.float64),
+                "reals": ((n_models, len(_REALS)), np.float64),
+                "counts": ((n_models, len(_COUNTS)), np.int64),
+            }
+            if plan.n_kept != plan.n_features:
+                wanted["kept"] = ((plan.n_kept,), np.int64)
+                before = list(places).index("kept") < list(places).index("vectors")
+                require(before, "its columns come after its vectors")
+            if header["history"] is not None:
+                wanted["history"] = ((_points(header["history"]), 4), np.float64)
+            for name, place in wanted.items():
+                require(places[name] == place, f"{name} has the wrong shape or type")
+            if plan.metric == "full":
+                self._size = places["second"][0][1]
+                sound = places["second"] == ((n_models, self._size), np.float64)
+                sound = sound and self._size <= triangle_size(max(1, n_models), plan.n_features)
+                require(sound, "second has the wrong shape or type")
+            _check_added({name: header[name] for name in _ADDED}, plan.n_features)
+
+    def vectors(self, header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> Room:
+        assert self._plan is not None
+        return Room(self._room(), _kept(arrays, self._plan))
+
+    def second(self, header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> Rows | None:
+        table = self._room().second
+        return None if table is None else Rows(table, shape[1])
+
+    def _room(self) -> State:
+        assert self._plan is not None
+        if self._state is None:
+            self._state = self._plan.room()
+        return self._state
+
+    def saved(self, header: dict[str, Any], arrays: Arrays) -> Saved:
+        plan = self._plan
+        assert plan is not None
+        with _parts_in_place():
+            if _kept(arrays, plan) is not None:
+                del arrays["kept"]
+            room = arrays.pop("vectors")
+            require(room.finite, "vectors holds a number that is not finite")
+            require(room.agreed, "models share what they do not have in common")
+            state = replace(self._room(), scalars=_scalars(arrays, plan.n_models))
+            _check_reach(state)
+            if state.second is not None:
+                require(arrays.pop("second").finite, "second holds a number that is not finite")
+                _check_triangles(state, self._size)
+            model = Model(plan.classes, state, plan.specs, plan.fixed, _history(header["history"], arrays))
+            require((model.history is not None) == (len(plan.specs) > 1), "it lacks its history")
+            return Saved(model, arrays=arrays, **{name: header[name] for name in _ADDED})
+
+
+@contextmanager
+def _parts_in_place() -> Iterator[None]:
+    """What a part that is missing or of another type leads to is said as what it is."""
+    try:
+        yield
+    except UnsoundError:
+        raise
+    except OF_ANOTHER_KIND as error:
+        raise UnsoundError(f"a part is missing or of the wrong type ({str(error)[:80]})") from None
 
 
 def _kept(arrays: Arrays, plan: _Plan) -> NDArray[np.int64] | None:
     """Which columns are in the file, if not all of them."""
     if plan.n_kept == plan.n_features:
         return None
-    kept = _checked(arrays["kept"], "kept", (plan.n_kept,), np.int64)
-    require((np.diff(kept, prepend=-1) > 0).all() and (kept < plan.n_features).all(), "its columns are not in order")
+    kept: NDArray[np.int64] = arrays["kept"]
+    inside = (kept >= 0).all() and (kept < plan.n_features).all()  # so that no difference overflows
+    require(inside and (np.diff(kept) > 0).all(), "its columns are not in order")
     return kept
-
-
-def _saved(header: dict[str, Any], arrays: Arrays) -> Saved:
-    try:
-        plan = _Plan.of(header)
-        added = {name: header[name] for name in _ADDED}
-        kept, room = _kept(arrays, plan), arrays.pop("vectors")
-        if isinstance(room, NoRoom):
-            raise MemoryError(f"a model of {plan.n_models} × {plan.n_features} weights needs more memory")
-        if not isinstance(room, Room):
-            _checked(room, "vectors", plan.shape, np.float64)
-            raise UnsoundError("its columns come after its vectors")
-        if kept is not None:
-            del arrays["kept"]
-        require(room.finite, "vectors holds a number that is not finite")
-        require(room.agreed, "models share what they do not have in common")
-        state = replace(room.state, scalars=_scalars(arrays, plan.n_models))
-        _fill_triangles(arrays, state)
-        model = Model(plan.classes, state, plan.specs, plan.fixed, _history(header["history"], arrays))
-        require((model.history is not None) == (len(plan.specs) > 1), "it lacks its history")
-        _check_added(added, plan.n_features)
-    except _OF_ANOTHER_KIND as error:
-        raise UnsoundError(f"a part is missing or of the wrong type ({error})") from None
-    return Saved(model, arrays=arrays, **added)
 
 
 def _check_added(added: dict[str, Any], n_features: int) -> None:
@@ -246,63 +351,73 @@ def _check_added(added: dict[str, Any], n_features: int) -> None:
         sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
         require(sound and len(names) == n_features, "its feature names do not fit its features")
     counts = added["counts"]
-    require(
-        isinstance(counts, dict) and all(type(n) is int and n >= 0 for n in counts.values()), "its counts are unsound"
-    )
+    sound = isinstance(counts, dict) and all(type(n) is int and 0 <= n <= MOST_ROWS for n in counts.values())
+    require(sound, "its counts are unsound")
     settings = added["scoring_settings"]
     require(isinstance(added["scoring"], str), "its scoring has no name")
-    require(settings is None or all(map(is_number, dict(settings).values())), "its scoring has unsound settings")
+    sound = settings is None or (isinstance(settings, dict) and all(map(is_number, settings.values())))
+    require(sound, "its scoring has unsound settings")
     sources = added["sources"]
     require(isinstance(sources, list) and all(isinstance(name, str) for name in sources), "its sources are unsound")
     for name in ("columns", "scaler", "estimator", "progress"):
         require(added[name] is None or isinstance(added[name], dict), f"{name} is unsound")
 
 
-def _checked(array: NDArray[Any], name: str, shape: Shape, kind: Any) -> NDArray[Any]:
-    require(array.shape == shape and array.dtype == kind, f"{name} has the wrong shape or type")
-    if kind == np.float64:
-        require(all(np.isfinite(part).all() for part in array), f"{name} holds a number that is not finite")
+def _finite(array: NDArray[Any], name: str) -> NDArray[Any]:
+    require(np.isfinite(array).all(), f"{name} holds a number that is not finite")
     return array
 
 
 def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:
-    reals = _checked(arrays.pop("reals"), "reals", (n_models, len(_REALS)), np.float64)
-    counts = _checked(arrays.pop("counts"), "counts", (n_models, len(_COUNTS)), np.int64)
+    """The scalars, of which those are refused that would lead outside of arrays or have no meaning."""
+    reals, counts = _finite(arrays.pop("reals"), "reals"), arrays.pop("counts")
     scalars = np.zeros(n_models, SCALARS)
     for k, name in enumerate(_REALS):
         scalars[name] = reals[:, k]
-        require(name in _ANY_SIGN or (reals[:, k] >= 0).all(), f"{name} is negative")
+        require(name not in _NEVER_NEGATIVE or (reals[:, k] >= 0).all(), f"{name} is negative")
+        require(name not in _POSITIVE or (reals[:, k] > 0).all(), f"{name} is not positive")
     for k, name in enumerate(_COUNTS):
         scalars[name] = counts[:, k]
-        require(((counts[:, k] >= 0) & (counts[:, k] <= 1 << 53)).all(), f"{name} is out of range")
+        least = -MOST_ROWS if name == "work_since_fold" else 0  # folds may be owed
+        require(((counts[:, k] >= least) & (counts[:, k] <= MOST_ROWS)).all(), f"{name} is out of range")
         require(name not in _FLAGS or (counts[:, k] <= 1).all(), f"{name} is neither 0 nor 1")
+    with np.errstate(over="ignore"):
+        require(np.isfinite(sum(scalars[name] for name in COUNTS)).all(), "its right and wrong answers are too many")
     require((scalars["unit"] == np.exp2(-scalars["exponent"].astype(float))).all(), "its exponent is none")
     require((scalars["updates"] <= scalars["t"]).all(), "it took more steps than it saw samples")
     return scalars
 
 
-def _fill_triangles(arrays: Arrays, state: State) -> None:
-    """Those of a full metric, whose variances are positive where a row has reached."""
-    if state.second is None:
-        return
+def _check_reach(state: State) -> None:
+    """The columns that rows have reached: passes go as far. Files that do not tell mean all of them."""
+    width, full = state.scalars["width"], state.metric == "full"
+    if not full:
+        width[(width == 0) & (state.scalars["entered"] > 0)] = state.n_features
+    require((width <= state.n_features + full).all(), "it reaches beyond its features")
+
+
+def _check_triangles(state: State, size: int) -> None:
+    """Those of a full metric are as wide as rows have reached, and their variances are positive."""
+    assert state.second is not None
     width = state.scalars["width"]
-    require((width <= state.n_features + 1).all(), "its metric is wider than its features")
-    size = packed_size(int(width.max(initial=0)))
-    stored = _checked(arrays.pop("second"), "second", (state.n_models, size), np.float64)
-    for triangle, columns in zip(stored, width, strict=True):
+    require(size == packed_size(int(width.max(initial=0))), "second has the wrong shape or type")
+    for triangle, columns in zip(state.second, width, strict=True):
         ends = np.arange(1, columns + 1).cumsum() - 1
         require((triangle[ends] > 0).all(), "its metric is not positive")
-    state.second[:, :size] = stored
+
+
+def _points(value: Any) -> int:
+    """How many rows of counts a history has."""
+    numbers = [value["rows"], value["next_point"], *(n for point in value["points"] for n in point)]
+    require(all(type(n) is int and 0 <= n < MOST_ROWS for n in numbers), "its history is unsound")
+    require(value["next_point"] == History.after(value["rows"]).next_point, "its history goes on elsewhere")
+    return sum(n for _, n in value["points"])
 
 
 def _history(value: Any, arrays: Arrays) -> History | None:
     if value is None:
         return None
-    points = value["points"]
-    numbers = [value["rows"], value["next_point"], *(n for point in points for n in point)]
-    require(all(type(n) is int and 0 <= n < 1 << 53 for n in numbers), "its history is unsound")
-    require(value["next_point"] == History.after(value["rows"]).next_point, "its history goes on elsewhere")
-    counts = _checked(arrays.pop("history"), "history", (sum(n for _, n in points), 4), np.float64)
-    ends = np.cumsum([n for _, n in points]).tolist()
-    cut = [(rows, counts[end - n : end]) for (rows, n), end in zip(points, ends, strict=True)]
+    counts = _finite(arrays.pop("history"), "history")
+    ends = np.cumsum([n for _, n in value["points"]]).tolist()
+    cut = [(rows, counts[end - n : end]) for (rows, n), end in zip(value["points"], ends, strict=True)]
     return History(value["rows"], value["next_point"], cut)

@@ -93,8 +93,7 @@ class OnlineClassifier(LinearClassifier):
             if model.fixed and encoded.new.size:
                 raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), model.classes)
             found, codes = in_order(np.concatenate([model.classes, encoded.new]), encoded.codes)
-            for label in encoded.new:
-                model.add_class(label)
+            model.add_classes(encoded.new)
         else:
             found, codes = classes_and_codes(labels)
             model = Model.new(found, int(self.n_features_in_), specs)
@@ -162,8 +161,7 @@ class OnlineClassifier(LinearClassifier):
                     f"{model.classes.tolist()}."
                 )
             model = model.copy()
-            for label in np.setdiff1d(wanted, model.classes):
-                model.add_class(label)
+            model.add_classes(np.setdiff1d(wanted, model.classes))
         model.fixed = True
         return model
 

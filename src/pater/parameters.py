@@ -1,15 +1,16 @@
 """The parameters of an estimator as JSON, and back. What is written has passed the checks of the one who reads it.
 
-Knows NumPy and signatures; knows no estimator.
+Knows NumPy, signatures and `checked`; knows no estimator.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
 from typing import Any
 
 import numpy as np
+
+from .checked import is_number
 
 ESTIMATORS = (
     "ALMAClassifier",
@@ -76,21 +77,24 @@ def _is_sound(name: str, value: Any, default: Any) -> bool:
     if name == "class_weight":
         return value in (None, "balanced") or (isinstance(value, list) and all(map(_is_weight, value)))
     if name == "scoring_settings":
-        return value is None or (isinstance(value, dict) and all(map(_is_number, value.values())))
+        return value is None or (isinstance(value, dict) and all(map(is_number, value.values())))
     if name in ("random_state", "n_jobs"):
-        return value is None or type(value) is int
+        return value is None or _is_whole(value)
     if name == "average":
         return type(value) is bool or value is default
     if isinstance(default, tuple):
         return isinstance(value, list) and all(_is_sound("", each, default[0]) for each in value)
-    return _is_number(value) if type(default) is float else type(value) is type(default)
+    if type(default) is int:
+        return _is_whole(value)
+    return is_number(value) if type(default) is float else type(value) is type(default)
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
 def _is_weight(pair: Any) -> bool:
-    return (
-        isinstance(pair, list) and len(pair) == 2 and type(pair[0]) in (bool, int, float, str) and _is_number(pair[1])
-    )
+    if not isinstance(pair, list) or len(pair) != 2:
+        return False
+    label, weight = pair
+    return (type(label) in (bool, str) or is_number(label)) and is_number(weight)

@@ -20,12 +20,12 @@ from .reference import Alpha, Floats, _alpha_now, _samples
 
 
 class _Metric:
-    def __init__(self, d: int, diagonal: bool) -> None:
-        self.precision, self.diagonal = np.eye(d), diagonal
+    def __init__(self, d: int, diagonal: bool, dtype: Any = np.float64) -> None:
+        self.precision, self.diagonal = np.eye(d, dtype=dtype), diagonal
 
     def __call__(self, v: Floats) -> Floats:
         """Σv."""
-        return np.asarray(np.linalg.solve(self.precision, v))
+        return np.asarray(v / np.diag(self.precision) if self.diagonal else np.linalg.solve(self.precision, v))
 
     def enter(self, x: Floats, kappa: float) -> None:
         """Σ⁻¹ ← Σ⁻¹ + κ·x·xᵀ."""
@@ -141,11 +141,11 @@ def so_pater(
     fit to all that has entered, w = Σ(v⁺S⁺ − v⁻S⁻)/r by the counts so far; with `diagonal`, the shortest w without a
     total-error hinge over what has entered, w = τ·Σz with τ = (α⁺·n⁺/seen⁺ + α⁻·n⁻/seen⁻)/(zᵀΣz).
     """
-    d = np.shape(X)[1]
-    metric = _Metric(d, diagonal)
-    w = np.zeros(d)
+    d, dtype = np.shape(X)[1], np.result_type(X, np.float64)
+    metric = _Metric(d, diagonal, dtype)
+    w = np.zeros(d, dtype)
     n, seen, k = {-1: 0.0, 1: 0.0}, {-1: 0.0, 1: 0.0}, {-1: 0.0, 1: 0.0}
-    S = {-1: np.zeros(d), 1: np.zeros(d)}
+    S = {-1: np.zeros(d, dtype), 1: np.zeros(d, dtype)}
     weights = []
     for x_t, y_t, s_t in _samples(X, y, s):
         c = 1 if y_t > 0 else -1

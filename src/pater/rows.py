@@ -25,6 +25,10 @@ def size(rows, i):
     """How many numbers row i holds."""
 
 
+def reach(rows, i):
+    """One more than the last column that row i has a number in."""
+
+
 def entry(rows, i, k):
     """The column and the value of the k-th number of row i."""
 
@@ -61,6 +65,15 @@ def _size(rows, i):
     if len(rows) == 1:
         return lambda rows, i: rows[0].shape[1]
     return lambda rows, i: rows[0][i + 1] - rows[0][i]
+
+
+@overload(reach, **_OPTIONS)
+def _reach(rows, i):
+    def csr(rows, i):
+        indptr, indices, _ = rows
+        return np.int64(indices[indptr[i + 1] - 1]) + 1 if indptr[i + 1] > indptr[i] else np.int64(0)
+
+    return (lambda rows, i: rows[0].shape[1]) if len(rows) == 1 else csr
 
 
 @overload(entry, **_OPTIONS)

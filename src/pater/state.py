@@ -83,7 +83,7 @@ SCALARS = np.dtype(
         ("P_pos", "f8"),  # the intercept's part of P⁺ and P⁻
         ("P_neg", "f8"),
         ("bias_Q", "f8"),  # and of Q
-        ("width", "i8"),  # columns of the triangle that rows have reached, the intercept's included
+        ("width", "i8"),  # columns that rows have reached; in a full metric, the intercept's included
         ("scale", "f8"),  # weights are `scale` times U, to be shrunk in one step
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
     ]
@@ -232,6 +232,19 @@ class State:
     def some(self, first: int, last: int) -> State:
         """The models first..last; not copied unless they are in a herd."""
         return self.some_of(list(range(first, last)), slice(first, last))
+
+    def of_target(self, target: int) -> State:
+        """The models of one target, in the memory of this state: what is learned there is learned here."""
+        first = target * self.group
+        models = slice(first, first + self.group)
+        if self.layout == "herd":
+            there = [h for h, herd in enumerate(self.herds) if first <= herd.models[0] < models.stop]
+            mine = self.herds[there[0] : there[-1] + 1]
+            herds = tuple(herd._replace(models=tuple(k - first for k in herd.models)) for herd in mine)
+            vectors = self.vectors[there[0] : there[-1] + 1]
+            return replace(self, vectors=vectors, scalars=self.scalars[models], herds=herds)
+        second = None if self.second is None else self.second[models]
+        return replace(self, vectors=self.vectors[models], scalars=self.scalars[models], second=second)
 
     def some_of(self, models: list[int], place: slice | None = None) -> State:
         """The models with these numbers; this state itself if that is all of them."""

@@ -48,7 +48,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
     one = 1.0 if intercept else 0.0
     everyone_enters, forgets = rule != PATER_I, 0.0 < p.forgetting < 1.0
-    m.products_known = 0
+    m.products_known, m.width = 0, X.shape[1]
     for r in range(start, stop):
         i = order[r] if ordered else r
         x = X[i]

@@ -24,11 +24,18 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pater.cli import main
 from pater.cli.progressive import sentence
 from pater.stream import load, train
+from pater.stream.converting import convert
+from pater.stream.errors import Skipped
+from pater.stream.outputs import predict_to
+from pater.stream.reading import make_input
+from pater.stream.validation import judge
 
 PATER = [sys.executable, "-m", "pater"]
 
@@ -250,8 +257,6 @@ def test_predict_keeps_order_and_row_count(pater: Any, rows: Path, tmp_path: Pat
         assert (code, out) == (0, "")
     labels = (tmp_path / "p.csv").read_text().split()[1:]
     assert [json.loads(line)["label"] for line in (tmp_path / "p.jsonl").open()] == list(map(int, labels))
-    import pyarrow.parquet as pq
-
     assert pq.read_table(tmp_path / "p.parquet")["label"].to_pylist() == list(map(int, labels))
 
 
@@ -521,3 +526,69 @@ def test_fifty_kills(rows: Path, tmp_path: Path) -> None:
         assert told.total() < 500
         runs.kill()
     runs.finish()
+
+
+def test_an_index_that_would_wrap_round_is_an_error(pater: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 1:1 9223372040854775808:1\n")
+    (tmp_path / "b.svm").write_text("1 1:1\n-1 1:1\n")
+    pater("train", tmp_path / "b.svm", "-q", "-a", "pater-i", "-m", tmp_path / "m")
+    for verb, *rest in (("train", "-a", "pater-i", "-m", tmp_path / "n"), ("evaluate", "-m", tmp_path / "m")):
+        code, _, err = pater(verb, tmp_path / "a.svm", *rest)
+        assert (code, "line 2, column 8: the feature index 9223372040854775808 is beyond the limit" in err) == (1, True)
+    code, _, err = pater("predict", tmp_path / "m", tmp_path / "a.svm", "--margins")
+    assert (code, "line 2, column 8: the feature index 9223372040854775808 is beyond the limit" in err) == (1, True)
+
+
+def test_an_importance_that_python_refuses_is_refused(pater: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,w,y\n1,1,0\n2,1e160,1\n")
+    code, _, err = pater("train", tmp_path / "a.csv", "--weight-column", "w", "-m", tmp_path / "m")
+    assert code == 1
+    assert err == (
+        f"pater: {tmp_path / 'a.csv'}, line 3, column 3: '1e160' is no importance: "
+        "neither 0 nor a number from 1e-20 to 1e+20\n"
+    )
+    assert not (tmp_path / "m").exists()
+
+
+def test_columns_of_text_that_begins_as_infinity_does(pater: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("state,kind,label\n" + "normal,info,Nice\nfault,warn,bad\n" * 20)
+    code, _, err = pater("train", tmp_path / "a.csv", "--on-error", "skip", "-m", tmp_path / "m")
+    assert (code, "skipped" in err) == (0, False)
+    assert load(tmp_path / "m").rows == 40
+
+
+def test_a_name_twice_in_parquet_is_one_line(pater: Any, tmp_path: Path) -> None:
+    table = pa.table([[1.0, 2.0], [3.0, 4.0], [0, 1]], names=["a", "a", "y"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    for verb, *rest in (("train", "-m", tmp_path / "m"), ("evaluate",), ("convert", tmp_path / "a.csv")):
+        code, _, err = pater(verb, tmp_path / "a.parquet", *rest)
+        assert (code, err) == (1, f"pater: {tmp_path / 'a.parquet'}: it names the column 'a' twice.\n")
+
+
+def test_what_is_skipped_is_counted_not_kept(rows: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.svm"
+    bad.write_text("1 1:1\n-1 2:1\n" + "1 x\n" * 300_000)
+    learner = train(rows, algo="pater-i")
+    settings = {"margins": False, "probabilities": False, "output_format": None, "format": None, "threads": 1}
+    skipped = predict_to(learner, [str(bad)], tmp_path / "out.csv", on_error="skip", **settings)
+    assert (skipped.count, len(skipped.first)) == (300_000, 5)
+    skipped = Skipped()
+    judge(learner, make_input(str(bad), on_error="skip").batches(), skipped)
+    assert (skipped.count, len(skipped.first)) == (300_000, 5)
+    _, skipped = convert(make_input(str(bad), on_error="skip"), tmp_path / "out.svm", "libsvm")
+    assert (skipped.count, len(skipped.first)) == (300_000, 5)
+
+
+def test_rows_that_are_too_large_are_told_by_evaluate(pater: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n1 1:1e200\n" * 3)
+    code, out, err = pater("evaluate", tmp_path / "a.svm", "-a", "pater-i", "--on-error", "skip", "--json")
+    assert (code, json.loads(out)["skipped"]) == (0, 3)
+    assert "line 3: its numbers are too large" in err
+
+
+def test_a_hundred_classes_are_worth_one_line(pater: Any, tmp_path: Path) -> None:
+    (tmp_path / "a.svm").write_text("".join(f"{k % 120} {k % 7 + 1}:1\n" for k in range(360)))
+    for verb, *rest in (("train", "-q", "-m", tmp_path / "m"), ("evaluate",)):
+        code, _, err = pater(verb, tmp_path / "a.svm", "-a", "pater-i", *rest)
+        assert (code, err.count("\n")) == (0, 1)
+        assert err.startswith("pater: warning: there are 120 classes so far.")

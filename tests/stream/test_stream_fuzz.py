@@ -1,8 +1,11 @@
-"""A few hundred cases of benchmarks/fuzz.py, and inputs that Hypothesis thinks of."""
+"""A few hundred cases of each kind of benchmarks/fuzz.py, and inputs that Hypothesis thinks of."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import pater
 from pater.stream import InputError, read, train
 
 
@@ -32,6 +36,20 @@ def test_damaged_files_end_in_a_model_or_in_an_error_that_says_where(tmp_path: P
     ended = {(name, how) for name, how, _ in fuzz.cases(tmp_path, 400, seed=5)}
     assert ("rows.svm", "model") in ended
     assert {(name, "error") for name in (*fuzz.SEEDS, *fuzz.MODELS)} <= ended
+
+
+def test_numbers_quotes_and_lengths_at_the_edge_are_read_or_refused(tmp_path: Path) -> None:
+    ended = set(fuzz.run_kind("text", tmp_path, 150, seed=1))
+    assert {(kind, how) for kind in fuzz.fuzz_text.FORMATS for how in ("rows", "error")} == ended
+
+
+def test_no_place_outside_of_an_array_is_touched() -> None:
+    """Numba does not know of this check when it looks into its cache, so the cache is another, and the process too."""
+    command = [sys.executable, fuzz.__file__, "--text", "60", "--seed", "2", "--bounds"]
+    environment = os.environ | {"PYTHONPATH": str(Path(pater.__file__).parents[1])}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout)["cases"] == 60 * len(fuzz.fuzz_text.FORMATS)
 
 
 PIECES = st.sampled_from(

@@ -68,11 +68,15 @@ def test_everything_the_format_allows() -> None:
         ("1 2:1 3:-NaN", 9, "infinity"),
         ("1 2:1e999", 0, "infinity"),
         ("1 5000000:1", 3, "limit"),
-        ("1 99999999999999999999999:1", 3, "index:value"),
+        ("1 99999999999999999999999:1", 3, "99999999999999999999999 is beyond the limit"),
         ("1 2:1 2:3", 0, "twice"),
         ("1 qid:x 2:1", 3, "index:value"),
         ("1,2 3:1", 2, "label"),
         ("1 2:1\r3:1", 6, "index:value"),
+        ("1 2:info", 5, "the value is not a number"),
+        ("1 2:infinity", 5, "infinity"),
+        ("1 2:nano", 5, "the value is not a number"),
+        ("12345678901234567890 2:1", 1, "at most 2^53"),
     ],
 )
 def test_malformed_lines(line: str, column: int, what: str) -> None:
@@ -92,3 +96,24 @@ def test_numbers_left_to_float_are_exact() -> None:
     values = ["1e-320", "0.12345678901234567890123456789", "123456789012345678901234567890"]
     batch = parse(" ".join(["1", *(f"{j}:{x}" for j, x in enumerate(values))]).encode() + b"\n")
     assert batch.X.toarray().tolist() == [[float(x) for x in values]]
+
+
+NEAR = [2**31, 2**32, 2**63, 2**63 + 2**32, 2**64, 2**64 + 1, 10**19, 10**19 - 1, 10**30]
+
+
+@pytest.mark.parametrize("index", sorted({n + k for n in NEAR for k in (-1, 0, 1)}))
+def test_no_index_wraps_round(index: int) -> None:
+    batch = parse(f"1 1:1\n-1 1:1 {index}:1\n-1 000{index}:1\n".encode(), limit=1 << 30)
+    assert [(fault.line, fault.column) for fault in batch.faults] == [(2, 8), (3, 4)]
+    assert f"the feature index {index} is beyond the limit of 1073741824 features" in batch.faults[0].what[:120]
+    assert batch.n_features == 2
+    hashed = parse(f"1 {index}:1\n".encode(), bits=5)
+    assert hashed.faults == []
+    assert hashed.rows[1].max() < 32
+
+
+def test_collisions_that_overflow_are_no_values() -> None:
+    text = " ".join(["1", *(f"{j}:{s}1.7e308" for j in range(40) for s in ("-" if j % 2 else "+",))])
+    batch = parse(f"1 1:1\n{text}\n".encode(), bits=1)
+    assert [(fault.line, fault.what) for fault in batch.faults] == [(2, "infinity and NaN are no values to learn from")]
+    assert np.isfinite(batch.rows[2]).all()

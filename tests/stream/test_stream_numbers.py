@@ -56,14 +56,23 @@ def test_forms(text: str) -> None:
     assert parsed(text)[2] == NUMBER
 
 
-@pytest.mark.parametrize("text", ["", "-", ".", "e5", "1e", "1e+", "x", "--1"])
+@pytest.mark.parametrize(
+    "text", ["", "-", ".", "e5", "1e", "1e+", "x", "--1", "i", "in", "n", "na", "Nice", "-.inf", ".nan", "++inf"]
+)
 def test_no_number(text: str) -> None:
     assert parsed(text)[2] == NO_NUMBER
 
 
-@pytest.mark.parametrize("text", ["inf", "-Infinity", "nan", "NaN"])
+@pytest.mark.parametrize("text", ["inf", "-Infinity", "nan", "NaN", "+INF", "-nan"])
 def test_not_finite(text: str) -> None:
-    assert parsed(text)[2] == NOT_FINITE
+    assert parsed(text)[1:] == (len(text), NOT_FINITE)
+
+
+@pytest.mark.parametrize(
+    ("text", "end"), [("info", 3), ("infinit", 3), ("infinite", 3), ("-nano", 4), ("infinity8", 8)]
+)
+def test_where_what_is_not_finite_ends(text: str, end: int) -> None:
+    assert parsed(text)[1:] == (end, NOT_FINITE)
 
 
 @pytest.mark.parametrize("text", ["1e400", "1e-320", "12345678901234567890", "0.1234567890123456789012"])

@@ -160,3 +160,48 @@ def test_errors_come_through_at_their_place_and_threads_end() -> None:
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.05)
     assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+@pytest.mark.parametrize("junk", [b"junk", b"j", b"B", b"junk" * 5000, b"1 1:1\n"])
+def test_what_follows_a_compressed_stream_is_no_part_to_pass_over(tmp_path: Path, ending: str, junk: bytes) -> None:
+    path = tmp_path / f"rows.svm.{ending}"
+    path.write_bytes(COMPRESS[ending](b"1 1:1\n-1 1:2\n") + junk)
+    with pytest.raises(InputError, match=r"rows\.svm\.\w+: the compressed data is damaged|Zstd|zstd"):
+        list(read(path))
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_compressed_streams_one_after_the_other(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"rows.svm.{ending}"
+    parts = [COMPRESS[ending](text) for text in (b"1 1:1\n-1 1", b"", b":2\n", b"1 1:3\n" * 100_000)]
+    path.write_bytes(b"".join(parts) + (b"\0" * 8 if ending in ("gz", "xz") else b""))
+    labels, values = everything(path)
+    assert labels.size == 100_002
+    assert values[:3].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("ending", COMPRESS)
+def test_a_compressed_file_cut_off_anywhere(tmp_path: Path, ending: str) -> None:
+    text = b"".join(b"%d %d:1\n" % (k % 2, k) for k in range(1, 30))
+    content = COMPRESS[ending](text)
+    path = tmp_path / f"rows.svm.{ending}"
+    for size in range(6, len(content)):
+        path.write_bytes(content[:size])
+        with pytest.raises(InputError, match=r"rows\.svm"):
+            list(read(path))
+
+
+class Drip(Dribble):
+    """A pipe that delivers byte by byte."""
+
+    def readinto(self, buffer: bytearray) -> int:
+        part = self.text.read(1)
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def test_compression_is_seen_however_a_pipe_delivers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(Drip(gzip.compress(b"1 1:1\n-1 1:2\n")))))
+    labels, _ = everything("-")
+    assert labels.tolist() == [1, -1]

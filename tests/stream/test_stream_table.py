@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,8 @@ import pytest
 from sklearn.feature_extraction import FeatureHasher
 
 from pater.stream import InputError, read
+from pater.stream.blocks import BLOCK_BYTES, Place
+from pater.stream.table import Cells, TableBlock
 
 TEXT = """id,age,city,ok
 1,30,"Par""is, x",yes
@@ -63,11 +67,16 @@ def test_weights_and_categories(tmp_path: Path) -> None:
         ("1,2,0.5", 5, "whole number"),
         ("1,2,yes", 5, "whole number"),
         ('1,"2"x,1', 6, "after the closing quote"),
+        ('"1"\r7,5', 4, "carriage return"),
+        ("1\r7,5,1", 2, "carriage return"),
+        ("1,2\r,1", 4, "carriage return"),
+        ("1,info,1", 3, "no number"),
+        ("1,-infinity,1", 3, "infinity"),
     ],
 )
 def test_malformed_rows(tmp_path: Path, line: str, column: int, what: str) -> None:
     (tmp_path / "0.csv").write_text("a,b,y\n1,2,1\n")
-    (tmp_path / "1.csv").write_text(f"a,b,y\n1,2,1\n{line}\n3,4,0\n")
+    (tmp_path / "1.csv").write_bytes(f"a,b,y\n1,2,1\n{line}\n3,4,0\n".encode())
     _, batch = read([tmp_path / "0.csv", tmp_path / "1.csv"], on_error="skip")
     (fault,) = batch.faults
     assert (fault.line, fault.column) == (3, column)
@@ -159,3 +168,142 @@ def test_names_of_columns_that_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "a.arrow").write_bytes(damaged)
     with pytest.raises(InputError, match=r"a\.arrow: the name of a column is not UTF-8"):
         list(read(tmp_path / "a.arrow"))
+
+
+WORDS = ["normal", "Nice", "info", "nan-foo", "infinite", "nano", "i", "n", "inf.", "-infx", "NAN0"]
+
+
+def test_text_that_begins_as_infinity_does_is_text(tmp_path: Path) -> None:
+    rows = "".join(f"{word},{k},{word}\n" for k, word in enumerate(WORDS))
+    batch = one(tmp_path / "a.csv", f"t,x,y\n{rows}", bits=16)
+    assert batch.labels.tolist() == WORDS
+    want = FeatureHasher(1 << 16).transform([{f"t={word}": 1, "x": k} for k, word in enumerate(WORDS)])
+    assert abs(batch.X - want).max() == 0
+    assert batch.missing == 0
+
+
+def test_nan_with_a_sign_is_a_missing_value(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.csv", "a,y\n-nan,1\n+NaN,0\n2,0\n")
+    np.testing.assert_array_equal(batch.X, [[0], [0], [2]])
+    assert batch.missing == 2
+
+
+@pytest.mark.parametrize("weight", ["1e160", "1e-30", "-1", "nan", "inf", "x", ""])
+def test_an_importance_that_no_rule_takes(tmp_path: Path, weight: str) -> None:
+    (tmp_path / "a.csv").write_text(f"x,w,y\n1,2,1\n2,{weight},0\n")
+    with pytest.raises(InputError, match=r"a\.csv, line 3, column 3: .* is no importance: neither 0 nor a number from"):
+        list(read(tmp_path / "a.csv", weight="w"))
+
+
+def test_an_importance_in_parquet_that_no_rule_takes(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"x": [1.0, 2], "w": [1.0, 1e160], "y": [0, 1]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet, row 2: the importance, 'w', is neither 0 nor"):
+        list(read(tmp_path / "a.parquet", weight="w"))
+
+
+def test_a_quote_within_a_field_is_text_wherever_a_block_ends(tmp_path: Path) -> None:
+    rows = [
+        f'{k} 5" pipe,"two\nlines {"z" * 2000}",{k % 2}' if k == 3 else f'{k},"a\n{"z" * 2000}",{k % 2}'
+        for k in range(1500)
+    ]
+    (tmp_path / "a.csv").write_text("n,t,y\n" + "\n".join(rows) + "\n")
+    batches = list(read(tmp_path / "a.csv"))
+    assert len(batches) > 1
+    assert np.concatenate([batch.lines for batch in batches]).tolist() == list(range(2, 2 + 2 * len(rows), 2))
+
+
+def test_a_header_of_several_lines(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.csv", b'\xef\xbb\xbf"first\nname",b,y\n1,2,1\n3,4,0\n')
+    np.testing.assert_array_equal(batch.X, [[1, 2], [3, 4]])
+    assert batch.lines.tolist() == [3, 4]
+    with pytest.raises(InputError, match=r"b\.csv, line 1: the header cannot be read"):
+        one(tmp_path / "b.csv", 'a,"b,y\n1,2,1\n')
+
+
+def test_one_long_label_does_not_widen_all_others(tmp_path: Path) -> None:
+    long, rows = "x" * 1000, "1,a\n2,b\n" * 100_000
+    (tmp_path / "a.csv").write_text(f"x,label\n1,{long}\n{rows}")
+    tracemalloc.start()
+    (batch,) = read(tmp_path / "a.csv", threads=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6  # 800 MB, were each row as wide as the longest
+    assert batch.labels is not None
+    assert batch.labels[0] == long
+    assert batch.labels[1:5].tolist() == ["a", "b", "a", "b"]
+
+
+def test_what_is_no_label(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"x,y\n1,a\n2,%s\n3,b\n4,\xff\n5,\xfe\n" % (b"z" * 1001))
+    (batch,) = read(tmp_path / "a.csv", on_error="skip")
+    assert [(fault.line, fault.column, fault.what) for fault in batch.faults] == [
+        (3, 3, "the label has more than 1,000 characters"),
+        (5, 3, "the label is not UTF-8"),
+        (6, 3, "the label is not UTF-8"),
+    ]
+    pq.write_table(pa.table({"x": [1.0, 2.0], "y": ["a", "z" * 1001]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet, row 2: the label has more than 1,000 characters"):
+        one(tmp_path / "a.parquet")
+
+
+def test_names_that_are_too_long_or_there_twice(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.csv, line 1: the header names the column 'zz+…', whose name has 1,001"):
+        one(tmp_path / "a.csv", f"{'z' * 1001},y\n1,1\n")
+    table = pa.table([[1.0, 2.0], [3.0, 4.0], [0, 1]], names=["a", "a", "y"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    for name in ("a.parquet", "a.arrow"):
+        with pytest.raises(InputError, match=rf"{name}: it names the column 'a' twice"):
+            one(tmp_path / name)
+
+
+def test_a_wide_table_is_read_in_linear_time(tmp_path: Path) -> None:
+    names = [f"column{k}" for k in range(100_000)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join([",".join([*names, "y"]), *(",".join(["1"] * len(names) + [str(k)]) for k in (0, 1))]))
+    start = time.process_time()
+    (batch,) = read(path)
+    assert batch.X.shape == (2, len(names))
+    with pytest.raises(InputError, match=r"the header names column0, .* column19 and 99,981 more") as error:
+        list(read(path, label="q"))
+    assert len(str(error.value)) < 1000
+    assert time.process_time() - start < 20  # a look at each name for each name takes minutes
+
+
+def test_short_lines_below_a_wide_header_take_no_room() -> None:
+    block = TableBlock(b"1\n" * (BLOCK_BYTES // 2), tuple(map(str, range(100_000))), 2, Place())
+    cells = Cells(block, ord(","), "a.csv")
+    assert len(cells) == 0
+    assert len(cells.malformed) == BLOCK_BYTES // 2
+    assert cells.starts.base.nbytes <= 8 * BLOCK_BYTES  # type: ignore[union-attr]
+
+
+def test_a_dictionary_as_large_as_its_indices_can_tell(tmp_path: Path) -> None:
+    words = [f"w{k}" for k in range(128)]
+    codes = pa.array([*range(128), None], pa.int8())
+    table = pa.table({"t": pa.DictionaryArray.from_arrays(codes, pa.array(words)), "y": [k % 2 for k in range(129)]})
+    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    batch = one(tmp_path / "a.arrow", bits=16)
+    assert abs(batch.X - FeatureHasher(1 << 16).transform([*({"t": w} for w in words), {}])).max() == 0
+    assert batch.missing == 1
+
+
+def test_collisions_that_overflow_are_no_values(tmp_path: Path) -> None:
+    names = [f"c{k}" for k in range(40)]
+    numbers = ",".join(["1.7e308"] * 20 + ["-1.7e308"] * 20)
+    batch = one(
+        tmp_path / "a.csv", f"{','.join(names)},y\n{','.join('1' * 40)},1\n{numbers},0\n", bits=1, on_error="skip"
+    )
+    assert [(fault.line, "add up to infinity" in fault.what) for fault in batch.faults] == [(3, True)]
+    table = pa.table({**{name: [1.0, 1.7e308 if k < 20 else -1.7e308] for k, name in enumerate(names)}, "y": [1, 0]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    batch = one(tmp_path / "a.parquet", bits=1, on_error="skip")
+    assert [(fault.line, "add up to infinity" in fault.what) for fault in batch.faults] == [(2, True)]
+
+
+def test_a_doubled_quote_is_one_only_where_a_field_stands_in_quotes(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.csv", 't,y\na""b,n""o\n"a""b","n""o"\n', bits=16)
+    assert batch.labels.tolist() == ['n""o', 'n"o']
+    assert abs(batch.X - FeatureHasher(1 << 16).transform([{'t=a""b': 1}, {'t=a"b': 1}])).max() == 0

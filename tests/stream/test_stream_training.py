@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.datasets import load_svmlight_file
 
 from pater import AutoPATERClassifier, PATERClassifier
 from pater.modelfile import ModelFileError
+from pater.rules import RULES
 from pater.stream import InputError, load, read, train
 from pater.stream.training import Every, Run
 
@@ -24,6 +26,29 @@ def test_the_same_as_the_estimator_bit_for_bit(libsvm_file: Path, tmp_path: Path
     (batch, *_) = read(libsvm_file)
     loaded = load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.labels(loaded.margins(batch)), estimator.predict(X[: len(batch)]))
+
+
+@pytest.mark.parametrize("algo", RULES)
+def test_the_width_of_the_state_changes_no_bit(algo: str, learner: Callable[..., Any], tmp_path: Path) -> None:
+    """A file's columns turn up one by one and its state has room to spare; a matrix has its columns from the start.
+
+    Rows are many enough for the lazy form to be folded more than once.
+    """
+    rng = np.random.default_rng(0)
+    last = np.repeat([20, 60, 100], [1000, 1000, 2000])
+    columns = [np.sort(rng.choice(np.arange(1, most), 15, replace=False)) for most in last]
+    signs = rng.choice([-1, 1], last.size)
+    lines = [
+        f"{label} "
+        + " ".join(f"{j}:{(1 + j % 7) * label + noise:.6f}" for j, noise in zip(row, rng.normal(0, 5, 15), strict=True))
+        for label, row in zip(signs, columns, strict=True)
+    ]
+    (tmp_path / "a.svm").write_text("\n".join(lines))
+    X, y = load_svmlight_file(str(tmp_path / "a.svm"), zero_based=True)
+    covariance = {"covariance": "diagonal"} if RULES[algo].second_order else {}
+    ours = train(tmp_path / "a.svm", algo=algo, **covariance).state().weights()[0]
+    theirs = learner(algo, average=False, **covariance).partial_fit(X, y.astype(int)).coef_
+    assert ours[:, : X.shape[1]].tobytes() == theirs.tobytes()
 
 
 def test_auto_is_the_auto_classifier(libsvm_file: Path) -> None:

@@ -50,6 +50,13 @@ def test_namespaces_and_their_scale() -> None:
         ("1 | a:1:2", 7, "value"),
         ("1 | a :2", 7, "name of a feature"),
         ("1 | a\rb", 6, "name of a feature"),
+        ("1#5 | a", 2, "label"),
+        ("1 1e160 | a", 3, "importance is neither 0 nor a number from 1e-20 to 1e+20"),
+        ("1 1e-30 | a", 3, "importance"),
+        ("1 inf | a", 3, "importance"),
+        ("1 | a:info", 7, "value is not a number"),
+        ("1 |n:1e200 a:1e200", 14, "infinity"),
+        ("1 | a:1e308 a:1e308", 0, "infinity"),
     ],
 )
 def test_malformed_lines(line: str, column: int, what: str) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from . import options as o
 from .errors import UsageError
+from .signals import stop_in_order
 from .terminal import say, say_skipped
 
 EXAMPLE = """\b
@@ -54,8 +55,8 @@ def convert(
             features=1 << 30,
             on_error=on_error,
         )
+        stop_in_order()
         codes, skipped = write(rows, output, wanted)
     if codes:
         say("labels are numbers now: " + ", ".join(f"{name} is {code}" for name, code in codes.items()))
-    if skipped:
-        say_skipped(len(skipped), skipped)
+    say_skipped(skipped)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .errors import CommandError, chosen
-from .terminal import progress
+from .errors import CommandError, UsageError, chosen
+from .signals import stop_in_order
+from .terminal import progress, tell
 
 if TYPE_CHECKING:
     from pater.data import Entry
@@ -52,7 +53,7 @@ def list_sets(data: Folder = None) -> None:
             cell.ljust(width) if column in (1, 2) else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
-        typer.echo(f"{no}  {key}  {name}  {rows}  {ratio}  {there}")
+        tell(f"{no}  {key}  {name}  {rows}  {ratio}  {there}")
 
 
 @app.command("info")
@@ -60,9 +61,11 @@ def info(key: Annotated[str, typer.Argument(help="The key of a data set.")], dat
     """Say where a data set comes from and how it is coded, and why."""
     from pater.data import DATA_SETS, available
 
-    [key] = chosen([key], tuple(DATA_SETS), "data set")
-    for line in _described(DATA_SETS[key], at_hand=key in available(data)):
-        typer.echo(line)
+    keys = chosen([key], tuple(DATA_SETS), "data set")
+    if len(keys) != 1:
+        raise UsageError(f"info wants the key of one data set; got {key!r}.")
+    for line in _described(DATA_SETS[keys[0]], at_hand=keys[0] in available(data)):
+        tell(line)
 
 
 def _described(entry: Entry, *, at_hand: bool) -> list[str]:
@@ -84,14 +87,16 @@ def fetch(
         list[str] | None, typer.Argument(help="Keys of data sets.  [default: all that are missing]")
     ] = None,
     mirror: Annotated[str | None, typer.Option(metavar="URL", help="A host with the same paths.")] = None,
-    timeout: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How long to wait in silence.")] = 30.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=86_400, metavar="SECONDS", help="How long to wait in silence.")
+    ] = 30.0,
 ) -> None:
     """Download data sets from their public sources into the user's cache, verifying every file."""
     from pater.data import DATA_SETS, available
 
     at_hand = available()
     wanted = chosen(keys or (), tuple(DATA_SETS), "data set") or [key for key in DATA_SETS if key not in at_hand]
-    typer.echo(os.fspath(download(wanted, mirror=mirror, timeout=timeout)))
+    tell(os.fspath(download(wanted, mirror=mirror, timeout=timeout)))
 
 
 def download(keys: Sequence[str], *, mirror: str | None = None, timeout: float = 30.0) -> Path:
@@ -106,6 +111,7 @@ def download(keys: Sequence[str], *, mirror: str | None = None, timeout: float =
             bar.milestone(f"downloading {file}")
 
     seen: set[str] = set()
+    stop_in_order()
     try:
         with progress("downloading", in_bytes=True) as bar:
             return fetch_sets(keys, base_url=mirror, timeout=timeout, on_progress=show)

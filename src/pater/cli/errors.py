@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from .signals import Stopped
+
 
 class CommandError(Exception):
     """The command cannot be done; the message says why and what to do."""
@@ -16,6 +18,15 @@ class UsageError(CommandError):
     """The command was called in a way that makes no sense."""
 
     code = 2
+
+
+class StoppedError(CommandError):
+    """The command was stopped; the message says what is kept."""
+
+    def __init__(self, stop: KeyboardInterrupt, kept: str) -> None:
+        stopped = stop if isinstance(stop, Stopped) else Stopped()
+        super().__init__(f"{stopped.word}; {kept}")
+        self.code = stopped.code
 
 
 def chosen(given: Iterable[str], known: Sequence[str], what: str) -> tuple[str, ...]:

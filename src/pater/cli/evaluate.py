@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from . import options as o
-from .terminal import say_skipped
+from .terminal import printable, say_skipped, tell, tell_json
 
 EXAMPLE = """\b
 Examples:
@@ -63,6 +62,7 @@ def evaluate(
     with o.one_line_errors():
         from pater.stream import InputError, load
         from pater.stream import validation as v
+        from pater.stream.errors import Skipped
         from pater.stream.learner import Learner, specs_of
         from pater.stream.reading import make_input
         from pater.stream.training import matched
@@ -84,15 +84,9 @@ def evaluate(
             keep_missing=saved.scale if saved else scale,
         )
         columns = source.describe()
-        skipped: list[Any] = []
-
-        def counted() -> Any:
-            for batch in source.batches():
-                skipped.extend(batch.faults)
-                yield batch
-
+        skipped = Skipped()
         if saved:
-            result = v.judge(saved, counted()).result()
+            result = v.judge(saved, source.batches(), skipped).result()
         else:
             weights = matched(o.class_weight(class_weight), numeric=columns.numeric_labels)
             specs = specs_of(
@@ -105,26 +99,24 @@ def evaluate(
             if scoring not in ("accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"):
                 raise InputError(f"there is no score {scoring!r}.")
             learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")
-            result = v.judge_progressively(learner, counted()).result()
+            result = v.judge_progressively(learner, source.batches(), skipped).result()
         if plot:
-            v.plot(result, plot)
+            v.plot(result, plot, [*(each.name for each in source.sources), *([model] if model else [])])
     if as_json:
-        typer.echo(json.dumps({**result, "skipped": len(skipped)}))
+        tell_json({**result, "skipped": skipped.count})
     else:
         _show(result)
-    if skipped:
-        say_skipped(len(skipped), skipped)
+    say_skipped(skipped)
 
 
 def _show(result: dict[str, Any]) -> None:
-    names = [str(label) for label in result["classes"]]
+    names = [printable(str(label)) for label in result["classes"]]
     width = max(8, *(len(name) for name in names), *(len(f"{n:,}") for row in result["confusion"] for n in row))
-    typer.echo(f"{'truth, then said':<18}" + "".join(f"{name:>{width + 2}}" for name in names))
+    tell(f"{'truth, then said':<18}" + "".join(f"{name:>{width + 2}}" for name in names))
     for name, row in zip(names, result["confusion"], strict=True):
-        typer.echo(f"{name:<18}" + "".join(f"{n:>{width + 2},}" for n in row))
-    typer.echo(
-        f"\n{result['rows']:,} rows, accuracy {result['accuracy']:.4f}, balanced {result['balanced_accuracy']:.4f}"
-    )
+        tell(f"{name:<18}" + "".join(f"{n:>{width + 2},}" for n in row))
+    tell()
+    tell(f"{result['rows']:,} rows, accuracy {result['accuracy']:.4f}, balanced {result['balanced_accuracy']:.4f}")
     for each in result["of_class"]:
         rates = [
             ("FPR", "fpr"),
@@ -137,4 +129,4 @@ def _show(result: dict[str, Any]) -> None:
         told = [f"{shown} {each[name]:.4f}" for shown, name in [*rates, ("G-mean", "g_mean")]]
         if each["roc_auc"] is not None:
             told += [f"ROC area {each['roc_auc']:.4f}", f"average precision {each['average_precision']:.4f}"]
-        typer.echo(f"class {each['class']}: {', '.join(told)}")
+        tell(f"class {each['class']}: {', '.join(told)}")

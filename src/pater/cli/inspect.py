@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
 from . import options as o
+from .terminal import printable, tell, tell_json
 
 EXAMPLE = """\b
 Examples:
@@ -30,7 +30,7 @@ def inspect(
 
         told = summary(load(model), top)
     if as_json:
-        typer.echo(json.dumps(told, indent=1, ensure_ascii=False))
+        tell_json(told, indent=1)
         return
     for name, value in told.items():
         if name == "largest_weights":
@@ -39,21 +39,23 @@ def inspect(
         elif isinstance(value, dict):
             _pairs(name, value)
         else:
-            typer.echo(f"{name.replace('_', ' ') + ':':<14}{_text(value)}")
+            tell(f"{name.replace('_', ' ') + ':':<14}{_text(value)}")
 
 
 def _pairs(name: str, value: dict[str, Any]) -> None:
     shown = ", ".join(f"{key.replace('_', ' ')} {_text(each)}" for key, each in value.items())
-    typer.echo(f"{name.replace('_', ' ') + ':':<14}{shown}")
+    tell(f"{name.replace('_', ' ') + ':':<14}{shown}")
 
 
 def _weights(each: dict[str, Any]) -> None:
     if not each["weights"]:
         return
-    typer.echo(f"\nlargest weights, class {each['class']}, by {each['rule']}")
-    width = max(len(str(name)) for name, _ in each["weights"])
-    for name, value in each["weights"]:
-        typer.echo(f"  {name!s:<{width}}  {value: .6g}")
+    tell()
+    tell(f"largest weights, class {each['class']}, by {each['rule']}")
+    names = [printable(str(name)) for name, _ in each["weights"]]
+    width = max(map(len, names))
+    for name, (_, value) in zip(names, each["weights"], strict=True):
+        tell(f"  {name:<{width}}  {value: .6g}")
 
 
 def _text(value: Any) -> str:

@@ -9,6 +9,7 @@ import typer
 
 from . import options as o
 from .errors import UsageError
+from .signals import stop_in_order
 from .terminal import say
 
 EXAMPLE = """\b
@@ -21,13 +22,20 @@ def merge(
     models: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Model files of the same settings.")],
     model: o.ModelOut,
 ) -> None:
-    """Merge models: class sums and counts add, weights average by the rows that each has seen."""
+    """Merge models: class sums and counts add, weights average by the rows that each has seen.
+
+    The result may take the place of one of them: all are read before it is written.
+    """
     if len(models) < 2:
         raise UsageError("merge wants at least two models.")
     with o.one_line_errors():
+        from pater.container import check_place, lock_place
         from pater.stream import load
         from pater.stream.merging import merged
 
-        together = merged([load(path) for path in models], [str(path) for path in models])
-        together.save(model)
+        check_place(model)
+        stop_in_order()
+        with lock_place(model):
+            together = merged([load(path) for path in models], [str(path) for path in models])
+            together.save(model)
     say(f"{together.rows:,} rows in {model}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from .errors import CommandError, UsageError
-from .startup import without_blas
+from .startup import announced, without_blas
+from .terminal import say_compiling, say_warning
 
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
@@ -129,14 +131,18 @@ _SETTINGS = {
 
 
 @contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Whatever is wrong with an input or a model file ends in one line."""
+def one_line_errors(compiling: Callable[[], None] = say_compiling) -> Iterator[None]:
+    """Whatever is wrong with an input or a model file ends in one line; `compiling` is called if there is a wait."""
     without_blas()
+    from pater.model import ManyClassesWarning
     from pater.modelfile import ModelFileError
     from pater.stream import InputError
 
     try:
-        yield
+        with announced(compiling), warnings.catch_warnings():
+            warnings.simplefilter("always", ManyClassesWarning)
+            warnings.showwarning = say_warning
+            yield
     except (InputError, ModelFileError) as error:
         raise CommandError(str(error)) from None
     except MemoryError:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from . import options as o
-from .errors import CommandError
-from .terminal import say_skipped
+from .signals import stop_in_order
+from .terminal import output_errors, say_skipped, terminal
 
 EXAMPLE = """\b
 Examples:
@@ -44,7 +44,8 @@ def predict(
         from pater.stream import load
         from pater.stream.outputs import predict_to
 
-        try:
+        stop_in_order()
+        with output_errors():
             skipped = predict_to(
                 load(model),
                 data,
@@ -55,8 +56,7 @@ def predict(
                 format=format,
                 on_error=on_error,
                 threads=threads,
+                model=model,
+                stream=terminal(),
             )
-        except BrokenPipeError:
-            raise CommandError("the reader of the predictions has gone away.") from None
-    if skipped:
-        say_skipped(len(skipped), skipped)
+    say_skipped(skipped)

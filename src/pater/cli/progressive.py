@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from .terminal import say, say_skipped
+from .terminal import COMPILING, say, say_compiling, say_skipped, tell_json
 
 if TYPE_CHECKING:
     from pater.stream.training import Run
@@ -57,6 +56,13 @@ class Display:
         if not self.quiet and self._on_terminal():
             self._bar = _Bar()
 
+    def compiling(self) -> None:
+        """Say why nothing happens for a while, in the bar if there is one."""
+        if self._bar is not None:
+            self._bar.compiling()
+        elif not self.quiet:
+            say_compiling()
+
     def at(self, run: Run) -> list[int]:
         self.run = run
         if not self.log_json and (self.quiet or self._on_terminal()):
@@ -70,7 +76,7 @@ class Display:
         if rows == 0 or rows & (rows - 1):
             return
         if self.log_json:
-            print(json.dumps(record(run)), flush=True)
+            tell_json(record(run))
         elif not self.quiet and not self._on_terminal() and rows >= 1024:
             say(sentence(record(run)))
 
@@ -90,13 +96,12 @@ class Display:
             return
         told = record(run, final=True)
         if self.log_json:
-            print(json.dumps(told), flush=True)
+            tell_json(told)
         if not self.quiet and not self.log_json:
             say(sentence(told))
         if run.learner.missing and not self.quiet:
             say(f"{run.learner.missing:,} values were missing and counted as nothing.")
-        if run.learner.skipped:  # never silent, not even when quiet
-            say_skipped(run.learner.skipped, run.faults)
+        say_skipped(run.skipped)  # never silent, not even when quiet
 
     def close(self) -> None:
         if self._bar is not None:
@@ -128,6 +133,11 @@ class _Bar:
         self._bars = rich.Progress(Share(), text, console=self._console, transient=True)
         self._task = self._bars.add_task("starting", share=None, width=0)
         self._bars.start()
+
+    def compiling(self) -> None:
+        self._bars.update(
+            self._task, description=COMPILING if len(COMPILING) < self._console.width - 4 else "compiling"
+        )
 
     def step(self, share: float | None, told: dict[str, Any]) -> None:
         room = self._console.width - 4  # a space after the bar, and at the end room for the ^C that a terminal echoes

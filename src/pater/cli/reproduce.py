@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .data import Folder, download
-from .errors import CommandError, UsageError, chosen
-from .terminal import Progress, progress, say
+from .errors import CommandError, StoppedError, UsageError, chosen
+from .signals import stop_in_order
+from .terminal import Progress, progress, say, tell
 
 if TYPE_CHECKING:
     from pater.study import Plan, Reproduction
@@ -33,7 +34,7 @@ def reproduce(
         typer.Option(metavar="NAMES", help="Of PE, PA, PATER-I, PATER-II, wPATER-I, wPATER-II.  [default: all]"),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs of 2-fold cross-validation.  [default: 10]")
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="Runs of 2-fold cross-validation.  [default: 10]")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed gives the same rows.")] = 0,
     out: Annotated[Path, typer.Option(file_okay=False, metavar="FOLDER", help="Where everything is written.")] = Path(
@@ -92,7 +93,7 @@ def reproduce(
             f"{len(absent)} of the {len(wanted)} data sets are not at hand; `pater reproduce --fetch` downloads them, "
             "--data FOLDER names a folder that has them."
         )
-    typer.echo(os.fspath(made.page))
+    tell(os.fspath(made.page))
 
 
 def _run(plan: Plan, out: Path, data: Path | None, jobs: int, fresh: bool, peers: bool) -> Reproduction:
@@ -100,6 +101,7 @@ def _run(plan: Plan, out: Path, data: Path | None, jobs: int, fresh: bool, peers
     from pater.study import StudyError
     from pater.study import reproduce as run_study
 
+    stop_in_order()
     with progress("units") as bar:
         shown = _Shown(bar, plan.units * (2 if peers else 1))
         try:
@@ -115,16 +117,9 @@ def _run(plan: Plan, out: Path, data: Path | None, jobs: int, fresh: bool, peers
             )
         except (DataError, StudyError) as error:
             raise CommandError(str(error)) from error
-        except KeyboardInterrupt:
-            raise StoppedError(
-                f"interrupted; {shown.done} of {shown.total} units are finished and kept. The same command goes on."
-            ) from None
-
-
-class StoppedError(CommandError):
-    """The user has pressed Ctrl-C."""
-
-    code = 130
+        except KeyboardInterrupt as stop:
+            kept = f"{shown.done} of {shown.total} units are finished and kept. The same command goes on."
+            raise StoppedError(stop, kept) from None
 
 
 class _Shown:

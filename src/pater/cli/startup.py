@@ -1,10 +1,10 @@
-"""What a command that learns does not wait for."""
+"""What a command that learns does not wait for, and what it says if it has to."""
 
 from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _BLAS = "scipy.linalg.cython_blas"
@@ -19,6 +19,18 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+@contextmanager
+def announced(compiling: Callable[[], None]) -> Iterator[None]:
+    """Call `compiling` before kernels are compiled, which takes seconds, while the block runs."""
+    from pater import _compile
+
+    _compile.on_compiling = compiling
+    try:
+        yield
+    finally:
+        _compile.on_compiling = None
 
 
 def without_blas() -> None:

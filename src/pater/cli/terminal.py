@@ -1,11 +1,24 @@
-"""What a running command shows: a moving bar on a terminal, plain lines elsewhere. Always on the error stream."""
+"""What the program writes for a reader: everything passes through here, and what cannot be printed is escaped.
+
+Results go to standard output, everything else to the error stream: a moving bar on a terminal, plain lines elsewhere.
+A name, a label or a path may hold anything, also what would move the cursor or turn a line around.
+"""
 
 from __future__ import annotations
 
+import errno
+import io
+import json
+import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, Any, Protocol, cast
+
+from .errors import CommandError
+
+if TYPE_CHECKING:
+    from pater.stream.errors import Skipped
 
 
 class Progress(Protocol):
@@ -18,18 +31,135 @@ class Progress(Protocol):
         """For the plain lines: something worth a line has happened."""
 
 
+def printable(text: str) -> str:
+    r"""The text with escapes such as \x1b, \n or \u202e in the place of what does not print as itself."""
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a path that is not UTF-8, as the interpreter holds it
+        return f"\\x{code - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode()
+
+
+def tell(text: str = "") -> None:
+    """A line of the result, on standard output."""
+    _write(printable(text))
+
+
+def tell_json(value: Any, **layout: Any) -> None:
+    """A result for machines, on standard output. It is plain ASCII: every character has its escape in JSON."""
+    _write(json.dumps(value, **layout))
+
+
+def _write(line: str) -> None:
+    with output_errors():
+        print(line, flush=True)
+
+
+@contextmanager
+def output_errors() -> Iterator[None]:
+    """What keeps a result from being written, as one line."""
+    try:
+        yield
+    except OSError as error:
+        raise CommandError(why_not(error)) from None
+
+
+def why_not(error: OSError) -> str:
+    """Why a result cannot be written."""
+    if error.errno == errno.EPIPE:
+        return "standard output: the reader has gone away."
+    return "standard output is closed." if error.errno == errno.EBADF else f"standard output: {error.strerror or error}"
+
+
 def say(message: str) -> None:
-    """A line for the reader, not for a pipe."""
-    print(message, file=sys.stderr, flush=True)
+    """A line for the reader, not for a pipe. If nobody can be told, the work goes on all the same."""
+    with suppress(OSError):
+        print(printable(message), file=sys.stderr, flush=True)
 
 
-def say_skipped(count: int, faults: Sequence[object], *, most: int = 5) -> None:
-    """How many lines were left out, and the first few of them."""
-    say(
-        "1 malformed line was skipped:" if count == 1 else f"{count:,} malformed lines were skipped; the first of them:"
-    )
-    for fault in faults[:most]:
+def complain(message: str) -> None:
+    """The one line that a command fails with."""
+    say(f"pater: {' '.join(message.split())}")
+
+
+def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """What `warnings` has to say, without the line of code that says it."""
+    complain(f"warning: {message}")
+
+
+COMPILING = "compiling, once; kept for next time"
+_said_compiling = False
+
+
+def say_compiling() -> None:
+    """Once, and on a terminal only, why nothing happens for a while."""
+    global _said_compiling
+    if not _said_compiling and sys.stderr.isatty():
+        complain(COMPILING)
+    _said_compiling = True
+
+
+def say_skipped(skipped: Skipped) -> None:
+    """How many lines were left out, if any, and the first few of them."""
+    if not skipped.count:
+        return
+    n = skipped.count
+    say("1 malformed line was skipped:" if n == 1 else f"{n:,} malformed lines were skipped; the first of them:")
+    for fault in skipped.first:
         say(f"  {fault}")
+
+
+def open_streams() -> None:
+    """Give every standard stream that the parent has closed a place to lead to.
+
+    Otherwise the next file to be opened would get its number, and be written to in its stead. Words for the reader are
+    lost then; to read or to write a result fails, as it should.
+    """
+    for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest number that is free, and that is this one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    elif isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is escaped, too
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def terminal() -> IO[bytes] | None:
+    """Standard output for data, if that is a terminal; elsewhere data is written as it is."""
+    return cast("IO[bytes]", _Terminal()) if sys.stdout.isatty() else None
+
+
+class _Terminal(io.RawIOBase):
+    """Takes whole lines of text, and shows them with escapes."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        lines = bytes(data).decode(errors="backslashreplace").split("\n")
+        sys.stdout.write("\n".join(map(printable, lines)))
+        sys.stdout.flush()
+        return len(data)
+
+
+def flush() -> None:
+    """Send off what is left of the result, so that the end of the interpreter has nothing to fail at."""
+    try:
+        with output_errors():
+            sys.stdout.flush()
+    except CommandError:
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise
 
 
 @contextmanager
@@ -48,7 +178,9 @@ class _Bar:
         from rich.console import Console
 
         amount: rich.ProgressColumn = rich.DownloadColumn() if in_bytes else rich.MofNCompleteColumn()
-        description, label = rich.TextColumn("{task.description}"), rich.TextColumn("{task.fields[label]}")
+        description, label = (
+            rich.TextColumn(field, markup=False) for field in ("{task.description}", "{task.fields[label]}")
+        )
         columns = (description, rich.BarColumn(), amount, rich.TimeElapsedColumn(), label)
         self._bars = rich.Progress(*columns, console=Console(stderr=True), transient=True)
         self._task = self._bars.add_task(title, total=None, label="")
@@ -61,7 +193,7 @@ class _Bar:
         self._bars.stop()
 
     def step(self, label: str, done: int, total: int) -> None:
-        self._bars.update(self._task, completed=done, total=total or None, label=label)
+        self._bars.update(self._task, completed=done, total=total or None, label=printable(label))
 
     def milestone(self, text: str) -> None:
         pass

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from . import options as o
-from .errors import CommandError
+from .errors import StoppedError
 from .progressive import Display
+from .signals import stop_in_order
 
 EXAMPLE = """\b
 Examples:
@@ -31,7 +32,9 @@ def train(
     eta: o.Confidence = None,
     alpha: o.Approximation = None,
     class_weight: o.ClassWeight = None,
-    passes: Annotated[int, typer.Option("--passes", min=1, metavar="N", help="How often to pass over the files.")] = 1,
+    passes: Annotated[
+        int, typer.Option("--passes", min=1, max=10_000, metavar="N", help="How often to pass over the files.")
+    ] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
     checkpoint_every: Annotated[
         str | None,
@@ -76,11 +79,12 @@ def train(
         "--scoring": scoring != "balanced_accuracy",
     }
     display = Display(quiet=quiet, log_json=log_json)
-    with o.one_line_errors():
+    with o.one_line_errors(display.compiling):
+        from pater.stream import train as learn
+
+        stop_in_order()
         try:
             display.start()
-            from pater.stream import train as learn
-
             learn(
                 data,
                 model=model,
@@ -109,17 +113,11 @@ def train(
                 drop=drop or (),
                 bits=bits,
             )
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             display.close()
             there = checkpoint_every and Path(f"{model}.checkpoint").exists()
             kept = "the last checkpoint is kept; --resume goes on from it." if there else "nothing was saved."
-            raise StoppedError(f"interrupted; {kept}") from None
+            raise StoppedError(stop, kept) from None
         finally:
             display.close()
     display.finish()
-
-
-class StoppedError(CommandError):
-    """The user has pressed Ctrl-C."""
-
-    code = 130

@@ -19,6 +19,7 @@ from ..rows import count, square
 from .blocks import START, Place
 from .errors import Fault
 
+OVERFLOW = "numbers that are hashed to the same column add up to infinity; scale the features"
 NO_LINES = np.zeros(0, np.int64)
 
 
@@ -38,6 +39,7 @@ class Batch:
     source: str = ""
     source_number: int = 0
     lines: NDArray[np.int64] = field(default_factory=lambda: NO_LINES)
+    unit: str = "line"  # what `lines` counts; "row" in a file that has no lines
     faults: list[Fault] = field(default_factory=list)
     missing: int = 0
     end: Place = START
@@ -91,10 +93,11 @@ def how_many(text, byte):
 
 
 @exact_kernel
-def tidy(indptr, indices, data, codes, twice):
+def tidy(indptr, indices, data, codes, twice, not_finite):
     """Put the entries of each row in order of their columns, in place.
 
-    Equal columns add up; or, with `twice` not 0, the row gets it as its code.
+    Equal columns add up; or, with `twice` not 0, the row gets it as its code. A sum that overflows gives the row the
+    code `not_finite`.
     """
     place = 0
     start = np.int64(indptr[0])
@@ -116,6 +119,8 @@ def tidy(indptr, indices, data, codes, twice):
                 data[place - 1] += value
                 if twice != 0:
                     codes[r] = twice
+                elif not np.isfinite(data[place - 1]):
+                    codes[r] = not_finite
             else:
                 indices[place] = column
                 data[place] = value

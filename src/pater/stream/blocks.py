@@ -58,13 +58,15 @@ def blocks(
         while not at_end:
             text = rest + reader.read(size - len(rest))
             at_end = len(text) < size
-            while not at_end and cut(text) < 0:
+            last = cut(text)
+            while not at_end and last < 0:
                 if len(text) >= LONGEST_LINE:
                     raise InputError(f"{source.shown}, line {line + 1}: longer than {LONGEST_LINE >> 20} MiB.")
                 more = reader.read(len(text))
                 at_end = len(more) < len(text)
                 text += more
-            end = len(text) if at_end else cut(text) + 1
+                last = cut(text)
+            end = len(text) if at_end else last + 1
             whole, rest = text[:end], text[end:]
             if not whole:
                 break

@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .batches import Batch, tidy
+from ..doors import NO_WEIGHT, are_weights
+from .batches import OVERFLOW, Batch, tidy
 from .blocks import Place
 from .columns import NUMBER, TABLE, Columns
-from .errors import Fault, InputError
-from .fields import gather
-from .hashing import place_of
-from .labels import label_faults
+from .errors import Fault, InputError, listed
+from .fields import NOT_FINITE_SUM, gather
+from .hashing import place_of, places_of
+from .labels import Texts, label_faults
+from .names import check_names
 from .sources import STANDARD_INPUT, Source
 
 ROWS = 1 << 14
@@ -75,11 +77,12 @@ class _open:  # noqa: N801 - used as a function
         pa = pyarrow()
         try:
             schema, batches = self._schema_and_batches(pa)
-            schema.names  # noqa: B018 - decodes them
+            names = schema.names  # decodes them
         except (OSError, pa.ArrowException) as error:
             raise InputError(f"{self._source.name}: {_first_line(error)}") from None
         except UnicodeDecodeError:
             raise InputError(f"{self._source.name}: the name of a column is not UTF-8.") from None
+        check_names(names, f"{self._source.name}: it")
         return schema, batches
 
     def _schema_and_batches(self, pa: Any) -> tuple[Any, Iterator[Any]]:
@@ -107,6 +110,7 @@ class RecordParser:
 
     def __init__(self, columns: Columns, *, labelled: bool = True, keep_missing: bool = False) -> None:
         self.columns, self.labelled, self.keep_missing = columns, labelled, keep_missing
+        self.places, self.signs = places_of([name for name, _ in columns.table] if columns.bits else [], columns.bits)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[RecordBlock]:
         pa = pyarrow()
@@ -133,34 +137,34 @@ class RecordParser:
         records = block.records
         n = records.num_rows
         faults: dict[int, str] = {}
+        names = records.schema.names
+        there = dict(zip(names, records.columns, strict=True))
         wanted = [name for name, _ in self.columns.table]
         if self.labelled and self.columns.label is not None:
             wanted.append(self.columns.label)
-        absent = [name for name in wanted if name not in records.schema.names]
+        absent = [name for name in wanted if name not in there]
         if absent:
-            raise InputError(f"{source}: there is no column {absent[0]!r}; it has {', '.join(records.schema.names)}.")
-        labels = self._labels(records, faults)
+            raise InputError(f"{source}: there is no column {absent[0]!r}; it has {listed(names)}.")
+        labels = self._labels(there, faults, source)
         weights = np.zeros(0)
-        if self.columns.weight is not None and self.columns.weight in records.schema.names:
-            weights, _ = _numbers(records, self.columns.weight, source)
-            _note(
-                faults, ~(weights >= 0) | np.isinf(weights), f"{self.columns.weight!r} is no importance of at least 0"
-            )
-            weights = np.where(weights >= 0, weights, 1.0)
+        if self.columns.weight is not None and self.columns.weight in there:
+            weights, _ = _numbers(there, self.columns.weight, source)
+            sound = are_weights(weights)
+            _note(faults, ~sound, f"the importance, {self.columns.weight!r}, is {NO_WEIGHT}")
+            weights = np.where(sound, weights, 1.0)
         missing = 0
         shape = len(self.columns.table), n
         places, values = np.empty(shape, np.int64), np.empty(shape)
         for k, (name, kind) in enumerate(self.columns.table):
             if kind == NUMBER:
-                x, absent_values = _numbers(records, name, source)
+                x, absent_values = _numbers(there, name, source)
                 _note(faults, np.isinf(x), f"infinity in column {name!r} is no value to learn from")
                 values[k] = np.where(np.isfinite(x), x, np.nan)
                 if self.columns.bits:
-                    place, sign = place_of(name, self.columns.bits)
-                    places[k] = np.where((x == 0) | np.isnan(x), -1, place)
-                    values[k] = sign * np.nan_to_num(values[k], nan=0.0)
+                    places[k] = np.where((x == 0) | np.isnan(x), -1, self.places[k])
+                    values[k] = self.signs[k] * np.nan_to_num(values[k], nan=0.0)
             else:
-                places[k], values[k] = _categories(records.column(name), name, self.columns.bits)
+                places[k], values[k] = _categories(there[name], name, self.columns.bits, source)
                 absent_values = int((places[k] < 0).sum())
             missing += absent_values
         rows: tuple[NDArray[Any], ...]
@@ -172,12 +176,14 @@ class RecordParser:
             codes = np.zeros(n, np.uint8)
             indptr, indices, data = np.empty(n + 1, np.uint32), np.empty(size, np.uint32), np.empty(size)
             gather(codes, places, values, indptr, indices, data)
-            tidy(indptr, indices, data, codes, 0)
+            tidy(indptr, indices, data, codes, 0, NOT_FINITE_SUM)
+            _note(faults, codes, OVERFLOW)
             filled = int(indptr[-1])
             rows = indptr, indices[:filled], data[:filled]
         lines = np.arange(block.first_line, block.first_line + n)
         n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
         batch = Batch(rows, n_features, labels, weights, source=source, lines=lines, missing=missing, end=block.end)
+        batch.unit = "row"
         if faults:
             keep = np.ones(n, bool)
             keep[list(faults)] = False
@@ -185,27 +191,29 @@ class RecordParser:
             batch.take(keep)
         return batch
 
-    def _labels(self, records: Any, faults: dict[int, str]) -> NDArray[Any] | None:
+    def _labels(self, there: dict[str, Any], faults: dict[int, str], source: str) -> NDArray[Any] | None:
         name = self.columns.label
-        if name is None or name not in records.schema.names:
+        if name is None or name not in there:
             return None
-        column = records.column(name)
+        column = there[name]
         if self.columns.numeric_labels:
             try:
-                values, absent = _numbers(records, name, "")
+                values, absent = _numbers(there, name, source)
             except InputError:
-                values, absent = np.full(records.num_rows, np.inf), 0
+                values, absent = np.full(len(column), np.inf), 0
             wrong = label_faults(values) & ~np.isnan(values)
             if not self.labelled:
                 return None if absent or wrong.any() else values.astype(np.int64)
             _note(faults, wrong, "the label is not a whole number")
             _note(faults, np.isnan(values), "there is no label")
-            return np.where(np.isfinite(values), values, 0).astype(np.int64)
-        strings = np.array(["" if value is None else str(value) for value in column.to_pylist()], dtype=np.str_)
-        if not self.labelled and (strings == "").any():
-            return None
-        _note(faults, strings == "", "there is no label")
-        return strings
+            return np.where(label_faults(values), 0, values).astype(np.int64)
+        names, codes = _coded(column, name, source)
+        texts = Texts(["" if value is None else str(value) for value in [*names, None]], codes)
+        if not self.labelled:
+            return None if any(rows.any() for _, rows in texts.faults()) else texts.array()
+        for what, rows in texts.faults():
+            _note(faults, rows, what)
+        return texts.array()
 
 
 def _note(faults: dict[int, str], wrong: Any, what: str) -> None:
@@ -213,9 +221,9 @@ def _note(faults: dict[int, str], wrong: Any, what: str) -> None:
         faults.setdefault(int(r), what)
 
 
-def _numbers(records: Any, name: str, source: str) -> tuple[NDArray[np.float64], int]:
+def _numbers(there: dict[str, Any], name: str, source: str) -> tuple[NDArray[np.float64], int]:
     """A column as floats, NaN where nothing is there, and how often that is."""
-    pa, column = pyarrow(), records.column(name)
+    pa, column = pyarrow(), there[name]
     try:
         floats = column.cast(pa.float64(), safe=False)
     except pa.ArrowException:
@@ -224,14 +232,23 @@ def _numbers(records: Any, name: str, source: str) -> tuple[NDArray[np.float64],
     return values, int(np.isnan(values).sum())
 
 
-def _categories(column: Any, name: str, bits: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Where `name=value` lands for each value; −1 where nothing is there."""
+def _coded(column: Any, name: str, source: str) -> tuple[list[Any], NDArray[np.int64]]:
+    """The values of a column, each once, and which of them each row has; one more for nothing."""
     pa = pyarrow()
-    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    try:
+        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        values = coded.dictionary.to_pylist()
+        codes = coded.indices.cast(pa.int64()).fill_null(len(values))
+    except pa.ArrowException:
+        raise InputError(f"{source}: column {name!r} is of type {column.type}, but it should hold text.") from None
+    return values, np.array(codes.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _categories(column: Any, name: str, bits: int, source: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Where `name=value` lands for each value; −1 where nothing is there."""
+    values, codes = _coded(column, name, source)
     found = [
-        (-1, 0.0) if value is None or value == "" else place_of(f"{name}={value}", bits)
-        for value in coded.dictionary.to_pylist()
+        (-1, 0.0) if value is None or value == "" else place_of(f"{name}={value}", bits) for value in [*values, None]
     ]
-    table = np.array([*found, (-1, 0.0)])  # the last is what a null looks up
-    codes = coded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False).astype(np.int64)
+    table = np.array(found)
     return table[codes, 0].astype(np.int64), table[codes, 1]

@@ -54,6 +54,7 @@ class Columns:
             and type(value["bits"]) is int
             and (1 <= value["bits"] <= MOST_BITS if value["kind"] == HASHED else value["bits"] == 0)
             and isinstance(table, list)
+            and (value["kind"] != INDICES or not table)
             and all(isinstance(column, list) and len(column) == 2 for column in table)
             and all(isinstance(name, str) and kind in (NUMBER, CATEGORY) for name, kind in table)
             and len({name for name, _ in table}) == len(table)

@@ -6,17 +6,18 @@ shortest digits that give the same numbers. What a hash has mixed is written by 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from ..places import is_stream, writing
 from .batches import Batch
 from .columnar import pyarrow, schema_of
 from .columns import INDICES
-from .errors import Fault, InputError
+from .errors import InputError, Skipped
+from .names import check_names
 from .reading import Input
 from .sources import STANDARD_INPUT, Source
 
@@ -24,28 +25,26 @@ TABLES = ("csv", "tsv", "parquet", "arrow")
 MOST_COLUMNS = 20_000
 
 
-def convert(source: Input, output: Path, format: str) -> tuple[dict[str, int], list[Fault]]:
+def convert(source: Input, output: Path, format: str) -> tuple[dict[str, int], Skipped]:
     """Write the rows of `source` to a file; which numbers stand for labels that were text, and what was skipped."""
-    beside = output.with_name(f"{output.name}.{os.getpid()}.part")
     codes: dict[str, int] = {}
-    faults: list[Fault] = []
+    skipped = Skipped()
     first = source.sources[0]
+    if format in ("parquet", "arrow") and is_stream(output):
+        raise InputError(f"{output}: {format} goes to a file, not to a pipe.")
     try:
-        if first.format in TABLES and format in TABLES:
-            _table_to_table(source.sources, beside, format)
-        elif format in TABLES:
-            _rows_to_table(source, beside, format, faults)
-        else:
-            with open(beside, "wb") as file:
+        with writing(output, [each.name for each in source.sources]) as file:
+            if first.format in TABLES and format in TABLES:
+                _table_to_table(source.sources, file, format)
+            elif format in TABLES:
+                _rows_to_table(source, file, format, skipped)
+            else:
                 for batch in source.batches():
-                    faults += batch.faults
+                    skipped.add(batch.faults)
                     _write_text(file, batch, format, codes, from_one=source.describe().kind != INDICES)
-        os.replace(beside, output)
     except OSError as error:
         raise InputError(f"{output}: cannot be written: {error.strerror or error}.") from None
-    finally:
-        beside.unlink(missing_ok=True)
-    return codes, faults
+    return codes, skipped
 
 
 def _write_text(file: IO[bytes], batch: Batch, format: str, codes: dict[str, int], *, from_one: bool) -> None:
@@ -79,7 +78,7 @@ def _shortest(x: float) -> str:
     return str(int(x)) if x == int(x) and abs(x) < 1e15 else repr(x)
 
 
-def _rows_to_table(source: Input, path: Path, format: str, faults: list[Fault]) -> None:
+def _rows_to_table(source: Input, file: IO[bytes], format: str, skipped: Skipped) -> None:
     """Sparse rows as a table needs to know its columns first: two readings."""
     if any(each.name == STANDARD_INPUT for each in source.sources):
         raise InputError("a table needs its columns first, and a pipe can be read once; name the file.")
@@ -91,15 +90,15 @@ def _rows_to_table(source: Input, path: Path, format: str, faults: list[Fault]) 
 
     def tables() -> Iterator[Any]:
         for batch in source.batches():
-            faults.extend(batch.faults)
+            skipped.add(batch.faults)
             X = np.zeros((len(batch), width))
             X[:, : batch.n_features] = batch.X.toarray()
             yield pa.table([pa.array(batch.labels), *(pa.array(column) for column in X.T)], names=names)
 
-    _write_tables(tables(), path, format)
+    _write_tables(tables(), file, format)
 
 
-def _table_to_table(sources: list[Source], path: Path, format: str) -> None:
+def _table_to_table(sources: list[Source], file: IO[bytes], format: str) -> None:
     pa, csv = pyarrow(), pyarrow(".csv")
 
     def tables() -> Iterator[Any]:
@@ -109,27 +108,29 @@ def _table_to_table(sources: list[Source], path: Path, format: str) -> None:
                     delimiter = "," if source.format == "csv" else "\t"
                     options = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
                     with csv.open_csv(source.name, parse_options=options) as reader:
+                        check_names(reader.schema.names, f"{source.name}, line 1: the header")
                         yield from (pa.Table.from_batches([batch]) for batch in reader)
-                elif source.format == "parquet":
+                    continue
+                schema_of(source)  # an error if there is anything wrong with it
+                if source.format == "parquet":
                     for batch in pyarrow(".parquet").ParquetFile(source.name).iter_batches():
                         yield pa.Table.from_batches([batch])
                 else:
-                    schema_of(source)
                     yield pa.ipc.open_file(source.name).read_all()
             except (OSError, pa.ArrowException) as error:
                 raise InputError(f"{source.name}: {str(error).partition(chr(10))[0]}") from None
 
-    _write_tables(tables(), path, format)
+    _write_tables(tables(), file, format)
 
 
-def _write_tables(tables: Iterator[Any], path: Path, format: str) -> None:
+def _write_tables(tables: Iterator[Any], file: IO[bytes], format: str) -> None:
     pa = pyarrow()
     writers: dict[str, Callable[[Any], Any]] = {
-        "parquet": lambda schema: pyarrow(".parquet").ParquetWriter(path, schema),
-        "arrow": lambda schema: pa.ipc.new_file(path, schema),
-        "csv": lambda schema: pyarrow(".csv").CSVWriter(path, schema),
+        "parquet": lambda schema: pyarrow(".parquet").ParquetWriter(file, schema),
+        "arrow": lambda schema: pa.ipc.new_file(file, schema),
+        "csv": lambda schema: pyarrow(".csv").CSVWriter(file, schema),
         "tsv": lambda schema: pyarrow(".csv").CSVWriter(
-            path, schema, write_options=pyarrow(".csv").WriteOptions(delimiter="\t")
+            file, schema, write_options=pyarrow(".csv").WriteOptions(delimiter="\t")
         ),
     }
     first = next(tables, None)

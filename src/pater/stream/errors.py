@@ -2,11 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+LONGEST_SHOWN = 40  # characters of a word that a message repeats
+MOST_SHOWN = 20  # names that a message lists
+
+
+def shortened(text: bytes | str) -> str:
+    """A word of the input as a message repeats it."""
+    text = text[: LONGEST_SHOWN + 1] if isinstance(text, str) else text[: 4 * LONGEST_SHOWN].decode("utf-8", "replace")
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a message lists them: the first few, if there are many."""
+    shown = ", ".join(shortened(name) for name in names[:MOST_SHOWN])
+    return shown if len(names) <= MOST_SHOWN else f"{shown} and {len(names) - MOST_SHOWN:,} more"
 
 
 class InputError(ValueError):
     """An input that cannot be read, or that is not what its format says."""
+
+
+class Skipped:
+    """What was left out of a stream: how many rows, and the first few of them. The others are not kept."""
+
+    KEPT = 5
+
+    def __init__(self, count: int = 0, first: Iterable[Fault] = ()) -> None:
+        self.count, self.first = count, list(first)
+
+    def add(self, faults: Sequence[Fault]) -> None:
+        """Take note of the faults of one more batch."""
+        self.count += len(faults)
+        room = self.KEPT - len(self.first)
+        if room > 0:
+            self.first += sorted(faults, key=lambda fault: fault.line)[:room]
 
 
 class Fault(NamedTuple):

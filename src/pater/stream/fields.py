@@ -12,83 +12,114 @@ from .._compile import exact_kernel
 from .murmur import hashed
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
 
-NEWLINE, RETURN, QUOTE, SPACE, TAB, EQUALS, QUESTION, SLASH = b'\n\r" \t=?/'
-SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE = range(5)
+NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
+SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)
 IS_NUMBER, IS_MISSING, IS_SLOW, IS_INFINITE, IS_TEXT = range(5)
 
 
 @exact_kernel
-def last_row_end(text):
-    """Where the last row ends that is whole, or −1. The text begins with a row."""
-    last = -1
-    quoted = False
-    for i in range(text.size):
-        if text[i] == QUOTE:
-            quoted = not quoted
-        elif text[i] == NEWLINE and not quoted:
-            last = i
-    return last
+def _closing_quote(text, i):
+    """Where the quotes are closed that were opened before i, or the size of the text; and the line ends before it."""
+    lines = 0
+    while i < text.size and not (text[i] == QUOTE and (i + 1 == text.size or text[i + 1] != QUOTE)):
+        lines += text[i] == NEWLINE
+        i += 2 if text[i] == QUOTE else 1
+    return min(i, text.size), lines
 
 
 @exact_kernel
-def split(text, delimiter, width, starts, ends, lines, codes, columns):
-    """Find the fields of each row, `width` a row; how many rows. Empty lines are none."""
-    n, line, i = 0, 0, 0
+def row_end(text, delimiter, first):
+    """Where the last row ends that is whole, or the first one; −1 if none does. The text begins with a row.
+
+    Rows end where `split` ends them: what stands after closed quotes, or after a lone carriage return, is of no form up
+    to the end of its line.
+    """
+    found = -1
+    i = 3 if text.size > 2 and text[0] == 0xEF and text[1] == 0xBB and text[2] == 0xBF else 0  # a byte order mark
+    while i < text.size:
+        if text[i] == QUOTE:
+            i = _closing_quote(text, i + 1)[0] + 1
+        else:
+            while i < text.size and text[i] != delimiter and text[i] != NEWLINE and text[i] != RETURN:
+                i += 1
+        if i < text.size and text[i] != delimiter:
+            while i < text.size and text[i] != NEWLINE:
+                i += 1
+            if i < text.size:
+                found = i
+                if first:
+                    return found
+        i += 1
+    return found
+
+
+@exact_kernel
+def split(text, delimiter, width, starts, ends, lines, fault_lines, fault_columns, fault_codes):
+    """Find the fields of the rows that have `width` of them, and the rows that have not; how many of both.
+
+    Empty lines are none. There is room for a field for each delimiter and each line end.
+    """
+    n, faults, k, line, i = 0, 0, 0, 0, 0
     while i < text.size:
         if text[i] == NEWLINE or (text[i] == RETURN and text[i + 1] == NEWLINE):
             i += 1 if text[i] == NEWLINE else 2
             line += 1
             continue
-        begin, first_line = i, line
+        begin, first_line, first_field = i, line, k
         code, column, j = SOUND, 0, 0
         while True:
             if text[i] == QUOTE:
                 start = i + 1
-                i = start
-                while i < text.size and not (text[i] == QUOTE and (i + 1 == text.size or text[i + 1] != QUOTE)):
-                    line += text[i] == NEWLINE
-                    i += 2 if text[i] == QUOTE else 1
-                end = min(i, text.size)
-                if i >= text.size:
+                i, inside = _closing_quote(text, start)
+                end = i
+                line += inside
+                if i == text.size:
                     code, column = OPEN_QUOTE, start - begin
-                    i = text.size - 1
-                    line -= 1
+                    i -= 1
                 else:
                     i += 1
-                    if text[i] != delimiter and text[i] != NEWLINE and text[i] != RETURN:
-                        code, column = AFTER_QUOTE, i - begin + 1
-                        while text[i] != NEWLINE:
-                            i += 1
             else:
                 start = i
-                while text[i] != delimiter and text[i] != NEWLINE:
+                while text[i] != delimiter and text[i] != NEWLINE and text[i] != RETURN:
                     i += 1
-                end = i - 1 if text[i] == NEWLINE and i > start and text[i - 1] == RETURN else i
+                end = i
             if j < width:
-                starts[n, j] = start
-                ends[n, j] = end
+                starts[k], ends[k] = start, end
+                k += 1
             elif code == SOUND:
                 code, column = TOO_MANY, start - begin + 1
             j += 1
-            if text[i] == RETURN:
+            if text[i] == delimiter:
                 i += 1
-            if text[i] == NEWLINE:
-                break
-            i += 1
+                continue
+            if text[i] == RETURN and text[i + 1] == NEWLINE:
+                i += 1
+            if text[i] != NEWLINE:
+                code, column = LONE_RETURN if text[i] == RETURN else AFTER_QUOTE, i - begin + 1
+                while text[i] != NEWLINE:
+                    i += 1
+            break
         if code == SOUND and j < width:
             code, column = TOO_FEW, i - begin + 1
-        lines[n] = first_line
-        codes[n] = code
-        columns[n] = column
-        n += 1
+        if code == SOUND:
+            lines[n] = first_line
+            n += 1
+        else:
+            k = first_field
+            fault_lines[faults], fault_columns[faults], fault_codes[faults] = first_line, column, code
+            faults += 1
         i += 1
         line += 1
-    return n
+    return n, faults
 
 
 @exact_kernel
 def _is_missing(text, start, end):
-    """Nothing, ?, NA, N/A, NaN, null or none, in small or large letters."""
+    """Nothing, ?, NA, N/A, NaN with or without a sign, null or none, in small or large letters."""
+    if end - start == 4 and (text[start] == PLUS or text[start] == MINUS):
+        start += 1
+        if text[start + 1] == SLASH:
+            return False
     size = end - start
     if size == 0 or (size == 1 and text[start] == QUESTION):
         return True
@@ -116,45 +147,50 @@ def _trimmed(text, start, end):
 
 
 @exact_kernel
-def numbers(text, starts, ends, codes, values, kinds):
-    """The numbers of one column; NaN where there is none, and `kinds` says why."""
-    for r in range(values.size):
-        values[r], kinds[r] = np.nan, IS_MISSING
-        if codes[r] != SOUND:
-            continue
-        start, end = _trimmed(text, starts[r], ends[r])
-        if _is_missing(text, start, end):
-            continue
-        value, after, found = number(text, start)
-        if found == NOT_FINITE:
-            kinds[r] = IS_INFINITE
-        elif found == NUMBER and after == end:
-            values[r], kinds[r] = value, IS_NUMBER
-        elif found == SLOW and after == end:
-            kinds[r] = IS_SLOW
-        else:
-            kinds[r] = IS_TEXT
+def numbers(text, starts, ends, wanted, codes, values, kinds):
+    """The numbers of some columns, (rows, wanted); NaN where there is none, and `kinds` says why."""
+    for r in range(values.shape[0]):
+        for k in range(wanted.size):
+            values[r, k], kinds[r, k] = np.nan, IS_MISSING
+            if codes[r] != SOUND:
+                continue
+            start, end = _trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
+            if _is_missing(text, start, end):
+                continue
+            value, after, found = number(text, start)
+            if after != end:
+                kinds[r, k] = IS_TEXT
+            elif found == NUMBER:
+                values[r, k], kinds[r, k] = value, IS_NUMBER
+            elif found == SLOW:
+                kinds[r, k] = IS_SLOW
+            else:
+                kinds[r, k] = IS_INFINITE if found == NOT_FINITE else IS_TEXT
 
 
 @exact_kernel
-def categories(text, starts, ends, codes, bits, prefix, scratch, places, signs):
-    """Where `column=value` lands for each row of one column; −1 for a missing value."""
-    size = prefix.size
-    scratch[:size] = prefix
-    for r in range(places.size):
-        places[r] = -1
-        if codes[r] != SOUND:
-            continue
-        start, end = _trimmed(text, starts[r], ends[r])
-        if _is_missing(text, start, end):
-            continue
-        length = size
-        i = start
-        while i < end:
-            scratch[length] = text[i]
-            length += 1
-            i += 2 if text[i] == QUOTE and i + 1 < end and text[i + 1] == QUOTE else 1
-        places[r], signs[r] = hashed(scratch, 0, length, bits)
+def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs):
+    """Where `column=value` lands for some columns, each in its line of `places`; −1 for a missing value.
+
+    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values.
+    """
+    for k in range(wanted.size):
+        line = into[k]
+        size = bounds[k + 1] - bounds[k]
+        scratch[:size] = prefixes[bounds[k] : bounds[k + 1]]
+        for r in range(places.shape[1]):
+            places[line, r], signs[line, r] = -1, 0.0
+            start, end = _trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
+            if _is_missing(text, start, end):
+                continue
+            length = size
+            i = start
+            quoted = starts[r, wanted[k]] > 0 and text[starts[r, wanted[k]] - 1] == QUOTE
+            while i < end:
+                scratch[length] = text[i]
+                length += 1
+                i += 2 if quoted and text[i] == QUOTE and i + 1 < end and text[i + 1] == QUOTE else 1
+            places[line, r], signs[line, r] = hashed(scratch, 0, length, bits)
 
 
 @exact_kernel

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .murmur import hashed
 
@@ -12,3 +15,9 @@ def place_of(name: str, bits: int) -> tuple[int, float]:
     text = np.frombuffer(name.encode(), np.uint8)
     column, sign = hashed(text, 0, text.size, bits)
     return int(column), float(sign)
+
+
+def places_of(names: Iterable[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The same of several names."""
+    found = [place_of(name, bits) for name in names]
+    return np.array([column for column, _ in found], np.int64), np.array([sign for _, sign in found], np.float64)

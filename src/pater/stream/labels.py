@@ -1,14 +1,54 @@
-"""Which numbers are labels."""
+"""What may be a label: whole numbers that a float holds exactly, and text that is not too long.
+
+Knows NumPy only. Text is kept once for each class, however many rows have it: in an array of NumPy's own text every row
+would be as wide as the longest.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 LARGEST_LABEL = 2.0**53
+LONGEST_LABEL = 1000  # characters
 
 
 def label_faults(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """True where a number is no class label: not whole, or too large to be exact."""
     with np.errstate(invalid="ignore"):
         return np.asarray(~((np.abs(values) <= LARGEST_LABEL) & (values == np.floor(values))))
+
+
+class Texts(NamedTuple):
+    """Labels that are text: which there are, None for what is no UTF-8; and which of them each row has."""
+
+    names: list[str | None]
+    codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Iterable[bytes], n_rows: int) -> Texts:
+        """From the bytes of each row, without the blanks around them."""
+        places: dict[bytes, int] = {}
+        codes = np.fromiter((places.setdefault(text, len(places)) for text in rows), np.int64, n_rows)
+        return cls([_decoded(text.strip()) for text in places], codes)
+
+    def faults(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """What may be wrong with a label, and the rows where it is."""
+        sizes = np.array([-1 if name is None else len(name) for name in self.names], np.int64)[self.codes]
+        yield "the label is not UTF-8", sizes < 0
+        yield "there is no label", sizes == 0
+        yield f"the label has more than {LONGEST_LABEL:,} characters", sizes > LONGEST_LABEL
+
+    def array(self) -> NDArray[Any]:
+        """One label a row, the same object for equal ones."""
+        return np.array(["" if name is None else name for name in self.names], object)[self.codes]
+
+
+def _decoded(text: bytes) -> str | None:
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return None

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from .. import modelfile
 from ..batch import part
+from ..container import OF_ANOTHER_KIND
 from ..doors import LARGEST_WEIGHT, WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
-from ..labels import is_text
+from ..labels import encode, is_text
 from ..memory import zeros
 from ..metrics import SCORES, accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..model import Model, NotFiniteError, Spec, Specs, UnknownLabelError
@@ -34,6 +35,8 @@ from .scale import Scaler
 from .settings import DEFAULT_R, RULE_SETTINGS
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
+NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
+STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and begin anew."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 
 
@@ -123,8 +126,11 @@ class Learner:
             try:
                 with width_told(batch.source):  # a new class takes room too
                     self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads)
-            except (UnknownLabelError, NotFiniteError) as error:
+            except UnknownLabelError as error:
                 raise InputError(f"{batch.source}: {error}") from None
+            except NotFiniteError as error:
+                line = _line(batch, start + error.row)
+                raise InputError(f"{batch.source}, {batch.unit} {line}: {STATE_TOO_LARGE}") from None
             self.rows += stop - start
             start = stop
             if stop < len(batch):
@@ -186,9 +192,9 @@ class Learner:
         if self.specs[0].family[1] == "full":
             wanted = n_features  # room to spare is too dear in a triangle
         if self.model is None:
-            classes = np.unique(labels)
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
-            known = classes if classes.size == 2 else np.empty(0, labels.dtype)
+            classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
+            known = classes if classes.size == 2 else classes[:0]
             self.model = Model.new(known, wanted, self.specs)
             self.scaler = Scaler.new(wanted) if self.scale else None
         if self.model.state.n_features < n_features:
@@ -202,7 +208,7 @@ class Learner:
         bad = too_large(batch.rows)
         if not bad.any():
             return []
-        faults = [Fault(batch.source, _line(batch, r), 0, TOO_LARGE) for r in np.flatnonzero(bad).tolist()]
+        faults = [Fault(batch.source, _line(batch, r), 0, TOO_LARGE, batch.unit) for r in np.flatnonzero(bad).tolist()]
         if not self.skip:
             raise InputError(str(faults[0]))
         batch.take(~bad)
@@ -247,6 +253,20 @@ class Learner:
             self.scaler(rows, learn=False)
             rows = rows if len(rows) == 1 else checked(rows, width)
         return margins_of(rows, self._speaker(), average=model.specs[0].average)
+
+    def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
+        """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins = self.margins(batch)
+        bad = np.asarray(~np.isfinite(margins).all(axis=1))
+        faults = [Fault(batch.source, _line(batch, r), 0, NOT_FINITE, batch.unit) for r in np.flatnonzero(bad).tolist()]
+        if not faults:
+            return margins
+        if not skip:
+            raise InputError(str(faults[0]))
+        batch.take(~bad)
+        batch.faults = sorted([*batch.faults, *faults], key=lambda fault: fault.line)
+        return margins[~bad]
 
     def _speaker(self) -> State:
         """The models that were chosen, taken out of the others once for as long as nothing is learned."""
@@ -311,7 +331,7 @@ class Learner:
             progress=progress,
             arrays=self.scaler.arrays(width) if self.scaler else {},
         )
-        modelfile.save(path, saved)
+        modelfile.save(path, saved, accept=Learner.from_saved)
 
     @classmethod
     def from_saved(cls, saved: modelfile.Saved) -> Learner:
@@ -365,8 +385,8 @@ def load(path: str | os.PathLike[str]) -> Learner:
     saved = modelfile.load(path)
     try:
         return Learner.from_saved(saved)
-    except ValueError as error:
-        raise modelfile.ModelFileError(path, f"it is not a sound model file: {error}.") from None
+    except OF_ANOTHER_KIND as error:
+        raise modelfile.ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
 
 
 def resized(state: State, n_features: int) -> State:

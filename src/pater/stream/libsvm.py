@@ -18,7 +18,7 @@ from .._compile import exact_kernel
 from ..passes import NOTHING, Rows
 from .batches import Batch, how_many, tidy
 from .blocks import Block
-from .errors import Fault
+from .errors import Fault, shortened
 from .murmur import hashed
 from .numbers import NO_NUMBER, NOT_FINITE, SLOW, number
 
@@ -27,16 +27,18 @@ SPACE, TAB, NEWLINE, RETURN, HASH, COLON = b" \t\n\r#:"
 SOUND, LABEL, LABEL_WHOLE, NO_LABEL, PAIR, VALUE, FINITE, LIMIT, TWICE = range(9)
 MESSAGES = {
     LABEL: "the label is not a number",
-    LABEL_WHOLE: "the label is not a whole number; a classifier needs class labels",
+    LABEL_WHOLE: "the label is not a whole number of at most 2^53; a classifier needs class labels",
     NO_LABEL: "there is no label",
     PAIR: "expected index:value",
     VALUE: "the value is not a number",
     FINITE: "infinity and NaN are no values to learn from",
-    LIMIT: "the feature index is beyond the limit of {limit} features; raise it with --features, or hash with --bits",
+    LIMIT: "the feature index {word} is beyond the limit of {limit} features; raise it with --features, or hash with "
+    "--bits",
     TWICE: "the feature index is given twice in one row",
 }
 UNLABELLED = np.iinfo(np.int64).min
 LARGEST_LABEL = 2.0**53
+BEYOND = 1 << 40  # above every limit: digits after it leave an index as it is, so that none wraps round
 LIMIT_OF_FEATURES = 1 << 22
 # A NaN whose low bits say where the text of the number stands, and whose sign says what becomes of its own.
 SLOW_MARK, NEGATIVE_SLOW_MARK = np.uint64(0x7FF8 << 48), np.uint64(0xFFF8 << 48)
@@ -76,14 +78,13 @@ def _query(text, i):
 
 
 @exact_kernel
-def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes, columns):
+def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes, places):
     """Fill the arrays: how many rows, the largest column, how many numbers are left to `float`, rows out of order."""
     n, line, largest, slow, disorder = 0, 0, -1, 0, 0
     k = 0
     i = 0
     indptr[0] = 0
     while i < text.size:
-        begin = i
         while text[i] == SPACE or text[i] == TAB or text[i] == RETURN:
             i += 1
         if text[i] == NEWLINE or text[i] == HASH:
@@ -108,8 +109,9 @@ def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes
             start = i
             index = 0
             d = np.uint8(text[i] - 48)
-            while d < 10 and i - start < 19:
-                index = index * 10 + np.int64(d)
+            while d < 10:
+                if index < BEYOND:
+                    index = index * 10 + np.int64(d)
                 i += 1
                 d = np.uint8(text[i] - 48)
             if text[i] != COLON or i == start:
@@ -126,10 +128,11 @@ def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes
             if index >= limit:
                 code = LIMIT
                 i = start
-            elif found == NOT_FINITE:
-                code = FINITE
             elif found == NO_NUMBER or not (ends_word(text[i]) or text[i] == HASH):
                 code = VALUE
+                i = end + 1
+            elif found == NOT_FINITE:
+                code = FINITE
                 i = end + 1
             elif found == SLOW:
                 slow += 1
@@ -144,7 +147,7 @@ def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes
                 k += 1
         if code != SOUND:
             k = first
-            columns[n] = i - begin + 1
+            places[n] = i + 1
         disorder += not ascending
         labels[n] = label
         lines[n] = line
@@ -175,29 +178,31 @@ class LibsvmParser:
         if slow:
             look_up(block.text, data, indptr, found.codes)
         if disorder:
-            tidy(indptr, indices, data, found.codes, 0 if self.bits else TWICE)
+            tidy(indptr, indices, data, found.codes, 0 if self.bits else TWICE, FINITE)
         filled = int(indptr[-1])
         rows = indptr, indices[:filled], data[:filled]
         n_features = 1 << self.bits if self.bits else int(largest) + 1
-        messages = {LIMIT: MESSAGES[LIMIT].format(limit=self.limit)}
-        return found.batch(rows, n_features, block, source, messages=messages, labelled=self.labelled)
+        return found.batch(rows, n_features, block, source, labelled=self.labelled, limit=self.limit)
 
 
 class Found:
-    """What a parser finds beside the features: of each row its label, its line, and what is wrong with it."""
+    """What a parser finds beside the features: of each row its label, its line, what is wrong with it, and where.
+
+    A place counts the bytes of the block from 1; 0 stands for the whole line.
+    """
 
     def __init__(self, n_lines: int) -> None:
         self.labels, self.lines = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
-        self.codes, self.columns = np.empty(n_lines, np.uint8), np.zeros(n_lines, np.int64)
+        self.codes, self.places = np.empty(n_lines, np.uint8), np.zeros(n_lines, np.int64)
         self.weights: NDArray[np.float64] = NOTHING
         self.tags: list[str] | None = None
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        return self.labels, self.lines, self.codes, self.columns
+        return self.labels, self.lines, self.codes, self.places
 
     def cut(self, n: int) -> None:
-        self.labels, self.lines, self.codes, self.columns = (array[:n] for array in self.arrays)
+        self.labels, self.lines, self.codes, self.places = (array[:n] for array in self.arrays)
 
     def batch(
         self,
@@ -208,18 +213,23 @@ class Found:
         *,
         labelled: bool,
         messages: Mapping[int, str] = MESSAGES,
+        limit: int = 0,
     ) -> Batch:
         """The batch without its malformed rows, which it lists as faults."""
-        labels, lines, codes, columns = self.arrays
+        labels, lines, codes, places = self.arrays
         lines += block.first_line
         if labelled:
             codes[(codes == SOUND) & (labels == UNLABELLED)] = NO_LABEL
         batch = Batch(rows, n_features, labels, self.weights, self.tags, source=source, lines=lines, end=block.end)
         if codes.any():
             texts = {**MESSAGES, **messages}
-            batch.faults = [
-                Fault(source, int(lines[r]), int(columns[r]), texts[int(codes[r])]) for r in np.flatnonzero(codes)
-            ]
+            for r in np.flatnonzero(codes):
+                what, place = texts[int(codes[r])], int(places[r])
+                column = place and place - 1 - block.text.rfind(b"\n", 0, place - 1)
+                if codes[r] == LIMIT:
+                    word = block.text[place - 1 : block.text.find(b":", place)]
+                    what = what.format(word=shortened(word), limit=limit)
+                batch.faults.append(Fault(source, int(lines[r]), column, what))
             batch.take(codes == SOUND)
         if not labelled and batch.labels is not None and (batch.labels == UNLABELLED).any():
             batch.labels = None

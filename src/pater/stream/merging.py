@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..modelfile import BATCH_RULE
+from ..state import TooWideError
 from .errors import InputError
 from .learner import Learner, resized, width_told
 from .scale import Scaler
@@ -52,7 +53,12 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
             for each in (model, other):
                 if each.state.n_features < width:
                     each.state = resized(each.state, width)
-            model = model.merge(other)
+            try:
+                model = model.merge(other)
+            except TooWideError:
+                raise
+            except ValueError as error:  # what makes no metric, say, since its numbers are too far apart
+                raise InputError(f"{', '.join(names)}: the models cannot be merged: {error}.") from None
         if scaler is not None and their_scaler is not None:
             scaler = _together(scaler, their_scaler, width)
     result.model, result.scaler = model, scaler

@@ -17,6 +17,7 @@ from .._compile import exact_kernel
 NUMBER, NO_NUMBER, NOT_FINITE, SLOW = range(4)
 
 _LEAST, _MOST = -342, 308
+_INFINITY, _NAN = np.frombuffer(b"infinity", np.uint8), np.frombuffer(b"nan", np.uint8)
 _EXACT_POWERS = np.array([10.0**k for k in range(23)])
 
 
@@ -108,17 +109,28 @@ def _nearest(digits, q):
 
 
 @exact_kernel
+def _not_finite(text, i):
+    """Where `inf`, `infinity` or `nan`, in small or large letters, ends that begins at i; i itself if none does."""
+    word = _INFINITY if text[i] | 32 == _INFINITY[0] else _NAN
+    n = 0
+    while n < word.size and text[i + n] | 32 == word[n]:
+        n += 1
+    return i + (n if n == word.size else 3 if n >= 3 else 0)
+
+
+@exact_kernel
 def number(text, i):
     """The number that begins at i: its value, where it ends, and what became of it.
 
-    `text` must end in a byte that is part of no number, so that no end has to be looked for.
+    `text` must end in a byte that is part of no number, so that no end has to be looked for. Whether what follows the
+    number may stand there is for the caller to say: `info` is `inf` and an o.
     """
     first = i
     negative = text[i] == 45
     if negative or text[i] == 43:
         i += 1
     digits = np.uint64(0)
-    start = i
+    begin = start = i
     d = np.uint8(text[i] - 48)
     while d < 10:
         digits = digits * np.uint64(10) + np.uint64(d)
@@ -137,8 +149,8 @@ def number(text, i):
         q = start - i
         count -= q
     if count == 0:
-        letter = text[i] | 32
-        return 0.0, first, (NOT_FINITE if letter == 105 or letter == 110 else NO_NUMBER)
+        end = _not_finite(text, begin)
+        return (0.0, first, NO_NUMBER) if end == begin else (0.0, end, NOT_FINITE)
     if text[i] | 32 == 101:
         i += 1
         down = text[i] == 45

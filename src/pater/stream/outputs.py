@@ -8,17 +8,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..places import is_stream, writing
 from .batches import Batch
 from .columnar import pyarrow
-from .errors import Fault, InputError
+from .errors import InputError, Skipped
 from .learner import Learner
 from .reading import make_input
 
@@ -56,7 +56,7 @@ class _JsonLines:
 
     def write(self, table: dict[str, list[Any]]) -> None:
         rows = zip(*table.values(), strict=True)
-        lines = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False) for row in rows]
+        lines = [json.dumps(dict(zip(table, row, strict=True)), ensure_ascii=False, allow_nan=False) for row in rows]
         self._file.write("".join(f"{line}\n" for line in lines).encode())
 
     def close(self) -> None:
@@ -94,14 +94,21 @@ def predict_to(
     format: str | None,
     on_error: str,
     threads: int | None,
-) -> list[Fault]:
-    """Predict and write; the malformed lines that were skipped. A file appears only when it is whole."""
+    model: Path | None = None,
+    stream: IO[bytes] | None = None,
+) -> Skipped:
+    """Predict and write; what was skipped as malformed. A file appears only when it is whole.
+
+    The output is not written over what is read, the file of the `model` included. Without `output`, predictions go to
+    `stream`, by default standard output as it is. A row that the model says nothing finite of is an error, or is
+    skipped like a malformed one.
+    """
     kind = output_format or {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(
         output.suffix.lower() if output else "", "csv"
     )
     if kind not in FORMATS:
         raise InputError(f"there is no output format {kind!r}; there are {', '.join(FORMATS)}.")
-    if kind == "parquet" and output is None:
+    if kind == "parquet" and is_stream(output):
         raise InputError("Parquet goes to a file: name it with --output.")
     source = make_input(
         paths,
@@ -114,29 +121,26 @@ def predict_to(
         keep_missing=learner.scale,
     )
     tagged = any(each.format == "vw" for each in source.sources)
-    skipped: list[Fault] = []
-    beside = output.with_name(f"{output.name}.{os.getpid()}.part") if output else None
+    skipped = Skipped()
+    inputs: list[str | Path] = [*(each.name for each in source.sources), *([model] if model else [])]
     try:
-        with open(beside, "wb") if beside else open(sys.stdout.fileno(), "wb", closefd=False) as file:
+        with stream if output is None and stream else writing(output, inputs) as file:
             writer: Writer = _WRITERS[kind](file)
             for batch in source.batches():
-                skipped += batch.faults
-                writer.write(_table(learner, batch, margins, probabilities, tagged))
+                said = learner.finite_margins(batch, skip=on_error == "skip")
+                skipped.add(batch.faults)
+                writer.write(_table(learner, batch, said, margins, probabilities, tagged))
             writer.close()
-        if beside and output:
-            os.replace(beside, output)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise InputError(f"{output or 'standard output'}: cannot be written: {error.strerror or error}.") from None
-    finally:
-        if beside:
-            beside.unlink(missing_ok=True)
     return skipped
 
 
-def _table(learner: Learner, batch: Batch, margins: bool, probabilities: bool, tagged: bool) -> dict[str, list[Any]]:
-    values = learner.margins(batch)
+def _table(
+    learner: Learner, batch: Batch, values: NDArray[np.float64], margins: bool, probabilities: bool, tagged: bool
+) -> dict[str, list[Any]]:
     classes = learner.classes.tolist()
     table: dict[str, Any] = {"label": learner.labels(values).tolist()}
     if margins:

@@ -14,7 +14,7 @@ import numpy as np
 from . import fields
 from .columnar import is_number, is_text, is_whole
 from .columns import CATEGORY, DEFAULT_BITS, HASHED, NUMBER, TABLE, Columns
-from .errors import InputError
+from .errors import InputError, listed
 from .labels import label_faults
 from .table import Cells, TableBlock
 
@@ -32,25 +32,32 @@ class Wishes:
     bits: int | None = None
 
     def check(self, header: Sequence[str], source: str) -> None:
+        known = set(header)
         for name in (*self.categorical, *self.drop, *([self.weight] if self.weight else [])):
-            if name not in header:
-                raise InputError(f"{source}: there is no column {name!r}; the header names {', '.join(header)}.")
+            if name not in known:
+                raise InputError(f"{source}: there is no column {name!r}; the header names {listed(header)}.")
+
+    def left_out(self, label: str) -> set[str | None]:
+        """The columns that are no features."""
+        return {label, self.weight, *self.drop}
 
 
 def columns_of_text(block: TableBlock, source: str, delimiter: str, wishes: Wishes) -> Columns:
     """A column is one of numbers if every value of the first block is."""
-    cells = Cells(block, ord(delimiter))
+    cells = Cells(block, ord(delimiter), source)
     label = label_of(wishes.label, block.header, source)
     wishes.check(block.header, source)
-    table: list[tuple[str, str]] = []
-    numeric_labels = True
-    for j, name in enumerate(block.header):
-        values, kinds = cells.numbers(j)
-        if name == label:
-            numeric_labels = not (kinds == fields.IS_TEXT).any() and not label_faults(values[np.isfinite(values)]).any()
-        elif name not in wishes.drop and name != wishes.weight:
-            text = name in wishes.categorical or (kinds == fields.IS_TEXT).any()
-            table.append((name, CATEGORY if text else NUMBER))
+    values, kinds = cells.numbers(np.arange(len(block.header)))
+    text = (kinds == fields.IS_TEXT).any(axis=0)
+    left_out, categorical = wishes.left_out(label), set(wishes.categorical)
+    table = [
+        (name, CATEGORY if name in categorical or text[j] else NUMBER)
+        for j, name in enumerate(block.header)
+        if name not in left_out
+    ]
+    place = block.header.index(label)
+    labels = values[:, place]
+    numeric_labels = not text[place] and not label_faults(labels[np.isfinite(labels)]).any()
     return _columns(table, wishes, label, numeric_labels, source)
 
 
@@ -59,15 +66,16 @@ def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
     label = label_of(wishes.label, schema.names, source)
     wishes.check(schema.names, source)
     table: list[tuple[str, str]] = []
+    left_out, categorical = wishes.left_out(label), set(wishes.categorical)
     for column in schema:
-        if column.name == label or column.name == wishes.weight or column.name in wishes.drop:
+        if column.name in left_out:
             continue
         if not is_number(column.type) and not is_text(column.type):
             raise InputError(
                 f"{source}: column {column.name!r} is of type {column.type}, neither a number nor text. "
                 f"Leave it out with --drop {column.name!r}."
             )
-        text = column.name in wishes.categorical or not is_number(column.type)
+        text = column.name in categorical or not is_number(column.type)
         table.append((column.name, CATEGORY if text else NUMBER))
     return _columns(table, wishes, label, is_whole(schema.field(label).type), source)
 
@@ -85,9 +93,9 @@ def label_of(label: str | None, header: Sequence[str], source: str) -> str:
     """The column that the caller names, else the one that is called label, target, class or y."""
     if label is not None:
         if label not in header:
-            raise InputError(f"{source}: there is no column {label!r}; the header names {', '.join(header)}.")
+            raise InputError(f"{source}: there is no column {label!r}; the header names {listed(header)}.")
         return label
     found = [name for name in header if name.lower() in LABELS]
     if len(found) != 1:
-        raise InputError(f"{source}: say which column is the label with --label; the header names {', '.join(header)}.")
+        raise InputError(f"{source}: say which column is the label with --label; the header names {listed(header)}.")
     return found[0]

@@ -15,7 +15,7 @@ import os
 import select
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +26,8 @@ STANDARD_INPUT = "-"
 
 _BY_ENDING = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".lzma": "xz", ".zst": "zstd", ".zstd": "zstd"}
 _BY_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+MAGIC_BYTES = 6
+MOST_AT_ONCE = 1 << 18  # decompressed bytes
 _FORMATS = {
     ".svm": "libsvm",
     ".libsvm": "libsvm",
@@ -76,7 +78,7 @@ class _Reader:
         except OSError as error:
             raise InputError(f"{source.name}: {_reason(error)}") from None
         buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
-        start = buffered.peek(6)[:6]
+        start = buffered.peek(MAGIC_BYTES)[:MAGIC_BYTES]
         kind = next((kind for magic, kind in _BY_MAGIC.items() if start.startswith(magic)), None)
         self._stream: Any = _decompressed(buffered, kind, source.shown)
         if kind is None and source.size is not None:  # a plain file needs no buffer: a block is one call to the system
@@ -133,67 +135,104 @@ class _Plain:
 
 
 class _Counted(io.RawIOBase):
-    """Raw bytes, counted as they pass."""
+    """Raw bytes, counted as they pass. The first that are given tell the compression, however a pipe delivers them."""
 
     def __init__(self, raw: IO[bytes], source: Source) -> None:
-        self._raw, self._source = raw, source
+        self._raw, self._source, self._begun = raw, source, False
         source.done = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        read = self._raw.read1 if hasattr(self._raw, "read1") else self._raw.read
-        part = read(len(buffer))
-        while part is None:  # the pipe does not wait by itself
-            select.select([self._raw], [], [])
-            part = read(len(buffer))
+        part = self._part(len(buffer))
+        while not self._begun and len(part) < MAGIC_BYTES:
+            more = self._part(len(buffer) - len(part))
+            if not more:
+                break
+            part += more
+        self._begun = True
         buffer[: len(part)] = part
         self._source.done += len(part)
         return len(part)
+
+    def _part(self, size: int) -> bytes:
+        read = self._raw.read1 if hasattr(self._raw, "read1") else self._raw.read
+        part: bytes | None = read(size)
+        while part is None:  # the pipe does not wait by itself
+            select.select([self._raw], [], [])
+            part = read(size)
+        return part
 
 
 def _decompressed(raw: Any, kind: str | None, name: str) -> Any:
     if kind == "gzip":
         return gzip.GzipFile(fileobj=raw, mode="rb")
     if kind == "bzip2":
-        return bz2.BZ2File(raw, "rb")
+        return _Members(raw, bz2.BZ2Decompressor)
     if kind == "xz":
-        return lzma.LZMAFile(raw, "rb")
+        return _Members(raw, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), padding=b"\0")
     if kind == "zstd":
         try:
             zstandard = importlib.import_module("zstandard")
         except ImportError:
             raise InputError(f"{name} is compressed with zstd: install the package zstandard to read it.") from None
-        return _Zstd(raw, zstandard.ZstdDecompressor())
+        decompressor = zstandard.ZstdDecompressor()
+        return _Members(raw, lambda: _ZstdFrame(decompressor.decompressobj()), chunk=_ZstdFrame.CHUNK)
     return raw
 
 
-class _Zstd:
-    """Frames of zstd one after the other. The package's own reader takes a file that was cut off for a whole one."""
+class _Members:
+    """Compressed streams one after the other, as their tools concatenate them.
 
-    CHUNK = 2048  # of compressed bytes, so that not even zeros become more than can be held
+    The readers of Python's own modules pass over bytes that follow a stream and begin none, zstandard's takes a file
+    that was cut off for a whole one. Here both are errors. `padding` may stand after a stream.
+    """
 
-    def __init__(self, raw: Any, decompressor: Any) -> None:
-        self._raw, self._decompressor = raw, decompressor
-        self._frame: Any = None
-        self._waiting, self._ready = b"", b""
+    def __init__(self, raw: Any, new: Callable[[], Any], *, padding: bytes = b"", chunk: int = 1 << 14) -> None:
+        self._raw, self._new, self._padding, self._chunk = raw, new, padding, chunk
+        self._stream = new()
+        self._ready = b""
 
     def read(self, size: int) -> bytes:
         while not self._ready:
-            if self._frame is not None and self._frame.eof:
-                self._waiting, self._frame = self._frame.unused_data, None
-            given = self._waiting or self._raw.read(self.CHUNK)
-            self._waiting = b""
-            if not given:
-                if self._frame is not None:
-                    raise EOFError("it ends inside a frame")
-                return b""
-            if self._frame is None:
-                self._frame = self._decompressor.decompressobj()
-            self._ready = self._frame.decompress(given)
+            given = b""
+            if self._stream.eof:
+                given = self._stream.unused_data.lstrip(self._padding)
+                while not given:
+                    more = self._raw.read(self._chunk)
+                    if not more:
+                        return b""
+                    given = more.lstrip(self._padding)
+                self._stream = self._new()
+            elif self._stream.needs_input:
+                given = self._raw.read(self._chunk)
+                if not given:
+                    raise EOFError("it ends inside a stream")
+            self._ready = self._stream.decompress(given, MOST_AT_ONCE)
         part, self._ready = self._ready[:size], self._ready[size:]
         return part
+
+
+class _ZstdFrame:
+    """One frame of zstd, with the face of the decompressors of Python's own modules."""
+
+    CHUNK = 2048  # compressed bytes to give it at once, so that not even zeros become more than can be held
+    needs_input = True
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._frame.eof)
+
+    @property
+    def unused_data(self) -> bytes:
+        return bytes(self._frame.unused_data)
+
+    def decompress(self, given: bytes, _: int) -> bytes:
+        return bytes(self._frame.decompress(given))
 
 
 def _reason(error: Exception) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..filing import columns_in_use
+from .errors import InputError
 from .learner import Learner
 from .settings import of_rule
 
@@ -42,7 +46,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
     if len(model.specs) > 1:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
         told["chosen"] = [f"{spec.rule}, α⁻ = {spec.alphas[0]:g}, α⁺ = {spec.alphas[1]:g}" for spec in specs]
-    weights, intercepts = learner.state().weights(average=base.average)
+    used, weights, intercepts = _weights(learner)
     names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
     told["largest_weights"] = [
         {
@@ -50,12 +54,26 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "rule": spec.rule,
             "intercept": float(intercept),
             "weights": [
-                (_name(columns, int(j)), float(w[j])) for j in np.argsort(-np.abs(w), kind="stable")[:top] if w[j] != 0
+                (_name(columns, int(used[j])), float(w[j]))
+                for j in np.argsort(-np.abs(w), kind="stable")[:top]
+                if w[j] != 0
             ],
         }
         for name, spec, w, intercept in zip(names, specs, weights, intercepts, strict=True)
     ]
     return told
+
+
+def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """The columns that hold anything, their weights and the intercepts; no memory is taken for the other columns."""
+    state = learner.state()
+    used = columns_in_use(state)
+    vectors = state.vectors[:, :, used] if state.layout == "split" else state.vectors[:, used]
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights, intercepts = replace(state, vectors=vectors).weights(average=learner.specs[0].average)
+    if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
+        raise InputError("the model's numbers are so large that its weights are none.")
+    return used, weights, intercepts
 
 
 def _name(columns: Any, j: int) -> str:

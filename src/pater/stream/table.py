@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..doors import NO_WEIGHT, are_weights
 from . import fields
-from .batches import Batch, tidy
-from .blocks import Place, blocks
+from .batches import OVERFLOW, Batch, how_many, tidy
+from .blocks import BLOCK_BYTES, Place, blocks
 from .columns import NUMBER, TABLE, Columns
-from .errors import Fault, InputError
-from .hashing import place_of
-from .labels import label_faults
+from .errors import Fault, InputError, listed, shortened
+from .hashing import places_of
+from .labels import Texts, label_faults
+from .names import check_names
 from .sources import Source
 
 _WRONG = {
@@ -28,7 +30,14 @@ _WRONG = {
     fields.TOO_MANY: "too many fields: the header has {width}",
     fields.AFTER_QUOTE: "text after the closing quote of a field",
     fields.OPEN_QUOTE: "a quote is opened and never closed",
+    fields.LONE_RETURN: "a carriage return that ends no line; put text that holds one in quotes",
 }
+_NO_NUMBER = {
+    fields.IS_INFINITE: "infinity is no value to learn from",
+    fields.IS_TEXT: "{text!r} is no number, but column {name!r} holds numbers; "
+    "if it does not, say --categorical '{name}'",
+}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class TableBlock(NamedTuple):
@@ -41,45 +50,68 @@ class TableBlock(NamedTuple):
 
 
 class Cells:
-    """The fields of a block."""
+    """The fields of a block, of those rows that have as many as the header.
 
-    def __init__(self, block: TableBlock, delimiter: int) -> None:
-        self.block, self.text = block, np.frombuffer(block.text, np.uint8)
+    `faults` are the other rows. What turns out to be wrong with the rows that are here is in `what`, by row: the column
+    of the text and the message; `codes` is not 0 for them.
+    """
+
+    def __init__(self, block: TableBlock, delimiter: int, source: str) -> None:
+        self.block, self.source, self.text = block, source, np.frombuffer(block.text, np.uint8)
         n_lines, width = block.text.count(b"\n"), len(block.header)
-        self.starts, self.ends = np.zeros((n_lines, width), np.int64), np.zeros((n_lines, width), np.int64)
-        self.lines, self.codes = np.empty(n_lines, np.int64), np.empty(n_lines, np.uint8)
-        self.places = np.empty(n_lines, np.int64)
-        n = fields.split(self.text, delimiter, width, self.starts, self.ends, self.lines, self.codes, self.places)
-        self.starts, self.ends, self.lines = self.starts[:n], self.ends[:n], self.lines[:n] + block.first_line
-        self.codes, self.places = self.codes[:n], self.places[:n]
-        self.what = {int(r): _WRONG[int(self.codes[r])].format(width=width) for r in np.flatnonzero(self.codes)}
+        n_fields = n_lines + how_many(self.text, delimiter)
+        starts, ends = np.empty(n_fields, np.int64), np.empty(n_fields, np.int64)
+        lines, wrong = np.empty(n_lines, np.int64), np.empty((3, n_lines), np.int64)
+        n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, *wrong)
+        self.starts, self.ends = starts[: n * width].reshape(n, width), ends[: n * width].reshape(n, width)
+        self.lines, self.codes = lines[:n] + block.first_line, np.zeros(n, np.uint8)
+        self.what: dict[int, tuple[int, str]] = {}
+        self.malformed = [
+            Fault(source, line + block.first_line, column, _WRONG[code].format(width=width))
+            for line, column, code in wrong[:, :n_wrong].T.tolist()
+        ]
 
     def __len__(self) -> int:
         return len(self.lines)
 
-    def strings(self, j: int) -> list[str]:
-        text = self.block.text
-        return [
-            text[start:end].strip().replace(b'""', b'"').decode("utf-8", "replace")
-            for start, end in zip(self.starts[:, j].tolist(), self.ends[:, j].tolist(), strict=True)
-        ]
+    @property
+    def faults(self) -> list[Fault]:
+        """All rows that are malformed, in order."""
+        here = [Fault(self.source, int(self.lines[r]), *wrong) for r, wrong in self.what.items()]
+        return sorted([*self.malformed, *here], key=lambda fault: fault.line)
 
-    def numbers(self, j: int) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        values, kinds = np.empty(len(self)), np.empty(len(self), np.uint8)
-        fields.numbers(self.text, self.starts[:, j], self.ends[:, j], self.codes, values, kinds)
-        for r in np.flatnonzero(kinds == fields.IS_SLOW):
-            values[r] = float(self.block.text[self.starts[r, j] : self.ends[r, j]])
-            kinds[r] = fields.IS_NUMBER if np.isfinite(values[r]) else fields.IS_INFINITE
+    def texts(self, j: int) -> Texts:
+        """What stands in column j."""
+        text, spans = self.block.text, zip(self.starts[:, j].tolist(), self.ends[:, j].tolist(), strict=True)
+        rows = (
+            text[start:end] if text[start - 1 : start] != b'"' else text[start:end].replace(b'""', b'"')
+            for start, end in spans
+        )
+        return Texts.of(rows, len(self))
+
+    def numbers(self, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """The numbers of some columns, and of which kind each is, (rows, wanted)."""
+        values, kinds = np.empty((len(self), wanted.size)), np.empty((len(self), wanted.size), np.uint8)
+        fields.numbers(self.text, self.starts, self.ends, wanted, self.codes, values, kinds)
+        for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist():
+            j = wanted[k]
+            values[r, k] = float(self.block.text[self.starts[r, j] : self.ends[r, j]])
+            kinds[r, k] = fields.IS_NUMBER if np.isfinite(values[r, k]) else fields.IS_INFINITE
         return values, kinds
 
     def fault(self, rows: Any, j: int, what: str) -> None:
         """Mark rows as malformed in column j."""
-        for r in np.flatnonzero(rows & (self.codes == fields.SOUND)):
-            text = self.block.text[self.starts[r, j] : self.ends[r, j]][:40].decode("utf-8", "replace")
-            self.what[int(r)] = what.format(name=self.block.header[j], text=text)
+        for r in np.flatnonzero(rows & (self.codes == fields.SOUND)).tolist():
+            self.fault_in(r, j, what)
+
+    def fault_in(self, r: int, j: int, what: str) -> None:
+        """Mark row r as malformed in column j, unless it is already."""
+        if self.codes[r] == fields.SOUND:
+            start, end = int(self.starts[r, j]), int(self.ends[r, j])
             line_start = self.block.text.rfind(b"\n", 0, int(self.starts[r, 0])) + 1
-            self.places[r] = self.starts[r, j] - line_start + 1
-            self.codes[r] = fields.TOO_FEW
+            text = shortened(self.block.text[start:end])
+            self.what[r] = start - line_start + 1, what.format(name=self.block.header[j], text=text)
+            self.codes[r] = fields.WRONG
 
 
 class TableParser:
@@ -90,34 +122,41 @@ class TableParser:
     ) -> None:
         self.columns, self.delimiter = columns, ord(delimiter)
         self.labelled, self.keep_missing = labelled, keep_missing
+        self.numeric = np.array([kind == NUMBER for _, kind in columns.table], np.bool_)
+        if columns.kind != TABLE:
+            names = np.array([name for name, _ in columns.table], object)
+            self.places, self.signs = places_of(names[self.numeric], columns.bits)
+            prefixes = [f"{name}=".encode() for name in names[~self.numeric]]
+            self.prefixes = np.frombuffer(b"".join(prefixes) or b"=", np.uint8)
+            self.bounds = np.cumsum([0, *map(len, prefixes)])
+            self.longest = max(map(len, prefixes), default=0)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[TableBlock]:
         return table_blocks(source, chr(self.delimiter), hashed=hashed)
 
     def __call__(self, block: TableBlock, source: str) -> Batch:
-        cells = Cells(block, self.delimiter)
+        cells = Cells(block, self.delimiter, source)
         where = {name: j for j, name in enumerate(block.header)}
         wanted = [name for name, _ in self.columns.table]
         if self.labelled and self.columns.label is not None:
             wanted.append(self.columns.label)
         absent = [name for name in wanted if name not in where]
         if absent:
-            raise InputError(f"{source}: there is no column {absent[0]!r}; the header names {', '.join(block.header)}.")
+            raise InputError(f"{source}: there is no column {absent[0]!r}; the header names {listed(block.header)}.")
         labels = self._labels(cells, where)
         weights = self._weights(cells, where)
+        features = np.array([where[name] for name, _ in self.columns.table], np.int64)
         rows: tuple[NDArray[Any], ...]
         if self.columns.kind == TABLE:
-            rows, missing = self._dense(cells, where)
+            rows, missing = self._dense(cells, features)
         else:
-            rows, missing = self._hashed(cells, where)
+            rows, missing = self._hashed(cells, features)
         n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
         batch = Batch(
             rows, n_features, labels, weights, source=source, lines=cells.lines, missing=missing, end=block.end
         )
+        batch.faults = cells.faults
         if cells.what:
-            batch.faults = [
-                Fault(source, int(cells.lines[r]), int(cells.places[r]), cells.what[r]) for r in sorted(cells.what)
-            ]
             batch.take(cells.codes == fields.SOUND)
         return batch
 
@@ -127,105 +166,88 @@ class TableParser:
             return None
         j = where[name]
         if not self.columns.numeric_labels:
-            strings = np.array(cells.strings(j), dtype=np.str_)
+            texts = cells.texts(j)
             if self.labelled:
-                cells.fault(strings == "", j, "there is no label")
-            return strings if self.labelled or not (strings == "").any() else None
-        values, kinds = cells.numbers(j)
+                for what, rows in texts.faults():
+                    cells.fault(rows, j, what)
+            elif any(rows.any() for _, rows in texts.faults()):
+                return None
+            return texts.array()
+        all_values, all_kinds = cells.numbers(np.array([j]))
+        values, kinds = all_values[:, 0], all_kinds[:, 0]
         wrong = label_faults(values) & (kinds != fields.IS_MISSING) | (kinds == fields.IS_TEXT)
         if not self.labelled:
             return None if wrong.any() or np.isnan(values).any() else values.astype(np.int64)
         cells.fault(wrong, j, "{text!r} is no whole number, as the labels before it were")
         cells.fault(np.isnan(values), j, "there is no label")
-        return np.where(np.isfinite(values), values, 0).astype(np.int64)
+        return np.where(cells.codes == fields.SOUND, values, 0).astype(np.int64)
 
     def _weights(self, cells: Cells, where: dict[str, int]) -> NDArray[np.float64]:
         name = self.columns.weight
         if name is None or name not in where:
             return np.zeros(0)
-        values, _ = cells.numbers(where[name])
-        cells.fault(~(values >= 0), where[name], "{text!r} is no importance: a number of at least 0")
-        return np.nan_to_num(values, nan=1.0)
+        values = cells.numbers(np.array([where[name]]))[0][:, 0]
+        sound = are_weights(values)
+        cells.fault(~sound, where[name], f"{{text!r}} is no importance: {NO_WEIGHT}")
+        return np.where(sound, values, 1.0)
 
-    def _column_of_numbers(self, cells: Cells, j: int) -> tuple[NDArray[np.float64], int]:
-        values, kinds = cells.numbers(j)
-        missing = int(((kinds == fields.IS_MISSING) & (cells.codes == fields.SOUND)).sum())
+    def _numbers(self, cells: Cells, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
+        values, kinds = cells.numbers(wanted)
         if kinds.max(initial=0) >= fields.IS_INFINITE:
-            cells.fault(kinds == fields.IS_INFINITE, j, "infinity is no value to learn from")
-            cells.fault(
-                kinds == fields.IS_TEXT,
-                j,
-                "{text!r} is no number, but column {name!r} holds numbers; if it does not, say --categorical '{name}'",
-            )
-        return values, missing
+            for r, k in np.argwhere(kinds >= fields.IS_INFINITE).tolist():
+                cells.fault_in(r, int(wanted[k]), _NO_NUMBER[int(kinds[r, k])])
+        return values, int((kinds[cells.codes == fields.SOUND] == fields.IS_MISSING).sum())
 
-    def _dense(self, cells: Cells, where: dict[str, int]) -> tuple[tuple[NDArray[np.float64]], int]:
-        X, missing = np.empty((len(cells), len(self.columns.table))), 0
-        for k, (name, _) in enumerate(self.columns.table):
-            X[:, k], absent = self._column_of_numbers(cells, where[name])
-            missing += absent
+    def _dense(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[np.float64]], int]:
+        X, missing = self._numbers(cells, features)
         if not self.keep_missing:
             np.nan_to_num(X, copy=False, nan=0.0)
         return (X,), missing
 
-    def _hashed(self, cells: Cells, where: dict[str, int]) -> tuple[tuple[NDArray[Any], ...], int]:
-        bits, missing = self.columns.bits, 0
-        shape = len(self.columns.table), len(cells)
+    def _hashed(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[Any], ...], int]:
+        shape = features.size, len(cells)
         places, values = np.empty(shape, np.int64), np.empty(shape)
-        scratch = np.empty(len(cells.text) + 1 + max((len(name.encode()) for name in where), default=0), np.uint8)
-        for k, (name, kind) in enumerate(self.columns.table):
-            j = where[name]
-            if kind == NUMBER:
-                column, sign = place_of(name, bits)
-                x, absent = self._column_of_numbers(cells, j)
-                places[k] = np.where((x == 0) | np.isnan(x), -1, column)
-                values[k] = sign * np.nan_to_num(x, nan=0.0)
-            else:
-                prefix = np.frombuffer(f"{name}=".encode(), np.uint8)
-                fields.categories(
-                    cells.text,
-                    cells.starts[:, j],
-                    cells.ends[:, j],
-                    cells.codes,
-                    bits,
-                    prefix,
-                    scratch,
-                    places[k],
-                    values[k],
-                )
-                absent = int(((places[k] < 0) & (cells.codes == fields.SOUND)).sum())
-            missing += absent
+        x, missing = self._numbers(cells, features[self.numeric])
+        places[self.numeric] = np.where((x == 0) | np.isnan(x), -1, self.places).T
+        values[self.numeric] = (self.signs * np.nan_to_num(x, nan=0.0)).T
+        scratch = np.empty(len(cells.text) + self.longest, np.uint8)
+        into = np.flatnonzero(~self.numeric)
+        words = cells.text, cells.starts, cells.ends, features[into]
+        fields.categories(*words, self.columns.bits, self.prefixes, self.bounds, scratch, into, places, values)
+        missing += int((places[into][:, cells.codes == fields.SOUND] < 0).sum())
         size = int((places >= 0).sum())
         indptr, indices, data = np.empty(len(cells) + 1, np.uint32), np.empty(size, np.uint32), np.empty(size)
         fields.gather(cells.codes, places, values, indptr, indices, data)
-        tidy(indptr, indices, data, cells.codes, 0)
+        tidy(indptr, indices, data, cells.codes, 0, fields.NOT_FINITE_SUM)
+        for r in np.flatnonzero(cells.codes == fields.NOT_FINITE_SUM).tolist():
+            cells.what[r] = 0, OVERFLOW
         filled = int(indptr[-1])
         return (indptr, indices[:filled], data[:filled]), missing
 
 
-def table_blocks(source: Source, delimiter: str, *, hashed: bool) -> Generator[TableBlock]:
+def table_blocks(source: Source, delimiter: str, *, hashed: bool, size: int = BLOCK_BYTES) -> Generator[TableBlock]:
     """The blocks of a table, each with the header of its file."""
     header: tuple[str, ...] | None = None
-    for block in blocks(
-        source, hashed=hashed, cut=lambda text: int(fields.last_row_end(np.frombuffer(text, np.uint8)))
-    ):
+    for block in blocks(source, hashed=hashed, size=size, cut=lambda text: _row_end(text, delimiter)):
         text, first_line = block.text, block.first_line
         if header is None:
-            line, _, text = text.partition(b"\n")
-            header = _header(line, delimiter, source.shown)
-            first_line += 1
+            end = _row_end(text, delimiter, first=True) % len(text)  # an open quote leaves the whole text
+            header = _header(text[:end], delimiter, source.shown)
+            text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
         yield TableBlock(text, header, first_line, block.end)
 
 
+def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:
+    return int(fields.row_end(np.frombuffer(text, np.uint8), ord(delimiter), first))
+
+
 def _header(line: bytes, delimiter: str, source: str) -> tuple[str, ...]:
-    text = line.decode("utf-8-sig", "replace").strip("\r\n")
+    text = line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "replace").strip("\r\n")
     try:
-        names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+        names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter, strict=True), [])]
     except csv.Error as error:
         raise InputError(f"{source}, line 1: the header cannot be read: {error}.") from None
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"{source}, line 1: the header names the column {twice[0]!r} twice.")
     if not any(names):
         raise InputError(f"{source}, line 1: expected a header with the names of the columns.")
+    check_names(names, f"{source}, line 1: the header")
     return tuple(names)

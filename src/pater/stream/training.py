@@ -11,23 +11,21 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .. import modelfile
-from ..container import check_place, remove_left_overs
+from ..container import OF_ANOTHER_KIND, check_place, lock_place
 from ..metrics import SCORES
 from .batches import Batch
 from .blocks import START, Place, after
 from .columns import HASHED, TABLE
-from .errors import Fault, InputError
+from .errors import Fault, InputError, Skipped
 from .learner import Learner, load, specs_of
 from .libsvm import LIMIT_OF_FEATURES
 from .reading import Input, make_input
-
-KEPT_FAULTS = 5
 
 
 @dataclass
@@ -42,7 +40,7 @@ class Every:
         """From 100000 (rows) or 30s, 5m, 2h."""
         if text is None:
             return None
-        match = re.fullmatch(r"(\d+)\s*([smh]?)", str(text).strip())
+        match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
         if not match or int(match[1]) == 0:
             raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")
         number = int(match[1])
@@ -63,7 +61,7 @@ class Run:
     source: int = 0
     place: Place = START
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
-    faults: list[Fault] = field(default_factory=list)  # the first few lines that were skipped
+    skipped: Skipped = field(default_factory=Skipped)
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
@@ -116,8 +114,7 @@ class Run:
 
     def _take(self, batch: Batch, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]) -> None:
         learner = self.learner
-        faults = [*batch.faults, *learner.learn(batch, at=at(self), report=lambda: report(self))]
-        self.faults += sorted(faults, key=lambda fault: fault.line)[: max(0, KEPT_FAULTS - len(self.faults))]
+        self.skipped.add([*batch.faults, *learner.learn(batch, at=at(self), report=lambda: report(self))])
         self.place = batch.end
         report(self)
 
@@ -130,7 +127,7 @@ class Run:
                 "source": self.source,
                 "place": list(self.place),
                 "ends": [list(place) for place in self.ends],
-                "faults": [list(fault) for fault in self.faults],
+                "faults": [[_told(fault.source), *fault[1:]] for fault in self.skipped.first],
                 "settings": self.settings,
             },
         )
@@ -139,16 +136,17 @@ class Run:
         """Take up what a checkpoint holds; an error if it belongs to another run, or if what was read has changed."""
         saved = modelfile.load(path)
         try:
-            assert saved.progress is not None
             progress = saved.progress
-            number, source, settings = progress["pass"], progress["source"], progress["settings"]
+            if progress is None:
+                raise ValueError("it does not say how far the run had come")
+            number, source, settings = progress["pass"], progress["source"], dict(progress["settings"])
             places = [_place(value) for value in (progress["place"], *progress["ends"])]
-            faults = [Fault(*fault) for fault in progress["faults"]]
+            faults = [_fault(value) for value in progress["faults"]]
             learner = Learner.from_saved(saved)
             if not (type(number) is int and type(source) is int and number >= 1 and 0 <= source <= len(places) - 1):
                 raise ValueError("its place in the input is none")
-        except (AssertionError, ValueError, KeyError, TypeError) as error:
-            raise modelfile.ModelFileError(path, f"it is not a sound checkpoint: {error}.") from None
+        except OF_ANOTHER_KIND as error:
+            raise modelfile.ModelFileError(path, f"it is not a sound checkpoint: {str(error)[:200]}.") from None
         for name, value in self.settings.items():
             if settings.get(name) != value:
                 raise InputError(
@@ -156,7 +154,7 @@ class Run:
                     "Go on with the same settings, or start anew without --resume."
                 )
         learner.skip, learner.threads = self.learner.skip, self.learner.threads
-        self.learner, self.number, self.source, self.faults = learner, number, source, faults
+        self.learner, self.number, self.source, self.skipped = learner, number, source, Skipped(learner.skipped, faults)
         self.place, self.ends = places[0], places[1:]
         self.resumed_at = learner.rows
         self.input.columns = learner.columns
@@ -176,6 +174,18 @@ def _place(value: Any) -> Place:
     if not (type(offset) is int and type(lines) is int and offset >= 0 and lines >= 0 and isinstance(digest, str)):
         raise ValueError("a place in the input is none")
     return Place(offset, lines, digest)
+
+
+def _fault(value: Any) -> Fault:
+    source, line, column, what, unit = value
+    if not all(type(n) is int for n in (line, column)) or not all(isinstance(t, str) for t in (source, what, unit)):
+        raise ValueError("a fault in the input is none")
+    return Fault(source, line, column, what, unit)
+
+
+def _told(name: str) -> str:
+    """The name of a file as text: of bytes that are none, their numbers."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _nothing(_: Run) -> None:
@@ -222,7 +232,8 @@ def train(
     paths, on_error, features, threads
         As in :func:`pater.stream.read`.
     model : path, optional
-        Where the model file goes.
+        Where the model file goes: through links, but not over a file that is read, and not where another run is
+        writing. It may be `initial`, which is read first.
     algo : "auto" or a name of `pater.rules.RULES`
         "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
     C, covariance, form, r, eta, approximation, class_weight, intercept, average, probability
@@ -258,8 +269,6 @@ def train(
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
         raise InputError("a checkpoint stands beside the model: name the model file.")
-    if model is not None:
-        check_place(model)
     before = load(initial) if initial is not None else None
     source = make_input(
         paths,
@@ -270,6 +279,11 @@ def train(
         keep_missing=scale or (before is not None and before.scale),
         **reading,
     )
+    if model is not None and checkpoint is not None:
+        names = [each.name for each in source.sources]
+        check_place(model, names)
+        if every or resume:
+            check_place(checkpoint, names)
     if passes > 1 and any(each.size is None for each in source.sources):
         raise InputError("several passes need files; a pipe can be read once.")
     columns = source.describe()
@@ -298,7 +312,7 @@ def train(
         scale,
     )
     learner.skip = on_error == "skip"
-    learner.sources = [*learner.sources, *(each.name for each in source.sources)]
+    learner.sources = [*learner.sources, *(_told(each.name) for each in source.sources)]
     if threads:
         learner.threads = threads
     settings = {
@@ -319,21 +333,21 @@ def train(
         "on_error": on_error,
         "sources": len(source.sources),
         "columns": columns.to_json(),
-        "initial": os.fspath(initial) if initial is not None else None,
+        "initial": _told(os.fspath(initial)) if initial is not None else None,
     }
     run = Run(source, learner, passes, settings, checkpoint, every)
-    if resume and model is not None and checkpoint is not None:
-        for place in (model, checkpoint):
-            remove_left_overs(place)
-        if checkpoint.exists():
+    with ExitStack() as stack:
+        if model is not None:
+            stack.enter_context(lock_place(model))
+        if resume and checkpoint is not None and checkpoint.exists():
             run.go_on_from(checkpoint)
-    run.learn(show=show, at=at, report=report)
-    if run.learner.model is None:
-        raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")
-    if model is not None:
-        run.learner.save(model)
-        if checkpoint is not None and (every or resume):
-            checkpoint.unlink(missing_ok=True)
+        run.learn(show=show, at=at, report=report)
+        if run.learner.model is None:
+            raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")
+        if model is not None:
+            run.learner.save(model)
+            if checkpoint is not None and (every or resume):
+                checkpoint.unlink(missing_ok=True)
     return run.learner
 
 

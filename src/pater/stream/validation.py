@@ -5,8 +5,9 @@ Knows `learner` and `reading`. Margins and classes of all rows are kept, nine by
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,15 @@ from ..metrics import (
     g_mean,
     total_error_rate,
 )
-from ..passes import learn
+from ..model import NotFiniteError
+from ..places import replacing
 from .batches import Batch
-from .errors import InputError
-from .learner import Learner, width_told
+from .errors import InputError, Skipped
+from .learner import STATE_TOO_LARGE, Learner, width_told
 
 PIECE = 4096  # rows judged by the model that was best before them
+MOST_MARGINS = 1 << 24  # of a piece: with very many models it is shorter
+LOWEST = -np.finfo(np.float64).max  # what a class that is not known yet says
 POINTS = 200  # of a curve
 
 
@@ -51,7 +55,7 @@ class Judged:
         labels = np.concatenate([labels for _, _, labels in self._parts])
         known = encode(labels, classes)
         if known.new.size:
-            raise InputError(f"the data has the class {known.new[0].item()!r}, which the model does not know.")
+            raise InputError(f"the data has the class {known.new.tolist()[0]!r}, which the model does not know.")
         said = (margins[:, 1] >= 0).astype(np.int64) if classes.size == 2 else margins.argmax(axis=1)
         matrix = np.bincount(known.codes * classes.size + said, minlength=classes.size**2).reshape(classes.size, -1)
         recalls = [row[k] / row.sum() for k, row in enumerate(matrix) if row.sum()]
@@ -75,7 +79,7 @@ def _for_classes(classes: NDArray[Any], then: NDArray[Any], margins: NDArray[np.
         margins = np.hstack([-margins, margins])
     if then.size == classes.size:
         return margins
-    filled = np.full((len(margins), classes.size), -np.finfo(np.float64).max)
+    filled = np.full((len(margins), classes.size), LOWEST)
     filled[:, np.searchsorted(classes, then)] = margins
     return filled
 
@@ -117,27 +121,30 @@ def _curves(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> dict[s
     }
 
 
-def judge(learner: Learner, batches: Iterator[Batch]) -> Judged:
-    """A saved model against labelled rows."""
+def judge(learner: Learner, batches: Iterator[Batch], skipped: Skipped) -> Judged:
+    """A saved model against labelled rows; `skipped` takes note of those that were left out."""
     judged = Judged()
     for batch in batches:
+        skipped.add(batch.faults)
         if len(batch):
             assert batch.labels is not None
-            judged.add(learner.classes, learner.margins(batch), batch.labels)
+            judged.add(learner.classes, learner.finite_margins(batch, skip=False), batch.labels)
     return judged
 
 
-def judge_progressively(learner: Learner, batches: Iterator[Batch]) -> Judged:
-    """A learner that is asked about each row just before it learns from it."""
+def judge_progressively(learner: Learner, batches: Iterator[Batch], skipped: Skipped) -> Judged:
+    """A learner that is asked about each row just before it learns from it; `skipped` notes those left out."""
     judged = Judged()
     for batch in batches:
-        learner.prepare(batch)
+        skipped.add([*batch.faults, *learner.prepare(batch)])
         if not len(batch):
             continue
         assert learner.model is not None
         assert batch.labels is not None
-        for start in range(0, len(batch), PIECE):
-            stop = min(start + PIECE, len(batch))
+        stop = 0
+        while stop < len(batch):
+            start = stop
+            stop = min(start + min(PIECE, max(1, MOST_MARGINS // max(1, learner.model.state.n_models))), len(batch))
             some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
             with width_told(batch.source):
                 _learn_and_judge(learner, some, batch.labels[start:stop], weights, judged)
@@ -148,32 +155,26 @@ def judge_progressively(learner: Learner, batches: Iterator[Batch]) -> Judged:
 def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights: Any, judged: Judged) -> None:
     model = learner.model
     assert model is not None
-    found = encode(labels, model.classes)
-    starts = [0, *found.first_rows.tolist(), labels.size]
-    for k, (start, stop) in enumerate(itertools.pairwise(starts)):
-        if k > 0:
-            model.add_class(found.new[k - 1])
-        if stop == start:
-            continue
-        chosen = learner.chosen()
-        margins = np.empty((model.state.n_models, stop - start))
-        codes = encode(labels[start:stop], model.classes).codes
-        bad = learn(
-            part(rows, start, stop),
-            codes,
-            model.state,
-            model.settings(),
-            weights=weights[start:stop],
-            margins=margins,
-            threads=learner.threads,
-        )
-        if bad >= 0:
-            raise InputError("the weights of the model are not finite: scale the features, for example with --scale.")
-        judged.add(model.classes, margins[chosen].T, labels[start:stop])
+    said = []
+
+    def room(start: int, stop: int) -> NDArray[np.float64] | None:
+        if start == stop:
+            return None
+        margins = np.full((model.state.n_models, stop - start), LOWEST)
+        said.append((model.classes, learner.chosen(), margins, labels[start:stop]))
+        return margins
+
+    encoded = encode(labels, model.classes)
+    try:
+        model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
+    except NotFiniteError:
+        raise InputError(STATE_TOO_LARGE) from None
+    for classes, chosen, margins, some in said:
+        judged.add(classes, margins[chosen].T, some)
 
 
-def plot(result: dict[str, Any], path: Any) -> None:
-    """Both curves of each class as a picture."""
+def plot(result: dict[str, Any], path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Both curves of each class as a picture, which is not written over what was read."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -194,6 +195,7 @@ def plot(result: dict[str, Any], path: Any) -> None:
         if axes.get_legend_handles_labels()[0]:
             axes.legend(frameon=False)
     try:
-        figure.savefig(path)
+        with replacing(path, inputs) as file:
+            figure.savefig(file, format=path.suffix[1:].lower() or "png")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be written: {error}.") from None
+        raise InputError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}.") from None

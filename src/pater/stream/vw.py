@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from .._compile import exact_kernel
+from ..doors import LARGEST_WEIGHT, NO_WEIGHT
 from .batches import Batch, how_many, tidy
 from .blocks import Block
 from .libsvm import (
     COLON,
     FINITE,
+    LABEL,
     NEWLINE,
     RETURN,
     SOUND,
@@ -36,7 +38,7 @@ BAR, QUOTE, CARET = b"|'^"
 NO_BAR, IMPORTANCE, SCALE, NAME = 20, 21, 22, 23
 MESSAGES = {
     NO_BAR: "there is no | before the features",
-    IMPORTANCE: "the importance is not a number of at least 0",
+    IMPORTANCE: f"the importance is {NO_WEIGHT}",
     SCALE: "the scale of the namespace is not a number",
     NAME: "expected the name of a feature",
 }
@@ -55,6 +57,11 @@ def _skip_blanks(text, i):
 
 
 @exact_kernel
+def _is_weight(value):
+    return value == 0.0 or 1.0 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT
+
+
+@exact_kernel
 def _head(text, i):
     """What stands before the first bar: label, importance, where the tag starts and ends, where the bar is, a code."""
     label, importance, tag, tag_end, code = UNLABELLED, 1.0, 0, 0, SOUND
@@ -67,13 +74,15 @@ def _head(text, i):
         if text[i] == QUOTE or text[end] == BAR:  # a tag begins with a quote or touches the bar
             tag, tag_end = (i + 1 if text[i] == QUOTE else i), end
         elif place == 0:
-            label, _, code = whole_label(text, i)
+            label, after, code = whole_label(text, i)
+            if code == SOUND and after != end:  # a comment may follow in libsvm, not here
+                code = LABEL
             if code != SOUND:
-                return label, importance, tag, tag_end, i, code
+                return label, importance, tag, tag_end, after if code == LABEL else i, code
             place = 1
         elif place < 3:  # the importance, then VW's base of the prediction, which no rule here has
             value, after, found = number(text, i)
-            if found != NUMBER or after != end or (place == 1 and not value >= 0.0):
+            if found != NUMBER or after != end or (place == 1 and not _is_weight(value)):
                 return label, importance, tag, tag_end, i, IMPORTANCE
             if place == 1:
                 importance = value
@@ -85,12 +94,11 @@ def _head(text, i):
 
 
 @exact_kernel
-def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels, lines, codes, columns):
+def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels, lines, codes, places):
     """Fill the arrays; how many rows, and how many numbers are left to `float`."""
     n, line, slow, k, i = 0, 0, 0, 0, 0
     indptr[0] = 0
     while i < text.size:
-        begin = i
         i = _skip_blanks(text, i)
         if text[i] == NEWLINE:
             i += 1
@@ -120,8 +128,9 @@ def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels
             if text[i] == COLON:
                 at = i + 1
                 value, i, found = number(text, at)
-                if (found != NUMBER and found != SLOW) or not (ends_word(text[i]) or text[i] == BAR):
-                    code = SCALE if opens else (FINITE if found == NOT_FINITE else VALUE)
+                ends = ends_word(text[i]) or text[i] == BAR
+                if (found != NUMBER and found != SLOW) or not ends:
+                    code = SCALE if opens else (FINITE if found == NOT_FINITE and ends else VALUE)
                     i = at
                     break
             if opens:
@@ -148,11 +157,15 @@ def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels
                     break
             else:
                 data[k] = sign * (value * scale)
+                if not np.isfinite(data[k]):
+                    code = FINITE
+                    i = at
+                    break
             indices[k] = column
             k += 1
         if code != SOUND:
             k = first
-            columns[n] = i - begin + 1
+            places[n] = i + 1
         weights[n] = importance
         tags[n, 0], tags[n, 1] = tag, tag_end
         labels[n] = label
@@ -186,7 +199,7 @@ class VWParser:
         indptr = indptr[: n + 1]
         if slow:
             look_up(block.text, data, indptr, found.codes)
-        tidy(indptr, indices, data, found.codes, 0)
+        tidy(indptr, indices, data, found.codes, 0, FINITE)
         filled = int(indptr[-1])
         found.weights = weights[:n] if (weights[:n] != 1.0).any() else found.weights
         if (tags[:n, 1] > tags[:n, 0]).any():

@@ -1,0 +1,86 @@
+"""The tests with the lowest versions that `pyproject.toml` allows, in an environment of their own.
+
+    python benchmarks/lowest.py            some tests of every part
+    python benchmarks/lowest.py --all      all of them
+    python benchmarks/lowest.py --keep ENV -- tests/test_saving.py -k pickle
+
+Every requirement is pinned to its lower bound; what these require in turn is as new as pip finds it, as it would be for
+somebody who has had an old version of one library for long. A bound that cannot be installed with the others, or that
+fails a test, is too low.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOME = [
+    "tests/cli/test_cli_basics.py",
+    "tests/cli/test_cli_data.py",
+    "tests/stream/test_stream_sources.py",
+    "tests/stream/test_stream_table.py",
+    "tests/study/test_peers_span.py",
+    "tests/study/test_study_reproduction.py",
+    "tests/test_bad_input.py",
+    "tests/test_imports.py",
+    "tests/test_saving.py",
+    "tests/test_ter.py",
+]
+
+
+def lowest(requirement: str) -> str | None:
+    """The requirement with its lower bound as the only version; None if it is the project itself."""
+    name, _, bounds = requirement.partition(">=")
+    if not bounds:
+        if name.startswith("pater["):
+            return None
+        raise SystemExit(f"{requirement}: has no lower bound")
+    version = re.match(r"[0-9.]+", bounds)
+    assert version is not None
+    return f"{name}=={version[0]}"
+
+
+def pins() -> list[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    return sorted({pin for group in groups for requirement in group if (pin := lowest(requirement))})
+
+
+def check(folder: Path, tests: list[str]) -> int:
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    print("\n".join(pins()), flush=True)
+    for arguments in (["install", "--quiet", *pins()], ["check"]):
+        if code := subprocess.run([python, "-m", "pip", *arguments]).returncode:
+            return code
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "NUMBA_CACHE_DIR": str(folder / "compiled"),  # what another Numba has compiled stays as it is
+    }
+    return subprocess.run([python, "-m", "pytest", "-q", *tests], cwd=ROOT, env=environment).returncode
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="run all tests")
+    parser.add_argument(
+        "--keep", type=Path, metavar="ENV", help="make the environment here, or use the one that is here"
+    )
+    parser.add_argument("tests", nargs="*", help="what to give to pytest instead")
+    given = parser.parse_args()
+    tests = given.tests or (["tests"] if given.all else SOME)
+    with tempfile.TemporaryDirectory() as folder:
+        sys.exit(check(given.keep or Path(folder), tests))
+
+
+if __name__ == "__main__":
+    main()

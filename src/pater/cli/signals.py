@@ -1,0 +1,89 @@
+"""Ctrl-C, and the system's requests to end: at once while nothing is at stake, in good order while something is.
+
+Most of what a short command does is to import. An exception that is raised there at any place may come out as another
+one, or not at all. So the program ends on the spot then, and only what has files to tidy up asks for an exception.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+_WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
+if hasattr(signal, "SIGHUP"):
+    _WORDS[signal.SIGHUP] = "hung up"
+
+
+class Stopped(KeyboardInterrupt):
+    """The program is to end: Ctrl-C, or a signal that asks for the same."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__()
+        self.word, self.code = _WORDS[signal.Signals(number)], 128 + number
+
+
+class _State:
+    watching = False
+    in_order = False
+    heard: int | None = None
+
+
+_state = _State()
+
+
+def watch() -> None:
+    """End with the right line and code from here on; what the parent wants ignored stays so."""
+    _state.watching = True
+    for number in _WORDS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _hear)
+    sys.unraisablehook = _unraisable
+
+
+def stop_in_order() -> None:
+    """From here on there is something to tidy up: the first signal raises `Stopped`, the second ends at once."""
+    _state.in_order = True
+
+
+def stop_at_once() -> None:
+    """From here on there is nothing left to tidy up."""
+    _state.in_order = False
+
+
+def ignore() -> None:
+    """The last line is being written: nothing stops that."""
+    if _state.watching:
+        for number in _WORDS:
+            signal.signal(number, signal.SIG_IGN)
+
+
+def heard() -> Stopped | None:
+    """The first signal, if there was one: what has failed since then has failed because of it."""
+    return None if _state.heard is None else Stopped(_state.heard)
+
+
+def _hear(number: int, frame: FrameType | None) -> None:
+    first = _state.heard is None
+    if first:
+        _state.heard = number
+    stopped = Stopped(number)
+    if _state.in_order and first:
+        raise stopped
+    try:
+        os.write(2, f"pater: {stopped.word}\n".encode())
+    finally:
+        os._exit(stopped.code)
+
+
+def _unraisable(what: sys.UnraisableHookArgs) -> None:
+    """An exception in a destructor or a callback goes no further; a signal must, so it is sent again a moment later."""
+    stopped = what.exc_value
+    if isinstance(stopped, Stopped) and hasattr(signal, "setitimer"):
+        number = stopped.code - 128
+        _state.heard = None
+        signal.signal(signal.SIGALRM, lambda _, frame: _hear(number, frame))
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    else:
+        sys.__unraisablehook__(what)

@@ -1,0 +1,250 @@
+"""Where files are written: beside their place, to the disk, then in one step to it; and what may not be written over.
+
+Knows the operating system only. Every output of the package goes through here:
+
+- A link is written through: its target is replaced, or made, and the link stays.
+- Only plain files are replaced. Folders, devices and sockets are refused; text may also go to a pipe or to a standard
+  stream, as it stands.
+- What is read is not written over, whatever name it goes by.
+- What is being written has a name of its own and is locked, so that only what a dead process left behind is cleared
+  away.
+
+What is wrong is an OSError whose `strerror` says it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # a system whose open files cannot be removed anyway: runs there are not told of each other
+    fcntl = None  # type: ignore[assignment]
+
+StrPath = str | os.PathLike[str]
+
+STANDARD_INPUT = "-"
+_PART = re.compile(r"\d+(-[0-9a-f]{8})?")
+
+
+def check(path: StrPath, inputs: Iterable[StrPath] = ()) -> None:
+    """An error if a file could not be written there, before hours are spent on what is to go into it.
+
+    What killed writes have left beside it is cleared away.
+    """
+    place = place_of(path, inputs)
+    remove_left_overs(place)
+    file, beside = _fresh(place)
+    file.close()
+    beside.unlink()
+
+
+def place_of(path: StrPath, inputs: Iterable[StrPath] = ()) -> Path:
+    """The plain file, there or yet to be made, that a path leads to through links."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return Path(os.path.realpath(path))
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is not a plain file, but a pipe, a device or a socket")
+    _refuse_inputs(found, inputs)
+    return Path(os.path.realpath(path))
+
+
+def _refuse_inputs(found: os.stat_result, inputs: Iterable[StrPath]) -> None:
+    for name in inputs:
+        try:
+            other = os.fstat(0) if os.fspath(name) == STANDARD_INPUT else os.stat(name)
+        except OSError:
+            continue
+        if os.path.samestat(found, other):
+            shown = "standard input" if os.fspath(name) == STANDARD_INPUT else os.fspath(name)
+            raise OSError(errno.EINVAL, f"it is what is read as {shown}; name another file for what is written")
+
+
+@contextlib.contextmanager
+def replacing(
+    path: StrPath, inputs: Iterable[StrPath] = (), *, check: Callable[[Path], None] | None = None
+) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the place when it is whole; after an error, what was there is there still.
+
+    `check` looks at it by its name once it is on the disk, and raises an error if it is not to take the place.
+    """
+    place = place_of(path, inputs)
+    file, beside = _fresh(place)
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if check is not None:
+                check(beside)
+            if fcntl is None:  # where an open file cannot be renamed
+                file.close()
+            os.replace(beside, place)
+    except BaseException:
+        with contextlib.suppress(OSError):  # what is in the way of writing may be in the way of this, too
+            beside.unlink(missing_ok=True)
+        raise
+    _sync_folder(place.parent)
+
+
+@contextlib.contextmanager
+def writing(path: StrPath | None, inputs: Iterable[StrPath] = ()) -> Iterator[IO[bytes]]:
+    """As `replacing`, for text: standard output without a path, and a pipe or a standard stream as it stands."""
+    stream = _stream(path, inputs)
+    if stream is not None:
+        with stream:
+            yield stream
+    elif path is not None:
+        remove_left_overs(place_of(path, inputs))
+        with replacing(path, inputs) as file:
+            yield file
+
+
+def is_stream(path: StrPath | None) -> bool:
+    """Is this a pipe or a standard stream, which `writing` does not replace?"""
+    return path is None or _kind_of_stream(path) is not None
+
+
+def _stream(path: StrPath | None, inputs: Iterable[StrPath]) -> Any:
+    if path is None:
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "it is closed")
+        number: int | None = sys.stdout.fileno()
+    else:
+        number = _kind_of_stream(path)
+    if number is None:
+        return None
+    if number < 0:
+        return open(path, "wb")  # type: ignore[arg-type]
+    if stat.S_ISREG(os.fstat(number).st_mode):  # to read what one writes has no end
+        _refuse_inputs(os.fstat(number), inputs)
+    return open(number, "wb", closefd=False)
+
+
+def _kind_of_stream(path: StrPath) -> int | None:
+    """The number of the standard stream that a path leads to, −1 for another pipe, None for anything else."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(found, os.fstat(number)):
+                return number
+    return -1 if stat.S_ISFIFO(found.st_mode) else None
+
+
+@contextlib.contextmanager
+def alone(path: StrPath) -> Iterator[None]:
+    """Be the only one who is making the file for this place; an error if someone else is.
+
+    The lock is the system's, on an empty file beside the place, and ends with the process that holds it. Where there
+    are no such locks, nothing is locked.
+    """
+    if fcntl is None:
+        yield
+        return
+    place = place_of(path)
+    beside = place.with_name(f"{place.name}.lock")
+    handle = _locked(beside)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if os.fstat(handle).st_size == 0:  # else someone else's file has this name
+                beside.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked(path: Path) -> int:
+    """The handle of a lock. It is open for reading only: else no disk could be made read-only while a run is on."""
+    mode = os.O_RDONLY
+    while True:
+        handle = os.open(path, mode | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            taken = _lock(handle)
+            if taken and _is_at(handle, path):
+                return handle
+        except OSError as error:
+            if error.errno != errno.EBADF or mode == os.O_RDWR:
+                return handle  # a file system without locks does not stand in the way
+            mode = os.O_RDWR  # as a network's file system wants it
+            taken = True
+        os.close(handle)  # unless it was taken, whoever had it has removed it since
+        if not taken:
+            raise OSError(errno.EBUSY, f"another run is at work on it and holds {path.name}; wait for it to end")
+
+
+def _lock(handle: int) -> bool:
+    """Take the lock of an open file; False if another has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _fresh(place: Path) -> tuple[IO[bytes], Path]:
+    """A new file beside the place, with a name of its own, and locked."""
+    while True:
+        beside = place.with_name(f"{place.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
+        file = open(beside, "xb")  # noqa: SIM115
+        try:
+            if fcntl is None or (_lock(file.fileno()) and _is_at(file.fileno(), beside)):
+                return file, beside
+        except OSError:  # a file system without locks
+            return file, beside
+        file.close()  # taken for a left-over in the moment before it was locked
+
+
+def remove_left_overs(path: StrPath) -> None:
+    """Clear away what killed writes have left beside a place. What a living process writes is locked, and stays."""
+    place = Path(path)
+    for part in place.parent.glob(f"{glob.escape(place.name)}.*.part"):
+        if _PART.fullmatch(part.name[len(place.name) + 1 : -len(".part")]):
+            with contextlib.suppress(OSError):
+                _remove_if_dead(part)
+
+
+def _remove_if_dead(part: Path) -> None:
+    if fcntl is None:  # the system does not remove what is open
+        part.unlink()
+        return
+    handle = os.open(part, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if _lock(handle) and _is_at(handle, part):
+            part.unlink()
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """The new name, too, has to outlive a power failure; where folders cannot be synced, the system sees to it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    with contextlib.suppress(OSError):
+        os.fsync(handle)
+    os.close(handle)

@@ -108,7 +108,9 @@ class OnlineClassifier(LinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, once and in order.
 
-        The result does not depend on how a stream is cut into calls.
+        The result does not depend on how a stream is cut into calls. Parameters that are changed between calls count
+        from the next row on. Some ask for other models than have been learned and are an error: `fit_intercept`,
+        `covariance`, `form`, `variants`, `weights`, and `probability` turned on.
 
         Parameters
         ----------

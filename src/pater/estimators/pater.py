@@ -23,7 +23,7 @@ class PATERClassifier(OnlineClassifier):
         "I" learns from samples inside the margin only, by the loss of each; "II" learns from every sample, by the mean
         loss so far.
     class_weight : dict of label: weight, "balanced" or None, default=None
-        "balanced" is n/(2·n_c) of the samples seen so far, in `partial_fit` as in `fit`.
+        Weights are from 1e-20 to 1e20. "balanced" is n/(2·n_c) of the samples seen so far, in `partial_fit` as in `fit`.
     fit_intercept : bool, default=True
         Whether there is a constant feature 1. It takes part in the class means.
     n_passes : int, default=1
@@ -31,12 +31,13 @@ class PATERClassifier(OnlineClassifier):
     shuffle : bool, default=False
         Whether each pass of `fit` takes the rows in a new random order.
     average : bool, default=False
-        Whether predictions use the average of the weights after each sample.
+        Whether predictions use the average of the weights after each sample. Asked for in mid-stream, it begins there,
+        with the weights of that moment as those after each sample before.
     forgetting : float, default=1.0
         For streams that drift: what is left of the sum, count and loss of a class when its next sample comes. 1 forgets
-        nothing; with 0.999 a class remembers about its last thousand samples.
+        nothing; with 0.999 a class remembers about its last thousand samples. At least 1e-20.
     probability : bool, default=False
-        Whether to fit probabilities along the stream, for `predict_proba`.
+        Whether to fit probabilities along the stream, for `predict_proba`; to be set before the first row is learned.
     warm_start : bool, default=False
         Whether `fit` goes on from what was learned before.
     random_state : int, RandomState or None, default=None

@@ -16,8 +16,11 @@ import pytest
 
 import pater
 from pater.cli import main
+from pater.files import container
+from pater.files.container import ModelFileError
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*/*.pater"))
+LEARNERS = [path for path in GOLDEN if not path.stem.startswith(("cli", "ter"))]
 
 
 def said_by(path):
@@ -52,6 +55,55 @@ def test_a_file_of_any_version_says_what_it_said(path, tmp_path, capfd):
         labels = np.resize(model.classes_, len(rows))
         assert np.isfinite(model.partial_fit(rows, labels).coef_).all()
         assert model.coef_.tobytes() == again.partial_fit(rows, labels).coef_.tobytes()
+
+
+def rewritten(path, out, change):
+    """The file with its header and arrays changed."""
+    header, arrays = container.read(path, {})
+    change(header, arrays)
+    container.write(out, {name: value for name, value in header.items() if name != "checksum"}, arrays)
+    return out
+
+
+def without(header, arrays):
+    """As a version would have written it that had fewer settings, numbers and parameters."""
+    for spec in header["specs"]:
+        del spec["approximation"], spec["eta"]
+    names = header["state"]["counts"]
+    arrays["counts"] = np.delete(arrays["counts"], names.index("careful_work"), axis=1)
+    names.remove("careful_work")
+    del header["estimator"]["params"]["warm_start"], header["sources"]
+
+
+def with_more(header, arrays):
+    """As a later version may write it, with more of everything."""
+    header["version"] = "1.99"
+    header["mood"] = "good"
+    for spec in header["specs"]:
+        spec["sparkle"] = 3
+    header["state"]["reals"].insert(0, "glow")
+    arrays["reals"] = np.insert(arrays["reals"], 0, 7.0, axis=1)
+    header["estimator"]["params"]["sparkle"] = 3
+
+
+@pytest.mark.parametrize("change", [without, with_more])
+@pytest.mark.parametrize("path", LEARNERS, ids=lambda path: path.stem)
+def test_what_is_missing_has_its_default_and_what_is_unknown_is_left_out(path, change, tmp_path):
+    said, rows = said_by(path)
+    model = pater.load(rewritten(path, tmp_path / "changed.pater", change))
+    assert model.predict(rows).tolist() == said["labels"]
+    np.testing.assert_allclose(model.decision_function(rows), said["margins"], rtol=1e-11)
+    assert np.isfinite(model.partial_fit(rows, np.resize(model.classes_, len(rows))).coef_).all()
+
+
+def test_what_no_version_up_to_now_has_written_is_not_believed(tmp_path):
+    def change(header, arrays):
+        with_more(header, arrays)
+        header["version"] = "1.0"
+
+    path = rewritten(GOLDEN[0].with_name("pater-i.pater"), tmp_path / "changed.pater", change)
+    with pytest.raises(ModelFileError, match="other names than expected"):
+        pater.load(path)
 
 
 def test_there_are_golden_files():

@@ -95,10 +95,10 @@ def estimator_of(saved: Saved) -> LinearClassifier:
                 raise ValueError("its settings are those of no estimator")
             model = model.with_specs(specs)
     else:
-        if set(described) != {"name", "params"} or described["name"] not in _ESTIMATORS:
+        if (not saved.newer and set(described) != {"name", "params"}) or described["name"] not in _ESTIMATORS:
             raise ValueError(f"there is no estimator {described.get('name')!r}")
         kind = _ESTIMATORS[described["name"]]
-        estimator = kind(**parameters.from_json(kind, described["params"]))
+        estimator = kind(**parameters.from_json(kind, described["params"], newer=saved.newer))
     estimator._take_over(model)
     estimator.n_features_in_ = model.state.n_features
     if saved.feature_names is not None:

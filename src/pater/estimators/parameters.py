@@ -39,9 +39,14 @@ def to_json(estimator: Any) -> dict[str, Any]:
     return {"name": kind.__name__, "params": params}
 
 
-def from_json(kind: Any, params: Any) -> dict[str, Any]:
-    """Arguments for `kind`; a ValueError if these are none. Their ranges are for the estimator to check."""
+def from_json(kind: Any, params: Any, *, newer: bool = False) -> dict[str, Any]:
+    """Arguments for `kind`; a ValueError if these are none. Their ranges are for the estimator to check.
+
+    What a `newer` version of the format adds is left out.
+    """
     defaults = _defaults(kind)
+    if newer and isinstance(params, dict):
+        params = {name: value for name, value in params.items() if name in defaults}
     if not isinstance(params, dict) or not set(params) <= set(defaults):
         raise ValueError(f"{kind.__name__} has other parameters")
     for name, value in params.items():

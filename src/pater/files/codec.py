@@ -71,8 +71,15 @@ def spec_to_json(spec: Spec) -> dict[str, Any]:
     return {**spec._asdict(), **numbers, "class_weight": weight, "alphas": [float(a) for a in spec.alphas]}
 
 
-def spec_from_json(value: dict[str, Any]) -> Spec:
-    require(isinstance(value, dict) and set(value) == set(Spec._fields), "its settings have other names than expected")
+def spec_from_json(value: dict[str, Any], *, newer: bool = False) -> Spec:
+    """The settings that a file names; those that it does not name have their defaults.
+
+    A `newer` file may name others, which are not for this version to know.
+    """
+    require(isinstance(value, dict) and "rule" in value, "its settings name no rule")
+    require(newer or set(value) <= set(Spec._fields), "its settings have other names than expected")
+    defaults = spec_to_json(Spec("pa"))
+    value = {name: value.get(name, default) for name, default in defaults.items()}
     weight, alphas = value["class_weight"], value["alphas"]
     if isinstance(weight, list):
         weight = tuple((label, share) for label, share in weight)

@@ -28,7 +28,7 @@ from .writing import alone, replacing
 from .writing import check as check_output
 
 FORMAT = "pater model"
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 TYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
 _UNSIGNED = "sha256:" + "0" * 64
 _LARGEST_HEADER = 1 << 28
@@ -51,6 +51,11 @@ class ModelFileError(ValueError):
 
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:
         super().__init__(f"{os.fspath(path)}: {what}")
+
+
+def is_newer(version: Any) -> bool:
+    """Is a file of this version, which is one that can be read, newer than what this program writes?"""
+    return int(str(version).partition(".")[2] or 0) > MINOR
 
 
 def write(

@@ -34,7 +34,7 @@ from .codec import (
     spec_from_json,
     spec_to_json,
 )
-from .container import OF_ANOTHER_KIND, Arrays, ModelFileError, Places, Shape, read, write
+from .container import OF_ANOTHER_KIND, Arrays, ModelFileError, Places, Shape, is_newer, read, write
 from .vectors import Room, Rows, Same, Vectors, columns_in_use, kinds
 
 __all__ = ["BATCH_RULE", "ModelFileError", "Saved", "load", "save"]
@@ -66,6 +66,8 @@ class Saved:
         columns are scaled; what was learned from; an estimator's class and parameters; how far a checkpoint is.
     arrays
         Arrays that belong to these, by name.
+    newer
+        Whether a later version of the format wrote it, which may name what this one does not know.
     """
 
     model: Model
@@ -79,6 +81,7 @@ class Saved:
     estimator: dict[str, Any] | None = None
     progress: dict[str, Any] | None = None
     arrays: Arrays = field(default_factory=dict)
+    newer: bool = False
 
 
 _ADDED = (
@@ -92,6 +95,7 @@ _ADDED = (
     "estimator",
     "progress",
 )
+_NOTHING_ADDED = Saved(None)  # type: ignore[arg-type]
 
 
 def save(path: str | os.PathLike[str], saved: Saved, *, accept: Callable[[Saved], Any] = lambda again: None) -> None:
@@ -194,7 +198,8 @@ class _Plan(NamedTuple):
         counted = n_models == (1 if n_classes == 2 else n_classes) * n_specs and described["models"] == n_models
         require(counted, "it counts its models wrongly")
         classes = labels_from_json(header["classes"])
-        specs = tuple(spec_from_json(value) for value in header["specs"])
+        newer = is_newer(header["version"])
+        specs = tuple(spec_from_json(value, newer=newer) for value in header["specs"])
         layout, sharing = described["layout"], described["sharing"]
         n_features, n_kept = described["features"], described["kept"]
         require(specs and type(fixed) is bool and layout in get_args(Layout), "its settings are unsound")
@@ -207,7 +212,10 @@ class _Plan(NamedTuple):
         sound = isinstance(sharing, list) and all(type(k) is int for k in sharing)
         require(sound and can_share.issuperset(sharing), "models share what they cannot")
         require(described["vectors"] == kinds(means, metric, layout), "it names other vectors than its rule has")
-        require(described["reals"] == _REALS and described["counts"] == _COUNTS, "it holds other numbers than expected")
+        for names, known in ((described["reals"], _REALS), (described["counts"], _COUNTS)):
+            sound = isinstance(names, list) and all(type(name) is str for name in names)
+            require(sound and len(set(names)) == len(names), "its numbers have no names")
+            require(newer or set(names) <= set(known), "it holds other numbers than expected")
         counted = type(n_features) is int and type(n_kept) is int and 0 <= n_kept <= n_features <= MOST_FEATURES
         require(counted, "it counts its columns wrongly")
         if metric == "full":
@@ -269,12 +277,11 @@ class _Reading:
         """See that the header is sound and fits the arrays, before memory is taken for them."""
         with _parts_in_place():
             n_models = places["reals"][0][0]  # a row for each, in a file that really is so long
-            require(places["reals"][0] == (n_models, len(_REALS)), "reals has the wrong shape or type")
             self._plan = plan = _Plan.of(header, n_models)
             wanted: Places = {
                 "vectors": (plan.shape, np.float64),
-                "reals": ((n_models, len(_REALS)), np.float64),
-                "counts": ((n_models, len(_COUNTS)), np.int64),
+                "reals": ((n_models, len(header["state"]["reals"])), np.float64),
+                "counts": ((n_models, len(header["state"]["counts"])), np.int64),
             }
             if plan.n_kept != plan.n_features:
                 wanted["kept"] = ((plan.n_kept,), np.int64)
@@ -289,7 +296,7 @@ class _Reading:
                 sound = places["second"] == ((n_models, self._size), np.float64)
                 sound = sound and self._size <= triangle_size(max(1, n_models), plan.n_features)
                 require(sound, "second has the wrong shape or type")
-            _check_added({name: header[name] for name in _ADDED}, plan.n_features)
+            _check_added(_added(header), plan.n_features)
 
     def vectors(self, header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> Room:
         assert self._plan is not None
@@ -314,14 +321,14 @@ class _Reading:
             room = arrays.pop("vectors")
             require(room.finite, "vectors holds a number that is not finite")
             require(room.agreed, "models share what they do not have in common")
-            state = replace(self._room(), scalars=_scalars(arrays, plan.n_models))
+            state = replace(self._room(), scalars=_scalars(arrays, header["state"], plan.n_models))
             _check_reach(state)
             if state.second is not None:
                 require(arrays.pop("second").finite, "second holds a number that is not finite")
                 _check_triangles(state, self._size)
             model = Model(plan.classes, state, plan.specs, plan.fixed, _history(header["history"], arrays))
             require((model.history is not None) == (len(plan.specs) > 1), "it lacks its history")
-            return Saved(model, arrays=arrays, **{name: header[name] for name in _ADDED})
+            return Saved(model, arrays=arrays, newer=is_newer(header["version"]), **_added(header))
 
 
 @contextmanager
@@ -343,6 +350,11 @@ def _kept(arrays: Arrays, plan: _Plan) -> NDArray[np.int64] | None:
     inside = (kept >= 0).all() and (kept < plan.n_features).all()  # so that no difference overflows
     require(inside and (np.diff(kept) > 0).all(), "its columns are not in order")
     return kept
+
+
+def _added(header: dict[str, Any]) -> dict[str, Any]:
+    """What was added to the model; what the header does not name has its default."""
+    return {name: header.get(name, getattr(_NOTHING_ADDED, name)) for name in _ADDED}
 
 
 def _check_added(added: dict[str, Any], n_features: int) -> None:
@@ -368,15 +380,22 @@ def _finite(array: NDArray[Any], name: str) -> NDArray[Any]:
     return array
 
 
-def _scalars(arrays: Arrays, n_models: int) -> NDArray[np.void]:
-    """The scalars, of which those are refused that would lead outside of arrays or have no meaning."""
+def _scalars(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDArray[np.void]:
+    """The scalars that the file names, and the defaults of the others.
+
+    Those are refused that would lead outside of arrays or have no meaning.
+    """
     reals, counts = _finite(arrays.pop("reals"), "reals"), arrays.pop("counts")
-    scalars = np.zeros(n_models, SCALARS)
-    for k, name in enumerate(_REALS):
+    scalars = State.new(n_models, 0, means=False).scalars
+    for k, name in enumerate(described["reals"]):
+        if name not in _REALS:
+            continue
         scalars[name] = reals[:, k]
         require(name not in _NEVER_NEGATIVE or (reals[:, k] >= 0).all(), f"{name} is negative")
         require(name not in _POSITIVE or (reals[:, k] > 0).all(), f"{name} is not positive")
-    for k, name in enumerate(_COUNTS):
+    for k, name in enumerate(described["counts"]):
+        if name not in _COUNTS:
+            continue
         scalars[name] = counts[:, k]
         least = -MOST_ROWS if name == "work_since_fold" else 0  # folds may be owed
         require(((counts[:, k] >= least) & (counts[:, k] <= MOST_ROWS)).all(), f"{name} is out of range")

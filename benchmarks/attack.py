@@ -3,9 +3,9 @@
     python benchmarks/attack.py                 10,000 cases a kind, 1,000 kills: about an hour
     python benchmarks/attack.py --cases 300 --kills 20
 
-Each part is a script that can be run by itself, with a seed that makes it repeatable. Those that end in compiled code run
-with every place checked that it reads or writes (NUMBA_BOUNDSCHECK=1), and with the plain twins of what is written in
-LLVM (PATER_PLAIN=1), which that check does not see otherwise. docs/reliability.md shows what came of it.
+Each part is a script that can be run by itself, with a seed that makes it repeatable. Those that end in compiled code
+run with every place checked that it reads or writes (NUMBA_BOUNDSCHECK=1), and with the plain twins of what is written
+in LLVM (PATER_PLAIN=1), which that check does not see. docs/reliability.md shows what came of it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ The lazy form of a mean rule needs U, S⁺, S⁻ and V at the same places. Kept 
 numbers of a feature share a cache line and a vector register, so that a non-zero costs one load and one fused
 multiply-add where separate arrays cost three gathers. Numba's vectoriser does not find this form (measured: 350 ns
 against 180 ns a row of 70 non-zeros), hence LLVM. Models that read the same rows are kept as (d, 24) or (d, 16), as
-`herds` says: there a register holds the same vector of eight models.
+`batched_layout` says: there a register holds the same vector of eight models.
 
 Rows are a tuple: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned indices. The sums are formed
 in the same order in both kinds of table, so that a model's numbers do not depend on where it is kept.

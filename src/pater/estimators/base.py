@@ -1,6 +1,6 @@
 """What every estimator here shares: nothing is lost in a failed call, prediction from margins, and saving.
 
-Knows scikit-learn, `inputs`, `batch` and `modelfile`.
+Knows scikit-learn, `inputs`, `matrices` and `model_file`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the estimators accept: rows, labels and weights in any form that scikit-learn takes, checked once.
 
-Knows scikit-learn, `batch`, `doors` and `labels`. An array that is already in the form of the kernels passes without a
-copy and in a few microseconds; everything else goes through scikit-learn's own validation. Whether the numbers are
+Knows scikit-learn, `matrices`, `doors` and `labels`. An array that is already in the form of the kernels passes without
+a copy and in a few microseconds; everything else goes through scikit-learn's own validation. Whether the numbers are
 finite is seen by the kernels as they read them.
 """
 

@@ -1,6 +1,6 @@
 """The parameters of an estimator as JSON, and back. What is written has passed the checks of the one who reads it.
 
-Knows NumPy, signatures and `checked`; knows no estimator.
+Knows NumPy, signatures and `codec`; knows no estimator.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The model file: what the header and the arrays of a container mean for a model. Described in docs/model-file.md.
 
-Knows `container`, `filing`, `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing:
+Knows `container`, `vectors`, `model` and `state`; knows no estimator. Loading executes nothing, and believes nothing:
 the checksum covers every byte of the file, what the header claims is held against what the file holds before memory is
 taken for it, and each number is checked before anything is made of it.
 """

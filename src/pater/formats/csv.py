@@ -1,8 +1,8 @@
 """CSV and TSV with a header: columns by name, text hashed as `column=value`.
 
-Knows `fields`, `columns` and `batches`. Which columns are numbers is decided by the first block, unless a model or the
-caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its mean), no feature in a
-hashed one.
+Knows `csv_fields`, `columns` and `batches`. Which columns are numbers is decided by the first block, unless a model or
+the caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its mean), no feature
+in a hashed one.
 """
 
 from __future__ import annotations

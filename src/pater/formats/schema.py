@@ -1,6 +1,6 @@
 """What the columns of a table are: by its header, its first rows, and what the caller says of them.
 
-Knows `table`, `columnar` and `columns`.
+Knows `csv`, `arrow` and `columns`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Knows Numba; knows nothing of what is compiled.
 
-Numba keys a cached function by its own source file alone, so a kernel in `passes.py` would go on running yesterday's
+Numba keys a cached function by its own source file alone, so a kernel in `run.py` would go on running yesterday's
 `rules.py`. Here the text of every file that holds kernels, or constants that they are compiled with, is part of the
 key: a change to one of them makes all kernels anew, and a change to any other file makes none.
 

@@ -1,10 +1,10 @@
 """The pass of the second-order rules with a diagonal covariance: it touches only what a row holds.
 
-Knows `rules`, `rows`, `means` and `state`. Each feature has a precision, 1 + Q, to which a row that enters adds κ·x². A
-point rule then moves w by step·x/(1 + Q). A mean rule keeps w = U + Σ(A⁺S⁺ − A⁻S⁻), and zᵀΣz follows from S⁺ᵀΣS⁺,
-S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the row's non-zeros only; when it cancels, it is taken from the vectors. In the form
-of steps, where a row changes S and Q, U takes up the difference, so that w stays as it was, and A± ← A± + τα±/n± is
-the step. In the leader's form U is 0 and A± = τα±/n±.
+Knows `rules`, `rows`, `class_means` and `state`. Each feature has a precision, 1 + Q, to which a row that enters adds
+κ·x². A point rule then moves w by step·x/(1 + Q). A mean rule keeps w = U + Σ(A⁺S⁺ − A⁻S⁻), and zᵀΣz follows from
+S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the row's non-zeros only; when it cancels, it is taken from the vectors. In
+the form of steps, where a row changes S and Q, U takes up the difference, so that w stays as it was, and A± ← A± +
+τα±/n± is the step. In the leader's form U is 0 and A± = τα±/n±.
 """
 
 from __future__ import annotations
@@ -264,7 +264,7 @@ def _overflows(m, xx):
 
 @exact_part
 def _strained(m, c, s, loss, passive):
-    """Should w be folded before a row enters its class sum? As `lazy.strained`, with c = xᵀΣx for ‖x‖²."""
+    """Should w be folded before a row enters its class sum? As `means_sparse.strained`, with c = xᵀΣx for ‖x‖²."""
     losses = 0.0 if passive else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
     return too_large(m.A_pos + m.A_neg, s * c, m.n_pos + m.n_neg, m.unit + loss, losses, limit)

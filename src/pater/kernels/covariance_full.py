@@ -1,7 +1,7 @@
 """The pass of the second-order rules with a full covariance.
 
-Knows `rules`, `rows`, `means`, `triangle` and `state`. A row that enters Σ costs one traversal of the triangle, which
-gives Σx on the way; everything else is O(d). The class sums' images P± = ΣS± follow by the same rank-one update,
+Knows `rules`, `rows`, `class_means`, `triangle` and `state`. A row that enters Σ costs one traversal of the triangle,
+which gives Σx on the way; everything else is O(d). The class sums' images P± = ΣS± follow by the same rank-one update,
 
     P ← P − k·(x·P)/(1/κ + xᵀΣx),    k = Σx,
 

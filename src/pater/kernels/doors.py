@@ -1,7 +1,8 @@
 """The door to the compiled passes, which believe what they are handed: it is looked at here, in one place.
 
-Knows `forms`, `state` and NumPy. Shapes, types and lengths are looked at in every call, which takes a microsecond. The
-columns of sparse rows, which take a scan to look at, are looked at once: rows that were found sound say so themselves.
+Knows `csr_form`, `state` and NumPy. Shapes, types and lengths are looked at in every call, which takes a microsecond.
+The columns of sparse rows, which take a scan to look at, are looked at once: rows that were found sound say so
+themselves.
 """
 
 from __future__ import annotations

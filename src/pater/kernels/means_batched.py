@@ -1,10 +1,10 @@
 """The lazy pass for many models at once, in the lanes of vector registers.
 
-Knows `lazy`, `lanes`, `twofold`, `herds` and `state`. The models of a search read the same rows and differ in their
-settings only. Side by side in memory they share the index, the value and the cache lines of every non-zero, and their
-scalars are worked on eight at a time. Each operation is that of the lazy pass, in the same order, so that every model
-ends with the same bits as if it had learned alone. What seldom happens is left to the lazy pass's own functions, for
-one model at a time.
+Knows `means_sparse`, `lanes`, `double_double`, `batched_layout` and `state`. The models of a search read the same rows
+and differ in their settings only. Side by side in memory they share the index, the value and the cache lines of every
+non-zero, and their scalars are worked on eight at a time. Each operation is that of the lazy pass, in the same order,
+so that every model ends with the same bits as if it had learned alone. What seldom happens is left to the lazy pass's
+own functions, for one model at a time.
 
 Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lanes that a row does not concern, that adds
 0 and changes no bit.
@@ -67,7 +67,7 @@ def sharing(settings: NDArray[np.void]) -> NDArray[np.bool_]:
 
 @exact_part
 def place(model, shares):
-    """As `herds.Herd.at`, by the number of the model in its herd."""
+    """As `batched_layout.Herd.at`, by the number of the model in its herd."""
     if shares:
         return model + 2 if model > 0 else 0, S_POS, S_NEG
     return model, LINE + model, 2 * LINE + model
@@ -89,7 +89,7 @@ def look(rows, i, table, z, shares):
 
 @exact_part
 def judge(z, width, xx, s, sign):
-    """Margin and loss of the row for every model; how many are to be folded first, as `lazy.strained` says."""
+    """Margin and loss of the row for every model; how many are to be folded first, as `means_sparse.strained` says."""
     n_strained = 0
     for k in range(width):
         A_pos, A_neg, px, nx = z[A_POS, k], z[A_NEG, k], z[DOT_POS, k], z[DOT_NEG, k]

@@ -1,10 +1,10 @@
 """The lazy pass over dense rows: all of a model is in registers, or in the cache that is closest to them.
 
-Knows `lazy`, `near`, `pairs`, `means`, `rules` and `state`. What it does is what `lazy` says, for rows that need only
-the plain step. What counts is how many operations a row takes and how long the longest chain of them is from one row to
-the next: A and the intercept, the loss, τ, A. Hence the order below: the products with the next row, for which τ is not
-needed, are formed while the chain of this one is waited for. What seldom happens is left to the lazy pass's own
-functions, on the table.
+Knows `means_sparse`, `near`, `pairs`, `class_means`, `rules` and `state`. What it does is what `means_sparse` says, for
+rows that need only the plain step. What counts is how many operations a row takes and how long the longest chain of
+them is from one row to the next: A and the intercept, the loss, τ, A. Hence the order below: the products with the next
+row, for which τ is not needed, are formed while the chain of this one is waited for. What seldom happens is left to the
+lazy pass's own functions, on the table.
 
 Of every pair the first number is the class +1's. Where it says so, the second is kept with the opposite sign, so that
 what the classes add to z, they add here.

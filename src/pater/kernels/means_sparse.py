@@ -1,15 +1,15 @@
 """The pass of the mean rules that touches only what a row holds: sparse rows, and dense rows of few columns.
 
-Knows `rules`, `means`, `twofold`, `rows`, `lanes`, `held` and `state`. With x of class c, w = U + A⁺S⁺ − A⁻S⁻ stays as
-it is when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from
-‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
+Knows `rules`, `class_means`, `double_double`, `rows`, `lanes`, `held` and `state`. With x of class c, w = U + A⁺S⁺ −
+A⁻S⁻ stays as it is when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖²
+follows from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
 
 U and the lazy part may be much larger than w, and then cancel: where a row enters that is large against those along
 which A was gathered. `strained` sees it coming, and w is folded first; docs/algorithms.md derives the bound.
 
-What is not a loop over a row is compiled exactly as written: `herd` does the same for many models at once, and both
-must come to the same bits. What both call takes a table whose columns hold the vectors of one model or of several, and
-`at`, the columns of U, S⁺ and S⁻.
+What is not a loop over a row is compiled exactly as written: `means_batched` does the same for many models at once, and
+both must come to the same bits. What both call takes a table whose columns hold the vectors of one model or of several,
+and `at`, the columns of U, S⁺ and S⁻.
 """
 
 from __future__ import annotations

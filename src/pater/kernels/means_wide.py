@@ -1,8 +1,8 @@
 """The pass of the mean rules over dense rows of many columns, where the memory sets the pace.
 
-Knows `rules`, `means`, `loops` and `state`. Every row changes every weight here, so nothing is gained by keeping steps
-back, but one: the step of a row is added to w in the loop that reads the next row, and each vector is passed over once
-a row. Between rows that step waits in A± and B±, so that w = U + A⁺S⁺ − A⁻S⁻ holds as in the lazy pass.
+Knows `rules`, `class_means`, `loops` and `state`. Every row changes every weight here, so nothing is gained by keeping
+steps back, but one: the step of a row is added to w in the loop that reads the next row, and each vector is passed over
+once a row. Between rows that step waits in A± and B±, so that w = U + A⁺S⁺ − A⁻S⁻ holds as in the lazy pass.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The algorithms, one small pure function each: how far to step for one sample.
 
-Knows no data and no state: a pass (`passes.py`) brings the numbers, a rule answers with the step τ, and the pass moves
+Knows no data and no state: a pass (`run.py`) brings the numbers, a rule answers with the step τ, and the pass moves
 the weights. Equation numbers are those of Jang, "Online Passive-Aggressive Total-Error-Rate Minimization".
 
 There are two families of first order, by the direction in which they move:

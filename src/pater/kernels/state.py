@@ -1,6 +1,6 @@
 """What a learner remembers: a few vectors and a record of scalars for each model.
 
-Knows only NumPy, `memory` and `herds`; knows no data format and no estimator.
+Knows only NumPy, `pages` and `batched_layout`; knows no data format and no estimator.
 
 The weight vector of a mean rule is kept in the lazy form w = U + A⁺S⁺ − A⁻S⁻, where S⁺ and S⁻ are the sums of the
 samples of each class. A step along the class means then changes two scalars, not d numbers. A point rule needs U alone,

@@ -1,7 +1,7 @@
 """A learner of labelled rows: which classes there are, and a one-vs-rest model for each.
 
-Knows `passes`, `state`, `labels`, `batch`, `changes` and `doors`; knows neither scikit-learn nor files. Estimators and
-the command line are two faces of this.
+Knows `run`, `state`, `labels`, `matrices`, `state_operations` and `doors`; knows neither scikit-learn nor files.
+Estimators and the command line are two faces of this.
 
 Two classes need one model, with the second class as +1. Three or more have a model each, the class against the rest. A
 class that turns up later is added before the row that brings it: of one class or two, the model of either is the mirror

@@ -1,8 +1,8 @@
 """Many settings in one pass over the data, and the best of them at any time.
 
-Knows `model`, `batch`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn side by side
-from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its right and wrong
-answers are an honest estimate, and the grid can be asked for its best model after any row.
+Knows `model`, `matrices`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn side by
+side from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its right and
+wrong answers are an honest estimate, and the grid can be asked for its best model after any row.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Changes to a whole state that are not learning: turn a model round, add one, merge two states.
 
-Knows `state` and `metric`. Each returns a new state and leaves its arguments as they are.
+Knows `state` and `covariance_merge`. Each returns a new state and leaves its arguments as they are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A learner of batches: a model, and what has to be done to a batch before the model sees it.
 
-Knows `model`, `search`, `modelfile`, `scale` and `columns`; knows no file format of data. This is what `pater train`
+Knows `model`, `search`, `model_file`, `scaling` and `columns`; knows no file format of data. This is what `pater train`
 saves and `pater predict` loads.
 """
 

@@ -1,6 +1,6 @@
 """The run: batches in, a model file out, checkpoints on the way.
 
-Knows `reading`, `learner` and `modelfile`. A checkpoint is a model file that also says how far the run had come. What
+Knows `reading`, `learner` and `model_file`. A checkpoint is a model file that also says how far the run had come. What
 the run had read by then is known by its hash, so that a changed input is noticed; and blocks are cut by content alone,
 so that the rest of the run does, bit for bit, what it would have done.
 """

@@ -16,8 +16,8 @@ from pater.kernels.means_dense import LARGEST_LOSS
 from pater.kernels.means_sparse import LARGEST_PRODUCT
 from pater.kernels.rules import RULES
 from pater.kernels.run import learn
+from pater.kernels.simd import MOST_IN_REGISTERS, shape_for
 from pater.kernels.state import SETTINGS, State
-from pater.near import MOST_IN_REGISTERS, shape_for
 from pater.reference import first_order as reference
 
 N = 600

@@ -18,6 +18,7 @@ does not fit is as good as none, and so is one that cannot be read; where none c
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import sys
 from collections.abc import Callable
@@ -48,7 +49,8 @@ def _kernel_sources() -> str:
     return digest.hexdigest()
 
 
-_KERNEL_SOURCES = _kernel_sources()
+_MODES = os.environ.get("PATER_PLAIN", ""), numba.config.BOUNDSCHECK  # type: ignore[attr-defined]
+_KERNEL_SOURCES = _kernel_sources(), _MODES
 
 
 on_compiling: Callable[[], None] | None = None

@@ -1,6 +1,6 @@
 """The lazy pass for many models at once, in the lanes of vector registers.
 
-Knows `means_sparse`, `lanes`, `double_double`, `batched_layout` and `state`. The models of a search read the same rows
+Knows `means_sparse`, `simd`, `double_double`, `batched_layout` and `state`. The models of a search read the same rows
 and differ in their settings only. Side by side in memory they share the index, the value and the cache lines of every
 non-zero, and their scalars are worked on eight at a time. Each operation is that of the lazy pass, in the same order,
 so that every model ends with the same bits as if it had learned alone. What seldom happens is left to the lazy pass's
@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..lanes import add_herd, dot_herd, dot_sharing_herd
 from .batched_layout import LINE
 from .class_means import TOO_LARGE
 from .compile import exact_kernel, exact_part
@@ -33,6 +32,7 @@ from .means_sparse import (
 )
 from .rows import reach, size
 from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I, PATER_II
+from .simd import add_herd, dot_herd, dot_sharing_herd
 from .state import LONGEST_STEP, LONGEST_TAU, S_NEG, S_POS, SCALARS
 
 _FIELDS = list(SCALARS.names or ())

@@ -1,6 +1,6 @@
 """The lazy pass over dense rows: all of a model is in registers, or in the cache that is closest to them.
 
-Knows `means_sparse`, `near`, `pairs`, `class_means`, `rules` and `state`. What it does is what `means_sparse` says, for
+Knows `means_sparse`, `simd`, `class_means`, `rules` and `state`. What it does is what `means_sparse` says, for
 rows that need only the plain step. What counts is how many operations a row takes and how long the longest chain of
 them is from one row to the next: A and the intercept, the loss, τ, A. Hence the order below: the products with the next
 row, for which τ is not needed, are formed while the chain of this one is waited for. What seldom happens is left to the
@@ -20,12 +20,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..near import add_and_products, has_fourth, products, put, room_for, squared_sum, take
-from ..pairs import first, fma, pair, second
 from .class_means import TOO_LARGE, balanced_alpha, zero_gap
 from .compile import exact_kernel
 from .means_sparse import CANCELLED, IN_LANES, STRAIN, any_row, fold_after, know_products, plain, tidy, too_large
 from .rules import PATER_I
+from .simd import add_and_products, first, fma, has_fourth, pair, products, put, room_for, second, squared_sum, take
 from .state import LONGEST_STEP, LONGEST_TAU
 
 # What is beyond these is not plain: the lazy pass knows whether a row is bad, or a step too long.

@@ -1,6 +1,6 @@
 """The pass of the mean rules that touches only what a row holds: sparse rows, and dense rows of few columns.
 
-Knows `rules`, `class_means`, `double_double`, `rows`, `lanes`, `held` and `state`. With x of class c, w = U + A⁺S⁺ −
+Knows `rules`, `class_means`, `double_double`, `rows`, `simd` and `state`. With x of class c, w = U + A⁺S⁺ −
 A⁻S⁻ stays as it is when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖²
 follows from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
 
@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import math
 
-from ..held import carry, hold
-from ..lanes import LANES, add_lanes, dot_and_square
 from .class_means import (
     TOO_LARGE,
     TOO_LARGE_GAIN,
@@ -37,6 +35,7 @@ from .double_double import all_products, count_products, squared_gap
 from .progress import calibrate, count_answer
 from .rows import reach, size
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
+from .simd import LANES, add_lanes, carry, dot_and_square, hold
 from .state import S_NEG, S_POS, U, V
 
 IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself

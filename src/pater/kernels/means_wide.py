@@ -1,13 +1,12 @@
 """The pass of the mean rules over dense rows of many columns, where the memory sets the pace.
 
-Knows `rules`, `class_means`, `loops` and `state`. Every row changes every weight here, so nothing is gained by keeping
+Knows `rules`, `class_means`, `simd` and `state`. Every row changes every weight here, so nothing is gained by keeping
 steps back, but one: the step of a row is added to w in the loop that reads the next row, and each vector is passed over
 once a row. Between rows that step waits in A± and B±, so that w = U + A⁺S⁺ − A⁻S⁻ holds as in the lazy pass.
 """
 
 from __future__ import annotations
 
-from ..loops import enter, read, read_and_enter, read_at_rest
 from .class_means import (
     TOO_LARGE,
     TOO_LARGE_GAIN,
@@ -26,6 +25,7 @@ from .compile import exact_kernel
 from .progress import observe
 from .rows import square
 from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
+from .simd import enter, read, read_and_enter, read_at_rest
 from .state import S_NEG, S_POS, U, V
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..near import shape_for
 from .alma import alma_pass
 from .batched_layout import SHARED_CELL, Herds, spans
 from .batched_layout import order as in_herds
@@ -33,6 +32,7 @@ from .means_wide import wide_pass
 from .points import point_pass
 from .rows import count, size
 from .rules import ALMA, FIRST_MEAN_RULE
+from .simd import shape_for
 from .state import Layout, State, V, counts_of
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]

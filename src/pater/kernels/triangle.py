@@ -1,6 +1,6 @@
 """A covariance that stays one: Σ = U·D·Uᵀ in packed form, and what a row does to it.
 
-Knows `loops`; knows nothing of learning.
+Knows `simd`; knows nothing of learning.
 
 U is upper triangular with ones on its diagonal, D diagonal and positive. Column j of the triangle holds U₀ⱼ … Uⱼ₋₁,ⱼ
 and then Dⱼ, one column after the other, so that a new feature is a new column at the end. A row enters by Bierman's
@@ -13,12 +13,8 @@ Four columns go together: then k is read and written once where it would be four
 
 from __future__ import annotations
 
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
-
-from ..loops import Loop, sums
 from .compile import exact_kernel, kernel
+from .simd import dot_4, turn_4
 
 BLOCK = 4
 
@@ -26,39 +22,6 @@ BLOCK = 4
 def packed_size(n: int) -> int:
     """How many numbers a triangle of n columns takes."""
     return n * (n + 1) // 2
-
-
-def _dots(step):
-    x = step["x"]
-    return tuple((step[name], x) for name in ("u0", "u1", "u2", "u3"))
-
-
-@intrinsic
-def _dot_4(typing_context, u0, u1, u2, u3, x):
-    """The products of four columns with x."""
-    return sums(4, "u0 u1 u2 u3 x", _dots)(u0, u1, u2, u3, x)
-
-
-def _turn(step):
-    k = step["k"]
-    for column in range(BLOCK):
-        u = step[f"u{column}"]
-        step[f"u{column}"] = step.fma(k, step[f"l{column}"], u)
-        k = step.fma(u, step[f"v{column}"], k)
-    step["k"] = k
-    return ()
-
-
-@intrinsic
-def _turn_4(typing_context, u0, u1, u2, u3, k, l0, l1, l2, l3, v0, v1, v2, v3):
-    """Column by column: u ← u + λ·k and k ← k + v·u, with the u of before."""
-    names = "u0 u1 u2 u3 k l0 l1 l2 l3 v0 v1 v2 v3"
-
-    def codegen(context, builder, signature, args):
-        Loop(context, builder, signature, args, names).sums(0, _turn)
-        return ir.Constant(ir.IntType(64), 0)
-
-    return types.int64(u0, u1, u2, u3, k, l0, l1, l2, l3, v0, v1, v2, v3), codegen
 
 
 @kernel
@@ -103,7 +66,7 @@ def _project_4(triangle, j, x, f):
     s1 = s0 + j + 1
     s2 = s1 + j + 2
     s3 = s2 + j + 3
-    f0, f1, f2, f3 = _dot_4(
+    f0, f1, f2, f3 = dot_4(
         triangle[s0 : s0 + j], triangle[s1 : s1 + j], triangle[s2 : s2 + j], triangle[s3 : s3 + j], x[:j]
     )
     f[j] = f0 + x[j]
@@ -166,7 +129,7 @@ def _absorb_4(triangle, j, alpha, f, k):
     triangle[s2 + j + 2] *= alpha1 / alpha2
     triangle[s3 + j + 3] *= alpha2 / alpha3
     l0, l1, l2, l3 = -f[j] / alpha, -f[j + 1] / alpha0, -f[j + 2] / alpha1, -f[j + 3] / alpha2
-    _turn_4(
+    turn_4(
         triangle[s0 : s0 + j],
         triangle[s1 : s1 + j],
         triangle[s2 : s2 + j],

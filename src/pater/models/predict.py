@@ -1,6 +1,6 @@
 """What models say of rows: margins, without learning.
 
-Knows `state`, `rows`, `lanes` and `doors`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that
+Knows `state`, `rows`, `simd` and `doors`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that
 asking a model of a million features about one row does not spell out a million weights first.
 """
 
@@ -13,8 +13,8 @@ from ..kernels.compile import kernel
 from ..kernels.doors import Rows, check_rows, number_of_rows
 from ..kernels.progress import probability
 from ..kernels.rows import count, dot, entry, size
+from ..kernels.simd import dot_lanes
 from ..kernels.state import POINT_U, POINT_V, S_NEG, S_POS, Q, State, U, V
-from ..lanes import dot_lanes
 
 BLOCK = 4096  # rows of single precision widened at a time
 

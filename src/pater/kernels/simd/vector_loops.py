@@ -186,3 +186,36 @@ def read_and_enter(typing_context, x, s, w, own, other, step_own, step_other, a_
     """`read` and `enter` in one loop: w·x, ‖x‖² and ‖a_own·own + minus_a_other·other‖²."""
     names = "x s w own other step_own step_other a_own minus_a_other"
     return sums(3, names, _read_and_enter)(x, s, w, own, other, step_own, step_other, a_own, minus_a_other)
+
+
+def _dots(step):
+    x = step["x"]
+    return tuple((step[name], x) for name in ("u0", "u1", "u2", "u3"))
+
+
+@intrinsic
+def dot_4(typing_context, u0, u1, u2, u3, x):
+    """The products of four columns with x."""
+    return sums(4, "u0 u1 u2 u3 x", _dots)(u0, u1, u2, u3, x)
+
+
+def _turn(step):
+    k = step["k"]
+    for column in range(4):
+        u = step[f"u{column}"]
+        step[f"u{column}"] = step.fma(k, step[f"l{column}"], u)
+        k = step.fma(u, step[f"v{column}"], k)
+    step["k"] = k
+    return ()
+
+
+@intrinsic
+def turn_4(typing_context, u0, u1, u2, u3, k, l0, l1, l2, l3, v0, v1, v2, v3):
+    """Column by column: u ← u + λ·k and k ← k + v·u, with the u of before."""
+    names = "u0 u1 u2 u3 k l0 l1 l2 l3 v0 v1 v2 v3"
+
+    def codegen(context, builder, signature, args):
+        Loop(context, builder, signature, args, names).sums(0, _turn)
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(u0, u1, u2, u3, k, l0, l1, l2, l3, v0, v1, v2, v3), codegen

@@ -21,7 +21,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .kernels.batched_layout import LINE
+from ..batched_layout import LINE
 
 LANES = 4
 _UNROLL = 4  # independent sums, enough to hide the time that an addition takes

@@ -1,6 +1,6 @@
 """The vectors of one model close at hand: what the passes over dense rows spend their time in.
 
-Knows Numba, LLVM and `pairs`; knows nothing of learning. U, S⁺ and S⁻ of up to 32 features are a dozen vector
+Knows Numba, LLVM and `class_pairs`; knows nothing of learning. U, S⁺ and S⁻ of up to 32 features are a dozen vector
 registers, and a pass that has no other use for them need not touch the memory but to read its rows. Longer ones are
 kept in a buffer that stays in the first-level cache, padded to whole registers.
 
@@ -19,8 +19,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .kernels.compile import exact_part
-from .pairs import PAIR, fused
+from ..compile import exact_part
+from .class_pairs import PAIR, fused
 
 Shape = tuple[int | float | bool, ...]
 

@@ -18,7 +18,7 @@ import pater
 from pater import PATERClassifier, stream
 from pater.cli import main
 from pater.files.model_file import ModelFileError
-from pater.models.model import BadRowError, Model
+from pater.models.model import Model, NotFiniteError
 
 
 def _script() -> ModuleType:
@@ -267,7 +267,7 @@ def test_a_state_too_large_to_learn_with_is_not_blamed_on_the_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def bad(self: Model, rows: Any, *_: Any, **__: Any) -> None:
-        raise BadRowError(rows, 1)
+        raise NotFiniteError(1)
 
     (tmp_path / "a.svm").write_text("1 1:1\n\n-1 1:-1 2:1\n")
     monkeypatch.setattr(Model, "learn", bad)

@@ -45,7 +45,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> for start in range(0, 400, 100):
     ...     model = model.partial_fit(X[start : start + 100], y[start : start + 100])
     >>> round(model.score(X, y), 2)
-    0.93
+    0.9
     """
 
     def __init__(self, steps: list[tuple[str, Any]]) -> None:

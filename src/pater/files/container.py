@@ -53,9 +53,14 @@ class ModelFileError(ValueError):
         super().__init__(f"{os.fspath(path)}: {what}")
 
 
+def minor(version: Any) -> int:
+    """The second number of a version."""
+    return int(str(version).partition(".")[2] or 0)
+
+
 def is_newer(version: Any) -> bool:
     """Is a file of this version, which is one that can be read, newer than what this program writes?"""
-    return int(str(version).partition(".")[2] or 0) > MINOR
+    return minor(version) > MINOR
 
 
 def write(

@@ -34,13 +34,14 @@ from .codec import (
     spec_from_json,
     spec_to_json,
 )
-from .container import OF_ANOTHER_KIND, Arrays, ModelFileError, Places, Shape, is_newer, read, write
+from .container import OF_ANOTHER_KIND, Arrays, ModelFileError, Places, Shape, is_newer, minor, read, write
 from .vectors import Room, Rows, Same, Vectors, columns_in_use, kinds
 
 __all__ = ["BATCH_RULE", "ModelFileError", "Saved", "load", "save"]
 
 _REALS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.float64]
 _COUNTS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.int64]
+_DEFAULTS = State.new(1, 0, means=False).scalars
 # Sums of what is never negative. The squares pp and nn are not among them: they are kept up by sums and differences of
 # products, and where classes cancel, rounding may leave them a little below zero.
 _NEVER_NEGATIVE = {"n_pos", "n_neg", "loss_pos", "loss_neg", "seen_pos", "seen_neg", "largest", "unit", "scales"}
@@ -322,7 +323,7 @@ class _Reading:
             require(room.finite, "vectors holds a number that is not finite")
             require(room.agreed, "models share what they do not have in common")
             state = replace(self._room(), scalars=_scalars(arrays, header["state"], plan.n_models))
-            _check_reach(state)
+            _check_reach(state, told=minor(header["version"]) > 0)
             if state.second is not None:
                 require(arrays.pop("second").finite, "second holds a number that is not finite")
                 _check_triangles(state, self._size)
@@ -386,7 +387,7 @@ def _scalars(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDArra
     Those are refused that would lead outside of arrays or have no meaning.
     """
     reals, counts = _finite(arrays.pop("reals"), "reals"), arrays.pop("counts")
-    scalars = State.new(n_models, 0, means=False).scalars
+    scalars = np.repeat(_DEFAULTS, n_models)
     for k, name in enumerate(described["reals"]):
         if name not in _REALS:
             continue
@@ -407,11 +408,11 @@ def _scalars(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDArra
     return scalars
 
 
-def _check_reach(state: State) -> None:
-    """The columns that rows have reached: passes go as far. Files that do not tell mean all of them."""
+def _check_reach(state: State, *, told: bool) -> None:
+    """The columns that rows have reached: passes go as far. Files of version 1.0 tell it of full metrics only."""
     width, full = state.scalars["width"], state.metric == "full"
-    if not full:
-        width[(width == 0) & (state.scalars["entered"] > 0)] = state.n_features
+    if not told and not full:
+        width[:] = state.n_features
     require((width <= state.n_features + full).all(), "it reaches beyond its features")
 
 

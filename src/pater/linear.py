@@ -35,7 +35,7 @@ class PATERClassifier(OnlineClassifier):
         with the weights of that moment as those after each sample before.
     forgetting : float, default=1.0
         For streams that drift: what is left of the sum, count and loss of a class when its next sample comes. 1 forgets
-        nothing; with 0.999 a class remembers about its last thousand samples. At least 1e-20.
+        nothing; with 0.999 a class remembers about its last thousand samples. At least 1e-12.
     probability : bool, default=False
         Whether to fit probabilities along the stream, for `predict_proba`; to be set before the first row is learned.
     warm_start : bool, default=False

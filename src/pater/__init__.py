@@ -13,14 +13,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "ALMAClassifier": "estimators.baselines",
-    "AROWClassifier": "estimators.baselines",
+    "AROWClassifier": "estimators.baselines_second_order",
     "AutoPATERClassifier": "estimators.auto",
-    "ConfidenceWeightedClassifier": "estimators.baselines",
+    "ConfidenceWeightedClassifier": "estimators.baselines_second_order",
     "PATERClassifier": "estimators.pater",
-    "PassiveAggressiveClassifier": "estimators.pater",
-    "Perceptron": "estimators.pater",
-    "SecondOrderPATERClassifier": "estimators.second_order",
-    "SecondOrderPerceptron": "estimators.baselines",
+    "PassiveAggressiveClassifier": "estimators.baselines",
+    "Perceptron": "estimators.baselines",
+    "SecondOrderPATERClassifier": "estimators.pater",
+    "SecondOrderPerceptron": "estimators.baselines_second_order",
     "TERClassifier": "estimators.ter",
     "load": "estimators.load",
     "plot_progress": "estimators.plots",
@@ -46,16 +46,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .estimators.auto import AutoPATERClassifier
-    from .estimators.baselines import (
-        ALMAClassifier,
-        AROWClassifier,
-        ConfidenceWeightedClassifier,
-        SecondOrderPerceptron,
-    )
+    from .estimators.baselines import ALMAClassifier, PassiveAggressiveClassifier, Perceptron
+    from .estimators.baselines_second_order import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
     from .estimators.load import load
-    from .estimators.pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
+    from .estimators.pater import PATERClassifier, SecondOrderPATERClassifier
     from .estimators.plots import plot_progress
-    from .estimators.second_order import SecondOrderPATERClassifier
     from .estimators.ter import TERClassifier
 
 

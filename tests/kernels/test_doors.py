@@ -23,6 +23,7 @@ from pater import (
     SecondOrderPATERClassifier,
     SecondOrderPerceptron,
     TERClassifier,
+    reference,
 )
 from pater.formats.batches import Batch
 from pater.formats.errors import InputError
@@ -673,11 +674,25 @@ def test_numbers_of_threads_that_are_none(kind, n_jobs, unchanged_by):
 
 
 @pytest.mark.parametrize("kind", [PATERClassifier, AutoPATERClassifier])
-@pytest.mark.parametrize("forgetting", [0.0, 1e-21, 5e-324, np.nan, 1.0000001, "0.9"])
+@pytest.mark.parametrize("forgetting", [0.0, 1e-13, 5e-324, np.nan, 1.0000001, "0.9"])
 def test_forgetting_that_cannot_work(kind, forgetting, unchanged_by):
     X, y = rows()
     for model in (kind(forgetting=forgetting), kind().fit(X, y).set_params(forgetting=forgetting)):
         assert "forgetting must be" in unchanged_by(model, lambda model=model: model.partial_fit(X, y), ValueError)
+
+
+@pytest.mark.parametrize("forgetting", [0.3, 1e-3, 1e-7, 1e-12])
+@pytest.mark.parametrize("variant", ["I", "II"])
+@pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
+def test_the_least_forgetting_works(forgetting, variant, form, as_form, weights):
+    X, y = rows(n=300)
+    w = reference.pater(np.c_[X, np.ones(300)], 2 * y - 1, variant, forgetting=forgetting)[-1]
+    found = weights(PATERClassifier(variant, forgetting=forgetting).fit(as_form(X, form), y))[0]
+    np.testing.assert_allclose(found, w, rtol=0, atol=1e-9 * np.abs(w).max())
+    s = np.resize([1e20, 1e-20, 1.0], 300)
+    for size in (1e102, 1e-102):
+        model = PATERClassifier(variant, forgetting=forgetting).fit(as_form(size * X, form), y, sample_weight=s)
+        assert np.isfinite(weights(model)).all()
 
 
 @pytest.mark.parametrize("kind", [AROWClassifier, SecondOrderPATERClassifier, SecondOrderPerceptron])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..models.metrics import SCORES
 from ..models.model import Model, Specs
 from ..models.search import PAPER_WEIGHTS, alpha_grid, best, confusion, score
-from .online import OnlineClassifier, forgetting_factor, one_of, positive_number
+from .online import OnlineClassifier, forgetting_factor, one_of, positive_number, share
 
 
 class AutoPATERClassifier(OnlineClassifier):
@@ -120,7 +120,7 @@ class AutoPATERClassifier(OnlineClassifier):
         for name, value in settings.items():
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise ValueError(f"scoring_settings must hold numbers from 0 on, got {value!r} for {name!r}.")
-        fading, forgetting = forgetting_factor("fading", self.fading), forgetting_factor("forgetting", self.forgetting)
+        fading, forgetting = share("fading", self.fading), forgetting_factor("forgetting", self.forgetting)
         return tuple(
             self._spec(
                 f"pater-{variant.lower()}",

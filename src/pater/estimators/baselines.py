@@ -1,4 +1,4 @@
-"""The peers that the paper names, to compare with: AROW, confidence-weighted learning, second-order perceptron, ALMA.
+"""The learners of first order to compare with: the Perceptron, the passive-aggressive family and ALMA.
 
 Knows `online`, which does the work.
 """
@@ -8,41 +8,28 @@ from __future__ import annotations
 from typing import Any
 
 from ..models.model import Specs
-from .online import OnlineClassifier, noise, one_of, positive_number, share
+from .online import OnlineClassifier, one_of, positive_number, share
 
 
-class AROWClassifier(OnlineClassifier):
-    """Adaptive regularisation of weights: ridge regression along the stream, from samples inside the margin.
+class Perceptron(OnlineClassifier):
+    """Rosenblatt's rule: a mistake adds the sample to the weights, or takes it away.
 
     Parameters
     ----------
-    r : float, default=1.0
-        The larger, the smaller the steps, and the less noise in the labels matters.
-    covariance : {"full", "diagonal"}, default="full"
-        "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
-    class_weight, sample_weight
-        Multiply the sample's part in the objective: r is divided by them.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`.
-
-    References
-    ----------
-    Crammer, Kulesza and Dredze, "Adaptive Regularization of Weight Vectors", NIPS (2009).
+    class_weight, fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+        As in :class:`PATERClassifier`; weights multiply the step.
 
     Examples
     --------
-    >>> from pater import AROWClassifier
-    >>> model = AROWClassifier(r=1.0, fit_intercept=False).partial_fit([[1.0, 0.0]], [1], classes=[0, 1])
-    >>> model.coef_
-    array([[0.5, 0. ]])
+    >>> from pater import Perceptron
+    >>> Perceptron().fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]).predict([[-1.0], [4.0]])
+    array(['no', 'yes'], dtype='<U3')
 
     """
 
     def __init__(
         self,
-        r: float = 1.0,
         *,
-        covariance: str = "full",
         class_weight: Any = None,
         fit_intercept: bool = True,
         n_passes: int = 1,
@@ -53,8 +40,6 @@ class AROWClassifier(OnlineClassifier):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.r = r
-        self.covariance = covariance
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.n_passes = n_passes
@@ -66,48 +51,44 @@ class AROWClassifier(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _specs(self) -> Specs:
-        covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        return (self._spec("arow", r=noise("r", self.r), covariance=covariance),)
+        return (self._spec("perceptron"),)
 
 
-class ConfidenceWeightedClassifier(OnlineClassifier):
-    """Confidence-weighted learning: weights with a normal distribution, changed least to be right with probability η.
+class PassiveAggressiveClassifier(OnlineClassifier):
+    """Passive-aggressive learning: the smallest step after which a sample is right by a margin of 1.
+
+    Unlike in scikit-learn and River, the intercept's constant 1 is part of ‖x‖², so that an uncapped step ends exactly
+    on the margin.
 
     Parameters
     ----------
-    variant : {"CW", "SCW-I", "SCW-II"}, default="SCW-I"
-        "CW" always goes all the way, which noise in the labels upsets; the soft ones go as far as `C` lets them.
-    eta : float, default=0.9
-        The probability, above 0.5 and below 1.
+    variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
+        "PA" always goes all the way; "PA-I" goes at most `C`; "PA-II" goes less far, the smaller `C` is.
     C : float, default=1.0
-        Aggressiveness. Not used by "CW".
-    covariance : {"full", "diagonal"}, default="full"
-        "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+        Aggressiveness. Not used by "PA".
     class_weight, sample_weight
-        Multiply C; in "CW", which has none, the step.
+        Multiply the step.
     fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
     ----------
-    Crammer, Dredze and Kulesza, "Exact Convex Confidence-Weighted Learning", NIPS (2008);
-    Wang, Zhao and Hoi, "Exact Soft Confidence-Weighted Learning", ICML (2012).
+    Crammer, Dekel, Keshet, Shalev-Shwartz and Singer, "Online Passive-Aggressive Algorithms", JMLR 7 (2006).
 
     Examples
     --------
-    >>> from pater import ConfidenceWeightedClassifier
-    >>> ConfidenceWeightedClassifier("CW").fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[-1.0], [4.0]])
-    array([0, 1])
+    >>> from pater import PassiveAggressiveClassifier
+    >>> model = PassiveAggressiveClassifier("PA").partial_fit([[2.0, 0.0]], [1], classes=[0, 1])
+    >>> model.decision_function([[2.0, 0.0]])
+    array([1.])
 
     """
 
     def __init__(
         self,
-        variant: str = "SCW-I",
-        eta: float = 0.9,
+        variant: str = "PA-I",
         C: float = 1.0,
         *,
-        covariance: str = "full",
         class_weight: Any = None,
         fit_intercept: bool = True,
         n_passes: int = 1,
@@ -119,9 +100,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         n_jobs: int | None = None,
     ) -> None:
         self.variant = variant
-        self.eta = eta
         self.C = C
-        self.covariance = covariance
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.n_passes = n_passes
@@ -133,70 +112,8 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _specs(self) -> Specs:
-        variant = one_of("variant", self.variant, ("CW", "SCW-I", "SCW-II"))
-        covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        eta = positive_number("eta", self.eta)
-        if not 0.5 < eta < 1:
-            raise ValueError(f"eta must be above 0.5 and below 1, got {self.eta!r}.")
-        return (self._spec(variant.lower(), eta=eta, C=positive_number("C", self.C), covariance=covariance),)
-
-
-class SecondOrderPerceptron(OnlineClassifier):
-    """The perceptron in the coordinates that whiten its mistakes.
-
-    Parameters
-    ----------
-    r : float, default=1.0
-        The paper's a: how many mistakes of unit size it takes to outweigh the prior.
-    covariance : {"full", "diagonal"}, default="full"
-        "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
-    class_weight, sample_weight
-        How many times a mistake counts.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`.
-
-    References
-    ----------
-    Cesa-Bianchi, Conconi and Gentile, "A Second-Order Perceptron Algorithm", SIAM J. Comput. 34 (2005).
-
-    Examples
-    --------
-    >>> from pater import SecondOrderPerceptron
-    >>> SecondOrderPerceptron().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[-1.0], [4.0]])
-    array([0, 1])
-
-    """
-
-    def __init__(
-        self,
-        r: float = 1.0,
-        *,
-        covariance: str = "full",
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        n_passes: int = 1,
-        shuffle: bool = False,
-        average: bool = False,
-        probability: bool = False,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.r = r
-        self.covariance = covariance
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.n_passes = n_passes
-        self.shuffle = shuffle
-        self.average = average
-        self.probability = probability
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def _specs(self) -> Specs:
-        covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        return (self._spec("so-perceptron", r=noise("r", self.r), covariance=covariance),)
+        variant = one_of("variant", self.variant, ("PA", "PA-I", "PA-II"))
+        return (self._spec(variant.lower(), C=positive_number("C", self.C)),)
 
 
 class ALMAClassifier(OnlineClassifier):

@@ -20,10 +20,10 @@ from ..stream.learner import Learner
 from . import parameters
 from .auto import AutoPATERClassifier
 from .base import LinearClassifier
-from .baselines import ALMAClassifier, AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
+from .baselines import ALMAClassifier, PassiveAggressiveClassifier, Perceptron
+from .baselines_second_order import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
 from .online import OnlineClassifier
-from .pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
-from .second_order import SecondOrderPATERClassifier
+from .pater import PATERClassifier, SecondOrderPATERClassifier
 from .ter import TERClassifier
 
 _ESTIMATORS: dict[str, Any] = {

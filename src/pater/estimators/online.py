@@ -365,7 +365,7 @@ def share(name: str, value: Any) -> float:
 
 
 def forgetting_factor(name: str, value: Any) -> float:
-    """What is left of something when the next sample comes."""
+    """What is left of a class when its next sample comes."""
     left = share(name, value)
     if left < LEAST_FORGETTING:
         raise ValueError(

@@ -23,7 +23,7 @@ FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 # What settings may be, so that with rows of any size that is taken all products stay numbers.
 LARGEST_WEIGHT = 1e20  # of a sample or a class: times the largest row, squared and summed; and 1/1e20 with the smallest
 LARGEST_R = 1e100
-LEAST_FORGETTING = 1e-20
+LEAST_FORGETTING = 1e-12  # in which a sample may enter with up to 2^40 times its importance over this
 
 _DOUBLE, _LONG = np.dtype(np.float64), np.dtype(np.int64)
 _INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))

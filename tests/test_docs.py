@@ -1,0 +1,50 @@
+"""Every Python block of README and docs runs, one after the other, as a reader would type them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pater
+from pater import stream
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def at_hand(tmp_path, monkeypatch):
+    """What a page takes to be there: some data, in memory and in files, and a model."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = (X[:, 0] > 1).astype(int)
+    parts = [(X[k : k + 200], y[k : k + 200]) for k in range(0, 600, 200)]
+    pairs = list(zip(y, X, strict=True))
+    indexed = [f"{label} " + " ".join(f"{j + 1}:{x:.4f}" for j, x in enumerate(row)) for label, row in pairs]
+    (tmp_path / "rows.svm").write_text("\n".join(indexed) + "\n")
+    named = [f"{label}," + ",".join(f"{x:.4f}" for x in row) for label, row in pairs]
+    (tmp_path / "part-0.csv.gz").write_bytes(gzip.compress("\n".join(["churn,a,b,c", *named]).encode()))
+    stream.train(tmp_path / "rows.svm", algo="pater-i", model=tmp_path / "rows.pater")
+    return {"batches": parts, "shards": parts, "pater": pater, "PATERClassifier": pater.PATERClassifier}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+def test_the_python_of_a_page_runs(page, at_hand, capsys):
+    for number, block in enumerate(blocks(page)):
+        exec(compile(block, f"{page.name}, block {number + 1}", "exec"), at_hand)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if not target.startswith(("http", "mailto")):
+            assert (page.parent / target).exists(), target

@@ -50,7 +50,8 @@ def check_rows(rows: Rows, n_features: int) -> Rows:
         return tuple(rows)
     if len(rows) == 1:
         X = rows[0]
-        if X.ndim != 2 or X.dtype not in FLOATS or not (X.flags.c_contiguous and X.flags.aligned):
+        flags = X.flags
+        if X.ndim != 2 or X.dtype not in FLOATS or not (flags.carray or (flags.c_contiguous and flags.aligned)):
             raise ValueError("dense rows must be a matrix of single or double precision in C order.")
         if X.shape[1] != n_features:
             raise ValueError(f"the rows have {X.shape[1]} columns, but the model has {n_features}.")

@@ -263,11 +263,11 @@ def _overflows(m, xx):
 
 
 @exact_part
-def _strained(m, c, s, loss, passive):
+def _strained(m, c, positive, s, passive):
     """Should w be folded before a row enters its class sum? As `means_sparse.strained`, with c = xᵀΣx for ‖x‖²."""
     losses = 0.0 if passive else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
-    return too_large(m.A_pos + m.A_neg, s * c, m.n_pos + m.n_neg, m.unit + loss, losses, limit)
+    return too_large(m.A_pos if positive else m.A_neg, s * c, m.n_pos + m.n_neg, m.unit, losses, limit)
 
 
 @exact_kernel
@@ -286,7 +286,8 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
         s = weights[i] if weighted else 1.0
         positive = codes[i] == positive_code
         margin, loss = look(m, ux, px, nx, positive)
-        if not leads and (_overflows(m, xx) or _strained(m, c, s, loss, passive)):
+        enters = not passive or loss > 0.0
+        if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s, passive))):
             fold(table, m)
             ux, px, nx, xx, c = _dot_table(rows, i, table)
             margin, loss = look(m, ux, px, nx, positive)

@@ -97,8 +97,10 @@ def judge(z, width, xx, s, sign):
         loss = max(0.0, z[UNIT, k] - sign * margin)
         losses = z[LOSS_POS, k] + z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
         n, limit = z[N_POS, k] + z[N_NEG, k], permitted_strain(z[WORK, k], z[REACHED, k])
-        strained = overflows(A_pos, A_neg, px, nx, xx) or too_large(
-            A_pos + A_neg, s * xx, n, z[UNIT, k] + loss, losses, limit
+        A_own = A_pos if sign > 0.0 else A_neg
+        enters = loss > 0.0 or z[EVERYONE, k] > 0.0
+        strained = overflows(A_pos, A_neg, px, nx, xx) or (
+            enters and too_large(A_own, s * xx, n, z[UNIT, k], losses, limit)
         )
         z[MARGIN, k], z[LOSS, k] = margin, loss
         z[TROUBLED, k] = 1.0 if strained else 0.0

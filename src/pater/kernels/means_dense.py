@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 
 from .class_means import TOO_LARGE, balanced_alpha, zero_gap
-from .compile import exact_kernel
-from .means_sparse import CANCELLED, IN_LANES, STRAIN, any_row, fold_after, know_products, plain, tidy, too_large
+from .compile import exact_kernel, exact_part
+from .means_sparse import CANCELLED, IN_LANES, STRAIN, any_row, fold_after, know_products, plain, tidy
 from .rules import PATER_I
 from .simd import add_and_products, first, fma, has_fourth, pair, products, put, room_for, second, squared_sum, take
 from .state import LONGEST_STEP, LONGEST_TAU
@@ -31,6 +31,13 @@ from .state import LONGEST_STEP, LONGEST_TAU
 LARGEST_LOSS = TOO_LARGE
 LARGEST_SQUARE = 1e205  # of ‖x‖²
 SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, no τ can be too large
+
+
+@exact_part
+def permitted(n, unit, losses, everyone):
+    """How many samples have entered, and how large A·s·‖x‖² may be times that, as `means_sparse.too_large` says."""
+    count = first(n) - second(n)
+    return count, STRAIN * (unit * count + (first(losses) - second(losses) if everyone else 0.0))
 
 
 @exact_kernel
@@ -43,6 +50,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
     averages = has_fourth(shape) and p.average != 0
     fade, discounts = p.fading if 0.0 < p.fading < 1.0 else 1.0, p.discount != 0
     everyone, balanced, positive_code, n_columns = p.rule != PATER_I, p.balanced != 0, p.positive, table.shape[0]
+    passive = not everyone
     r = start
     while r < stop:
         if plain(m, p):
@@ -56,6 +64,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
             A, n, losses = pair(m.A_pos, -m.A_neg), pair(m.n_pos, -m.n_neg), pair(m.loss_pos, -m.loss_neg)  # signed
             B, bias_steps = pair(m.B_pos, -m.B_neg), m.bias_steps  # signed
             z_bias, settled = 0.0, False  # is z_bias what it will be from now on?
+            count, allowed = permitted(n, unit, losses, everyone)
             along, ux, xx = products(vectors, rows, order[r] if ordered else r, shape)
             while r < stop:
                 i, following = r, min(r + 1, stop - 1)
@@ -67,9 +76,9 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                 loss = unit - y * ux - y * bias - (first(A) * first(toward) + second(A) * second(toward))
                 loss = 0.0 if loss < 0.0 else loss  # a NaN stays one
                 s = 1.0 if weights is None else weights[i]
-                gathered = first(losses) - second(losses) if everyone else 0.0
-                strained = too_large(first(A) - second(A), s * xx, first(n) - second(n), unit + loss, gathered, STRAIN)
-                if strained or not (xx < LARGEST_SQUARE and loss < LARGEST_LOSS) or s == 0.0:
+                strain = (first(A) if positive else -second(A)) * (s * xx) * count
+                unstrained = (strain <= allowed) | ((loss == 0.0) & passive)
+                if not (unstrained & (xx < LARGEST_SQUARE) & (loss < LARGEST_LOSS) & (s != 0.0)):
                     break
                 t += 1
                 signed = (pair(0.5, 0.5) * y + pair(0.5, -0.5)) * s
@@ -125,6 +134,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                         if averages:
                             B = fma(a, t * tau, B)
                             bias_steps = fma(t * tau, z_bias, bias_steps)
+                    count, allowed = permitted(n, unit, losses, everyone)
                     if left == 0:
                         r += 1
                         break

@@ -120,13 +120,13 @@ def overflows(A_pos, A_neg, px, nx, xx):
 
 
 @exact_part
-def too_large(A, added, n, loss_and_unit, losses, limit):
-    """Does U, if A times a row of weight s is added to it, move margins far beyond their usual size?
+def too_large(A, added, n, unit, losses, limit):
+    """Does U, if A of its class times a row of weight s is added to it, move margins far beyond their usual size?
 
-    `added` is s·‖x‖². The usual size is the margin to reach, the loss of the row and, where `losses` are gathered over
-    the n samples in the class sums, their mean.
+    `added` is s·‖x‖². The usual size is the margin to reach and, where `losses` are gathered over the n samples in the
+    class sums, their mean.
     """
-    return not A * added * n <= limit * (loss_and_unit * n + losses)
+    return not A * added * n <= limit * (unit * n + losses)
 
 
 @exact_part
@@ -138,12 +138,13 @@ def permitted_strain(work_since_fold, width):
 
 
 @exact_part
-def strained(m, p, px, nx, xx, s, loss):
-    """Should w be folded before a row of weight s enters its class sum?"""
+def strained(m, p, px, nx, xx, positive, s, loss):
+    """Should w be folded before a row of weight s and this loss is looked at, and enters its class sum?"""
     losses = 0.0 if p.rule == PATER_I else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
-    return overflows(m.A_pos, m.A_neg, px, nx, xx) or too_large(
-        m.A_pos + m.A_neg, s * xx, m.n_pos + m.n_neg, m.unit + loss, losses, limit
+    return overflows(m.A_pos, m.A_neg, px, nx, xx) or (
+        (p.rule != PATER_I or loss > 0.0)
+        and too_large(m.A_pos if positive else m.A_neg, s * xx, m.n_pos + m.n_neg, m.unit, losses, limit)
     )
 
 
@@ -272,7 +273,7 @@ def plain_rows(rows, order, codes, weights, margins, table, home, settings, star
         s = weights[i] if weighted else 1.0
         positive = codes[i] == p.positive
         margin, loss = look(m, ux, px, nx, positive)
-        if not xx <= LARGEST_ROW or s == 0.0 or strained(m, p, px, nx, xx, s, loss):
+        if not xx <= LARGEST_ROW or s == 0.0 or strained(m, p, px, nx, xx, positive, s, loss):
             loss = -1.0
             break
         note(rows, i, m, p, margin, positive, s)
@@ -303,7 +304,7 @@ def any_row(rows, i, table, m, p, positive, s):
         return math.nan
     margin, loss = look(m, ux, px, nx, positive)
     now = weight_now(m, p, positive, s)
-    if strained(m, p, px, nx, xx, now, loss):
+    if strained(m, p, px, nx, xx, positive, now, loss):
         fold(table, IN_LANES, m)
         ux, px, nx, xx = dot_and_square(rows, i, table)
         margin, loss = look(m, ux, px, nx, positive)

@@ -20,7 +20,7 @@ if np.finfo(np.longdouble).eps > 2.0**-60:
     pytest.skip("no extended precision on this machine", allow_module_level=True)
 
 PROMISED = 1e-9
-OWN_ROUNDING = 64  # how many times the rounding of plain double precision is permitted beyond that
+OWN_ROUNDING = 4  # how many times the rounding of plain double precision is permitted beyond that
 
 
 def sized(rng, decades, order):
@@ -46,14 +46,16 @@ def distance(found, exact):
 @pytest.mark.parametrize("decades", [0, 4, 6, 8])
 @pytest.mark.parametrize("variant", ["I", "II"])
 def test_as_exact_as_plain_double_precision(variant, decades, order):
+    found, own = [], []
     for seed in range(30):
         X, y = sized(np.random.default_rng(seed), decades, order)
         exact = reference.pater(X.astype(np.longdouble), y, variant)[-1]
-        allowed = max(PROMISED, OWN_ROUNDING * distance(reference.pater(X, y, variant)[-1], exact))
+        own.append(distance(reference.pater(X, y, variant)[-1], exact))
         for form in (np.asarray, sp.csr_array):
             model = PATERClassifier(variant, fit_intercept=False).partial_fit(form(X), y, [-1, 1])
             scale = 2.0 ** float(model._model.state.scalars["exponent"][0])
-            assert distance(model.coef_[0] * scale, exact) <= allowed, (seed, form)
+            found.append(distance(model.coef_[0] * scale, exact))
+    assert max(found) <= max(PROMISED, OWN_ROUNDING * max(own))
 
 
 @pytest.mark.parametrize("forgetting", [0.99, 0.5, 0.01, 1e-4])
@@ -66,7 +68,7 @@ def test_whatever_is_forgotten(variant, forgetting, stream):
     for form in (np.asarray, sp.csr_array):
         model = PATERClassifier(variant, fit_intercept=False, forgetting=forgetting).partial_fit(form(X), y, [-1, 1])
         scale = 2.0 ** float(model._model.state.scalars["exponent"][0])
-        assert distance(model.coef_[0] * scale, exact) <= max(PROMISED, OWN_ROUNDING * own)
+        assert distance(model.coef_[0] * scale, exact) <= max(PROMISED, 64 * own)
 
 
 @pytest.mark.parametrize("decades", [0, 4, 8])
@@ -82,7 +84,7 @@ def test_steps_under_a_diagonal_metric(variant, decades):
         )
         model.partial_fit(sp.csr_array(X), y, [-1, 1])
         scale = 2.0 ** float(model._model.state.scalars["exponent"][0])
-        assert distance(model.coef_[0] * scale, exact) <= max(PROMISED, OWN_ROUNDING * own), seed
+        assert distance(model.coef_[0] * scale, exact) <= max(PROMISED, 64 * own), seed
 
 
 def test_models_side_by_side_fold_as_they_would_alone():

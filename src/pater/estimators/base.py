@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from ..files import model_file as modelfile
-from ..kernels.doors import LARGEST_WEIGHT
 from ..kernels.run import Rows
 from ..models.matrices import bad_row_message
 from ..models.model import BadRowError, Model
@@ -132,12 +131,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight = self.class_weight
         if isinstance(weight, dict):
             for label, value in weight.items():
-                number = isinstance(value, int | float | np.number)
-                if not (number and 1 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT):
-                    raise ValueError(
-                        f"class_weight must be positive and finite, between {1 / LARGEST_WEIGHT:g} and "
-                        f"{LARGEST_WEIGHT:g}, got {value!r} for class {label!r}."
-                    )
+                if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
+                    raise ValueError(f"class_weight must be positive and finite, got {value!r} for class {label!r}.")
         elif weight is not None and not (isinstance(weight, str) and weight == "balanced"):
             raise ValueError(f"class_weight must be a dict of label: weight, 'balanced' or None, got {weight!r}.")
 

@@ -23,7 +23,7 @@ class PATERClassifier(OnlineClassifier):
         "I" learns from samples inside the margin only, by the loss of each; "II" learns from every sample, by the mean
         loss so far.
     class_weight : dict of label: weight, "balanced" or None, default=None
-        Weights from 1e-20 to 1e20. "balanced" is n/(2·n_c) of the samples seen so far, in `partial_fit` as in `fit`.
+        "balanced" is n/(2·n_c) of the samples seen so far, in `partial_fit` as in `fit`.
     fit_intercept : bool, default=True
         Whether there is a constant feature 1. It takes part in the class means.
     n_passes : int, default=1

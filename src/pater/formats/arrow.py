@@ -87,13 +87,14 @@ class _open:  # noqa: N801 - used as a function
 
     def _schema_and_batches(self, pa: Any) -> tuple[Any, Iterator[Any]]:
         if self._source.format == "parquet":
-            self._file = pyarrow(".parquet").ParquetFile(self._source.name, memory_map=True)
+            self._file = pyarrow(".parquet").ParquetFile(self._source.name)
             return self._file.schema_arrow, self._file.iter_batches(ROWS, use_threads=False)
-        self._file = pa.memory_map(self._source.name)
+        self._file = pa.OSFile(self._source.name)  # not mapped: a file cut off meanwhile would end the process
         try:
             reader = pa.ipc.open_file(self._file)
             return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
         except pa.ArrowInvalid:
+            self._file.seek(0)
             reader = pa.ipc.open_stream(self._file)
             return reader.schema, iter(reader)
 

@@ -6,6 +6,7 @@ saves and `pater predict` loads.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from ..files.container import OF_ANOTHER_KIND
 from ..formats.batches import Batch, too_large
 from ..formats.columns import INDICES, NUMBER, TABLE, Columns
 from ..formats.errors import Fault, InputError
-from ..kernels.doors import LARGEST_WEIGHT, WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
+from ..kernels.doors import WEIGHTS_WANTED, check_lengths, check_rows, checked, first_unsound_weight
 from ..kernels.pages import zeros
 from ..kernels.rules import RULES
 from ..kernels.run import Rows, available_threads
@@ -68,9 +69,8 @@ def specs_of(
             raise InputError(f"{algo} has no {name}; it is for {', '.join(RULE_SETTINGS[name].rules)}.")
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
-            if not 1 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT:
-                wanted = f"between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
-                raise InputError(f"class_weight must be {wanted}, got {value} for class {label!r}.")
+            if not 0 < value < math.inf:
+                raise InputError(f"class_weight must be positive and finite, got {value} for class {label!r}.")
         class_weight = tuple(class_weight.items())
     if algo != "auto" and algo not in RULES:
         raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")

@@ -100,3 +100,19 @@ def test_models_side_by_side_fold_as_they_would_alone():
         w, bias = auto._model.state.own_weights()
         own_w, own_bias = alone._model.state.own_weights()
         assert (w[k].tobytes(), bias[k]) == (own_w[0].tobytes(), own_bias[0]), spec
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "csr"])
+@pytest.mark.parametrize(
+    ("variant", "x", "y"),
+    [
+        ("II", [-0.0002, -60, 60, 0.2], [-1, -1, -1, 1]),
+        ("I", [3805.63, -2696.7, -1392.43, 456.261, -129.204, -43.3162, 0.000940152], [1, 1, 1, 1, 1, 1, -1]),
+    ],
+)
+def test_a_class_sum_that_cancels(variant, x, y, form):
+    """‖S‖² is then a small difference of what it was, and must be taken from the sum itself."""
+    X, y = np.array(x)[:, None], np.array(y)
+    exact = reference.pater(X.astype(np.longdouble), y, variant)[-1]
+    model = PATERClassifier(variant, fit_intercept=False).partial_fit(form(X), y, [-1, 1])
+    assert distance(model.coef_[0], exact) < PROMISED

@@ -155,7 +155,9 @@ def lower_gain(S_pos, S_neg, m):
     m.B_neg /= down_neg
     m.pp *= down_pos * down_pos
     m.pp_low *= down_pos * down_pos
+    m.pp_peak *= down_pos * down_pos
     m.nn *= down_neg * down_neg
     m.nn_low *= down_neg * down_neg
+    m.nn_peak *= down_neg * down_neg
     m.pn *= down_pos * down_neg
     m.pn_low *= down_pos * down_neg

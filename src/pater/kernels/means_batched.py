@@ -39,7 +39,7 @@ _FIELDS = list(SCALARS.names or ())
 A_POS, A_NEG, BIAS = (_FIELDS.index(name) for name in ("A_pos", "A_neg", "bias"))
 N_POS, N_NEG, SEEN_POS, SEEN_NEG = (_FIELDS.index(name) for name in ("n_pos", "n_neg", "seen_pos", "seen_neg"))
 LOSS_POS, LOSS_NEG, LARGEST, UNIT = (_FIELDS.index(name) for name in ("loss_pos", "loss_neg", "largest", "unit"))
-PP, NN, PN = (_FIELDS.index(name) for name in ("pp", "nn", "pn"))
+PP, NN, PN, PP_PEAK, NN_PEAK = (_FIELDS.index(name) for name in ("pp", "nn", "pn", "pp_peak", "nn_peak"))
 TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
 # Beside the fields, in the same array (one base address, so that the compiler sees that nothing overlaps):
 _N = len(_FIELDS)
@@ -225,8 +225,12 @@ def _pass(width, shares):
                 z_bias = counts_bias * (
                     (z[ALPHA_POS, k] if n_pos > 0.0 else 0.0) - (z[ALPHA_NEG, k] if n_neg > 0.0 else 0.0)
                 )
-                terms = a_pos * a_pos * z[PP, k] + a_neg * a_neg * z[NN, k]
-                zz = terms - 2.0 * a_pos * a_neg * z[PN, k] + z_bias * z_bias
+                pp_peak, nn_peak = max(z[PP_PEAK, k], z[PP, k]), max(z[NN_PEAK, k], z[NN, k])
+                z[PP_PEAK, k] = pp_peak if plain > 0.0 and s_pos > 0.0 else z[PP_PEAK, k]
+                z[NN_PEAK, k] = nn_peak if plain > 0.0 and s_neg > 0.0 else z[NN_PEAK, k]
+                terms = a_pos * a_pos * pp_peak + a_neg * a_neg * nn_peak
+                zz = a_pos * a_pos * z[PP, k] + a_neg * a_neg * z[NN, k]
+                zz = zz - 2.0 * a_pos * a_neg * z[PN, k] + z_bias * z_bias
                 sound = 1.0 if zz > CANCELLED * terms else 0.0
                 z[TROUBLED, k] = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
                 own_loss = s * loss * (a_pos if positive else a_neg)

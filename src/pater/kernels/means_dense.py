@@ -61,6 +61,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
             alpha, seen = pair(p.alpha_pos, p.alpha_neg), pair(m.seen_pos, m.seen_neg)
             said_pos, said_neg = pair(m.tp, m.fp), pair(m.fn, m.tn)
             squares, cross = pair(m.pp, m.nn), 2.0 * m.pn
+            peaks = pair(max(m.pp, m.pp_peak), max(m.nn, m.nn_peak))
             A, n, losses = pair(m.A_pos, -m.A_neg), pair(m.n_pos, -m.n_neg), pair(m.loss_pos, -m.loss_neg)  # signed
             B, bias_steps = pair(m.B_pos, -m.B_neg), m.bias_steps  # signed
             z_bias, settled = 0.0, False  # is z_bias what it will be from now on?
@@ -112,6 +113,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                         goal = fma(share, loss, first(a) * first(losses) + second(a) * second(losses))
                     losses = fma(signed, loss, losses)
                     squares = fma(signed, fma(signed, xx, toward + toward), squares)
+                    peaks = pair(max(first(peaks), first(squares)), max(second(peaks), second(squares)))
                     cross = fma(second(along) if positive else first(along), 2.0 * s, cross)
                     largest = max(largest, xx)
                     A_own, B_own = (first(A), first(B)) if positive else (second(A), second(B))
@@ -122,6 +124,8 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                     all_terms = first(terms) + second(terms)
                     zz = fma(first(a) * second(a), cross, all_terms) + z_bias * z_bias
                     left -= 1
+                    terms = a * a * peaks
+                    all_terms = first(terms) + second(terms)
                     if not zz > fma(CANCELLED, all_terms, SMALLEST_GAP):
                         zz = squared_sum(vectors, n_columns, first(a), second(a), shape) + z_bias * z_bias
                         nothing = zero_gap(m.entered + room - left) * (all_terms + z_bias * z_bias)
@@ -146,6 +150,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
             m.seen_pos, m.seen_neg = first(seen), second(seen)
             m.tp, m.fp, m.fn, m.tn = first(said_pos), second(said_pos), first(said_neg), second(said_neg)
             m.pp, m.nn, m.pn = first(squares), second(squares), 0.5 * cross
+            m.pp_peak, m.nn_peak = first(peaks), second(peaks)
             m.A_pos, m.A_neg = first(A), -second(A)
             m.B_pos, m.B_neg, m.bias_steps = first(B), -second(B), bias_steps
             m.n_pos, m.n_neg = first(n), -second(n)

@@ -63,6 +63,7 @@ def fold(table, at, m):
     m.work_since_fold = min(0, m.work_since_fold - m.width)
     if not m.careful:
         m.pp, m.nn, m.pn = products(table[: m.width, p], table[: m.width, n])
+        m.pp_peak, m.nn_peak = m.pp, m.nn
 
 
 @exact_part
@@ -83,10 +84,11 @@ def careful_gap(table, at, m, a_pos, a_neg, z_bias):
     if not m.careful:
         all_products(table, at, m)
         m.careful, m.careful_work = 1, 0
-    terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
+        m.pp_peak, m.nn_peak = m.pp, m.nn
+    terms = a_pos * a_pos * max(m.pp, m.pp_peak) + a_neg * a_neg * max(m.nn, m.nn_peak)
     zz = squared_gap(m, a_pos, a_neg)
     if zz > SAFE_AGAIN * terms and m.careful_work >= CARE_AT_LEAST * m.width:
-        m.careful = 0
+        m.careful, m.pp_peak, m.nn_peak = 0, m.pp, m.nn
     zz += z_bias * z_bias
     return zz if zz > zero_gap(m.entered) * terms else 0.0
 
@@ -171,9 +173,11 @@ def count_squares(m, positive, s, px, nx, xx):
     """What the products of the class sums become when the row is added to its own."""
     if positive:
         m.pp += s * (2.0 * px + s * xx)
+        m.pp_peak = max(m.pp_peak, m.pp)
         m.pn += s * nx
     else:
         m.nn += s * (2.0 * nx + s * xx)
+        m.nn_peak = max(m.nn_peak, m.nn)
         m.pn += s * px
 
 
@@ -195,15 +199,16 @@ def enter(rows, i, table, m, positive, s, loss, xx):
 
 @exact_part
 def direction(m, p):
-    """The parts of z, what they weigh, and ‖z‖² as far as working precision gives it."""
+    """The parts of z, the size of the terms that ‖z‖² is a difference of, and ‖z‖² as working precision gives it."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     if p.balanced:
         alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
     a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
     a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
     z_bias = bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
-    terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
-    return a_pos, a_neg, z_bias, terms, terms - 2.0 * a_pos * a_neg * m.pn + z_bias * z_bias
+    terms = a_pos * a_pos * max(m.pp, m.pp_peak) + a_neg * a_neg * max(m.nn, m.nn_peak)
+    zz = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn - 2.0 * a_pos * a_neg * m.pn + z_bias * z_bias
+    return a_pos, a_neg, z_bias, terms, zz
 
 
 @exact_part
@@ -248,6 +253,7 @@ def know_products(table, at, m):
     """Bring ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ up to date after a pass that does not keep them."""
     if not m.products_known:
         m.pp, m.nn, m.pn = products(table[: m.width, at[S_POS]], table[: m.width, at[S_NEG]])
+        m.pp_peak, m.nn_peak = m.pp, m.nn
         m.products_known, m.careful = 1, 0
 
 

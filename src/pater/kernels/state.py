@@ -85,6 +85,11 @@ SCALARS = np.dtype(
         ("bias_Q", "f8"),  # and of Q
         ("width", "i8"),  # columns that rows have reached; in a full metric, the intercept's included
         ("scale", "f8"),  # weights are `scale` times U, to be shrunk in one step
+        (
+            "pp_peak",
+            "f8",
+        ),  # the largest that pp and nn were since they were last taken from the vectors: their rounding
+        ("nn_peak", "f8"),
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
     ]
 )

@@ -32,7 +32,7 @@ def mirrored(state: State) -> State:
         vectors[:, [S_POS, S_NEG]] = vectors[:, [S_NEG, S_POS]]
         if state.metric == "full":
             vectors[:, [P_POS, P_NEG]] = vectors[:, [P_NEG, P_POS]]
-        for a, b in (("pp", "nn"), ("pp_low", "nn_low")):
+        for a, b in (("pp", "nn"), ("pp_low", "nn_low"), ("pp_peak", "nn_peak")):
             m[a], m[b] = state.scalars[b], state.scalars[a]
     for positive, negative in _PAIRS:
         m[positive], m[negative] = state.scalars[negative], state.scalars[positive]

@@ -252,3 +252,10 @@ def test_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         write(tmp_path / "a")
     assert (tmp_path / "a").read_bytes() == b"new"
     assert (tmp_path / "a.123.part").exists() == (code is not None)  # nobody can tell whether its writer is alive
+
+
+def test_a_pipe_in_the_place_of_the_lock_is_no_lock(tmp_path: Path) -> None:
+    """To open it would wait for ever."""
+    os.mkfifo(tmp_path / "m.lock")
+    with pytest.raises(OSError, match="no plain file, and no lock"), alone(tmp_path / "m"):
+        pass

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from pater.stream import read
+from pater.stream import InputError, read
 
 ROWS = 300_000
 
@@ -58,3 +59,9 @@ except InputError as error:
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("refused:") or done.stdout.strip().endswith(str(ROWS))
     assert f"a.{format}" in done.stdout
+
+
+def test_labels_that_are_bytes_are_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"label": pa.array([b"\xff", b"a"]), "x": [1.0, 2.0]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="'label', are bytes"):
+        list(read(tmp_path / "a.parquet"))

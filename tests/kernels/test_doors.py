@@ -737,3 +737,20 @@ def test_a_state_that_is_lost_is_not_blamed_on_a_row(form):
             call()
     with pytest.raises(ValueError, match="norm above"):
         PATERClassifier().fit(form(X * 1e110), y)
+
+
+@pytest.mark.parametrize("margins", [np.zeros((2, 5)), np.zeros(2), np.zeros((1, 1, 1)), np.zeros((1, 3_000_000))])
+def test_margins_that_are_not_those_of_the_models(margins):
+    X, y = rows()
+    learner = Learner((Spec("pater-i", watch=True, calibrate=True),))
+    learner.learn(Batch((X,), X.shape[1], y))
+    for call in (learner.probabilities, learner.labels):
+        with pytest.raises(ValueError, match=r"margins must be of shape \(rows, 1\)"):
+            call(margins)
+
+
+def test_margins_that_are_whole_numbers():
+    X, y = rows()
+    learner = Learner((Spec("pater-i", watch=True, calibrate=True),))
+    learner.learn(Batch((X,), X.shape[1], y))
+    np.testing.assert_array_equal(learner.probabilities(np.ones((2, 1), int)), learner.probabilities(np.ones((2, 1))))

@@ -6,6 +6,7 @@ imported before signals are seen to, and nothing heavy before a verb runs, so th
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -77,6 +78,8 @@ def _run(arguments: list[str]) -> tuple[str, int]:
         if stopped or isinstance(error, KeyboardInterrupt):
             stopped = stopped or signals.Stopped()
             return stopped.word, stopped.code
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            return "there is not enough memory; fewer --bits, --features or classes need less.", 1
         if isinstance(error, OSError):
             # Help is written by typer, and of a file with a name the library says more than the system does.
             return f"{error.filename}: {error.strerror}" if error.filename else why_not(error), 1

@@ -217,13 +217,7 @@ class OnlineClassifier(LinearClassifier):
             raise OtherModelsError(["probability"])
         chosen = self._chosen(model)
         margins = self.decision_function(X).reshape(-1, len(chosen))
-        p = np.empty_like(margins)
-        probabilities(margins, model.state.scalars[chosen], p)
-        if model.classes.size == 1:
-            return np.ones_like(p)
-        if model.classes.size == 2:
-            return np.hstack([1 - p, p])
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
+        return probabilities(margins, model.state.scalars[chosen], model.classes.size)
 
     def _margins(self, rows: Rows) -> NDArray[np.float64]:
         model = self._model

@@ -174,7 +174,10 @@ def _locked(path: Path) -> int:
     """The handle of a lock. It is open for reading only: else no disk could be made read-only while a run is on."""
     mode = os.O_RDONLY
     while True:
-        handle = os.open(path, mode | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        handle = os.open(path, mode | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)  # a pipe would wait
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise OSError(errno.EEXIST, f"{path.name} beside it is no plain file, and no lock; remove it")
         try:
             taken = _lock(handle)
             if taken and _is_at(handle, path):

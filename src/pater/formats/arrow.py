@@ -209,6 +209,8 @@ class RecordParser:
             _note(faults, np.isnan(values), "there is no label")
             return np.where(label_faults(values), 0, values).astype(np.int64)
         names, codes = _coded(column, name, source)
+        if any(isinstance(value, bytes) for value in names):
+            raise InputError(f"{source}: the labels, {name!r}, are bytes; write them as text.")
         texts = Texts(["" if value is None else str(value) for value in [*names, None]], codes)
         if not self.labelled:
             return None if any(rows.any() for _, rows in texts.faults()) else texts.array()

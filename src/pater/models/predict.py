@@ -6,6 +6,8 @@ asking a model of a million features about one row does not spell out a million 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -72,8 +74,30 @@ def _margins(rows, weights, biases, margins):
             margins[i, k] = wx + biases[k]
 
 
+def probabilities(margins: Any, scalars: NDArray[np.void], n_classes: int) -> NDArray[np.float64]:
+    """Probabilities (rows, classes) from the margins (rows, models) of the models with these scalars."""
+    margins = np.ascontiguousarray(margins, dtype=np.float64)
+    if margins.ndim != 2 or margins.shape[1] != scalars.size:
+        raise ValueError(f"margins must be of shape (rows, {scalars.size}), got {margins.shape}.")
+    p = np.empty_like(margins)
+    _probabilities(margins, scalars, p)
+    if n_classes == 1:
+        return np.ones_like(p)
+    return np.hstack([1 - p, p]) if n_classes == 2 else np.asarray(p / p.sum(axis=1, keepdims=True))
+
+
+def places_of_labels(margins: Any, n_classes: int) -> NDArray[np.intp]:
+    """Which class margins (rows, models) speak for: of two the second where it is ≥ 0, of more that of the largest."""
+    margins, wanted = np.asarray(margins), n_classes if n_classes > 2 else 1
+    if margins.ndim != 2 or margins.shape[1] != wanted:
+        raise ValueError(f"margins must be of shape (rows, {wanted}), got {margins.shape}.")
+    if n_classes == 1:
+        return np.zeros(len(margins), np.intp)
+    return np.asarray((margins[:, 0] >= 0).astype(np.intp) if n_classes == 2 else margins.argmax(axis=1))
+
+
 @kernel
-def probabilities(margins, scalars, p):
+def _probabilities(margins, scalars, p):
     """Fill p with the probability of +1 for each margin (rows, models)."""
     for k in range(margins.shape[1]):
         m = scalars[k]

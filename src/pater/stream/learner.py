@@ -37,7 +37,7 @@ from ..models.metrics import (
     total_error_rate,
 )
 from ..models.model import Model, NotFiniteError, Spec, Specs, UnknownLabelError
-from ..models.predict import margins_of, probabilities
+from ..models.predict import margins_of, places_of_labels, probabilities
 from ..models.search import alpha_grid, best, confusion
 from ..models.settings import DEFAULT_R, RULE_SETTINGS
 from ..preprocessing.scaling import Scaler
@@ -284,23 +284,15 @@ class Learner:
         return self._spoke[1]
 
     def labels(self, margins: NDArray[np.float64]) -> NDArray[Any]:
-        classes = self.classes
-        if classes.size <= 2:
-            return np.asarray(
-                classes[(margins[:, 0] >= 0).astype(int) if classes.size == 2 else np.zeros(len(margins), int)]
-            )
-        return np.asarray(classes[margins.argmax(axis=1)])
+        """The class of each row of margins."""
+        return np.asarray(self.classes[places_of_labels(margins, self.classes.size)])
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities of the classes, fitted along the stream if that was asked for when training began."""
         model = self._fitted()
         if not model.specs[0].calibrate:
             raise InputError("the model has no probabilities: train it with --probabilities.")
-        p = np.empty_like(margins)
-        probabilities(margins, model.state.scalars[self.chosen()], p)
-        if model.classes.size == 1:
-            return np.ones_like(p)
-        return np.hstack([1 - p, p]) if model.classes.size == 2 else np.asarray(p / p.sum(axis=1, keepdims=True))
+        return probabilities(margins, model.state.scalars[self.chosen()], model.classes.size)
 
     def scores(self) -> dict[str, float]:
         """Progressive scores of the model that predicts; with more than two classes, the mean over the classes."""

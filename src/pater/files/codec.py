@@ -94,7 +94,10 @@ def spec_from_json(value: dict[str, Any], *, newer: bool = False) -> Spec:
         _positive(value["C"]) and isinstance(alphas, list) and len(alphas) == 2 and all(map(_positive, alphas)),
         "a weight is not positive",
     )
-    require(all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")), "it forgets wrongly")
+    require(
+        all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")),
+        "a forgetting or fading factor is not above 0 and at most 1",
+    )
     require(_positive(value["r"]) and value["covariance"] in ("full", "diagonal"), "its metric is unsound")
     require(value["form"] in ("leader", "step"), "its form is unsound")
     sound = [_positive(value[name]) and value[name] <= 1 for name in ("eta", "approximation")]

@@ -403,7 +403,10 @@ def _scalars(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDArra
         require(name not in _FLAGS or (counts[:, k] <= 1).all(), f"{name} is neither 0 nor 1")
     with np.errstate(over="ignore"):
         require(np.isfinite(sum(scalars[name] for name in COUNTS)).all(), "its right and wrong answers are too many")
-    require((scalars["unit"] == np.exp2(-scalars["exponent"].astype(float))).all(), "its exponent is none")
+    require(
+        (scalars["unit"] == np.exp2(-scalars["exponent"].astype(float))).all(),
+        "its unit is not 2 to the minus exponent",
+    )
     require((scalars["updates"] <= scalars["t"]).all(), "it took more steps than it saw samples")
     return scalars
 

@@ -55,7 +55,7 @@ def _dot(rows, i, w, q):
 
 @kernel
 def _add(rows, i, a, q, v):
-    """V ← v + a·Σx."""
+    """v ← v + a·Σx."""
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         v[j] += a * x / (1.0 + q[j])
@@ -236,7 +236,7 @@ def _gap(table, m, a_pos, a_neg, zz_bias):
 
 @exact_kernel
 def _lead(table, m, p, one):
-    """W ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge of what has entered."""
+    """w ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge of what has entered."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     if p.balanced:
         alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)

@@ -64,7 +64,7 @@ def _square(k, n):
 
 @kernel
 def _add(a, k, n, v):
-    """V ← v + a·k but for the intercept."""
+    """v ← v + a·k but for the intercept."""
     for j in range(1, n):
         v[j - 1] += a * k[j]
 
@@ -142,14 +142,14 @@ def _quadratic(own, other, P_own, P_other, n, a_own, a_other):
 
 @kernel
 def _move(own, other, n, a_own, a_other, v):
-    """V ← v + a_own·own − a_other·other."""
+    """v ← v + a_own·own − a_other·other."""
     for j in range(n):
         v[j] += a_own * own[j] - a_other * other[j]
 
 
 @exact_kernel
 def _lead(m, p):
-    """W ← Σ(v⁺S⁺ − v⁻S⁻)/r by the counts so far: the weights that fit best what has entered."""
+    """w ← Σ(v⁺S⁺ − v⁻S⁻)/r by the counts so far: the weights that fit best what has entered."""
     A_pos, A_neg = rates(m, p)
     m.B_pos += m.t * (A_pos - m.A_pos)
     m.B_neg += m.t * (A_neg - m.A_neg)
@@ -174,7 +174,7 @@ def _renew(S, n_class, triangle, n, x, f, g, P):
 
 @exact_kernel
 def _image_of_gap(own, other, a_own, a_other, z_bias, triangle, n, k, total, x, f, g):
-    """G ← Σz from the triangle, with the Σ before the row of which k and `total` are left; zᵀΣz, which no rounding
+    """g ← Σz from the triangle, with the Σ before the row of which k and `total` are left; zᵀΣz, which no rounding
     makes negative. x is used, and is as it was afterwards.
     """
     one = x[0]

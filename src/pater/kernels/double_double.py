@@ -18,7 +18,7 @@ _SPLIT = 134217729.0  # 2^27 + 1
 
 @exact_kernel
 def add(a, a_low, b, b_low):
-    """A + b."""
+    """a + b."""
     s = a + b
     t = s - a
     low = (a - (s - t)) + (b - t) + a_low + b_low

@@ -42,11 +42,11 @@ def square(rows, i):
 
 
 def add(rows, i, a, v):
-    """V ← v + a·x."""
+    """v ← v + a·x."""
 
 
 def spread(rows, i, x):
-    """X[1:] ← row i, where x is zero already if the row is sparse; how many numbers of x that reaches over."""
+    """x[1:] ← row i, where x is zero already if the row is sparse; how many numbers of x that reaches over."""
 
 
 def clear(rows, i, x):

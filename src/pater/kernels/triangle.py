@@ -41,7 +41,7 @@ def widen(triangle, old, new):
 
 @exact_kernel
 def confidence(triangle, n, x, f):
-    """F ← Uᵀx; xᵀΣx."""
+    """f ← Uᵀx; xᵀΣx."""
     total = 0.0
     j = 0
     while j < n:
@@ -160,7 +160,7 @@ def _absorb_4(triangle, j, alpha, f, k):
 
 @kernel
 def image(triangle, n, v, f, out):
-    """Out ← Σv by way of f = Uᵀv; vᵀΣv, which no rounding makes negative."""
+    """out ← Σv by way of f = Uᵀv; vᵀΣv, which no rounding makes negative."""
     total = confidence(triangle, n, v, f)
     for j in range(n):
         start = j * (j + 1) // 2

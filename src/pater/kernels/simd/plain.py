@@ -87,7 +87,7 @@ dot_sharing_herd = dot_herd
 
 @_plain
 def add_herd(rows, i, table, coefficients, line):
-    """Table ← table + coefficients·x, in the first line and in another."""
+    """table ← table + coefficients·x, in the first line and in another."""
     width = coefficients.shape[1]
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
@@ -197,7 +197,7 @@ def read_at_rest(x, w):
 
 @_plain
 def read(x, w, own, other, step_own, step_other):
-    """W ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
+    """w ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
     for j in range(x.size):
         w[j] += step_own * own[j] + step_other * other[j]
     return read_at_rest(x, w)
@@ -205,7 +205,7 @@ def read(x, w, own, other, step_own, step_other):
 
 @_plain
 def enter(x, s, own, other, a_own, minus_a_other):
-    """Own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
+    """own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
     zz = 0.0
     for j in range(x.size):
         own[j] += s * np.float64(x[j])

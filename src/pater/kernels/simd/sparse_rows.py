@@ -227,7 +227,7 @@ dot_sharing_herd = _dot_lines(2)
 
 @intrinsic
 def add_herd(typing_context, rows, i, table, coefficients, line):
-    """Table ← table + coefficients·x, in the first line and in another."""
+    """table ← table + coefficients·x, in the first line and in another."""
     signature = types.void(rows, i, table, coefficients, line)
 
     def codegen(context, builder, signature, args):

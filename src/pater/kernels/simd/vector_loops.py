@@ -171,13 +171,13 @@ def read_at_rest(typing_context, x, w):
 
 @intrinsic
 def read(typing_context, x, w, own, other, step_own, step_other):
-    """W ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
+    """w ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
     return sums(2, "x w own other step_own step_other", _read)(x, w, own, other, step_own, step_other)
 
 
 @intrinsic
 def enter(typing_context, x, s, own, other, a_own, minus_a_other):
-    """Own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
+    """own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
     return sums(1, "x s own other a_own minus_a_other", _enter)(x, s, own, other, a_own, minus_a_other)
 
 

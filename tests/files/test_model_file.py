@@ -283,7 +283,7 @@ def test_a_newer_version_is_refused_by_name(tmp_path: Path, content: bytes, monk
     monkeypatch.setattr(container, "MAJOR", 2)
     forged(content, tmp_path / "m", lambda header, arrays: None)
     monkeypatch.undo()
-    with pytest.raises(ModelFileError, match=r"version 2\.0 of the format; this pater reads version 1"):
+    with pytest.raises(ModelFileError, match=r"version 2\.\d+ of the format; this pater reads version 1"):
         load(tmp_path / "m")
 
 

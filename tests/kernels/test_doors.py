@@ -23,7 +23,6 @@ from pater import (
     SecondOrderPATERClassifier,
     SecondOrderPerceptron,
     TERClassifier,
-    reference,
 )
 from pater.formats.batches import Batch
 from pater.formats.errors import InputError
@@ -34,6 +33,7 @@ from pater.models.matrices import csr_rows, rows_of
 from pater.models.model import Spec, settings_of
 from pater.models.predict import margins_of
 from pater.models.search import Grid
+from pater.reference import first_order as reference
 from pater.stream.learner import Learner, specs_of
 
 

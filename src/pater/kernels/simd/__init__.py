@@ -1,4 +1,4 @@
-"""What the passes need of the processor that Numba has no word for, and the only place that writes LLVM.
+"""What the passes need of the processor that Numba has no word for: where kernels are written in LLVM.
 
 Knows Numba and LLVM; knows nothing of learning. Each primitive has a plain twin (`plain`), which takes its place when
 `PATER_PLAIN=1` is set, to be debugged or run with every place checked, and where LLVM's own form cannot be had.

@@ -23,19 +23,19 @@ from pater.kernels import compile as _compile
 PERCEPTRON = """
 import numpy as np
 from pater.kernels.points import point_pass
-from pater.kernels.rules import PERCEPTRON
+from pater.kernels.rules import RULES
 from pater.kernels.state import SCALARS, SETTINGS
 X, codes, nothing, vectors = np.array([[1.0, 2.0]]), np.ones(1, np.int64), np.zeros(0), np.zeros((2, 2))
 model, settings = np.zeros(1, SCALARS), np.zeros(1, SETTINGS)
-settings["rule"], settings["positive"], settings["alpha_pos"] = PERCEPTRON, 1, 1
+settings["rule"], settings["positive"], settings["alpha_pos"] = RULES["perceptron"].code, 1, 1
 point_pass((X,), np.zeros(0, np.int64), codes, nothing, nothing, vectors, model[0], settings[0], 0, 1)
 stats = point_pass.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), vectors[0].tolist())
 """
 
 SMALL = """
-from pater.kernels.rules import perceptron
-print(perceptron(-1.0), sum(perceptron.stats.cache_hits.values()), sum(perceptron.stats.cache_misses.values()))
+from pater.kernels.class_means import bounded
+print(bounded(1.0, 1.0), sum(bounded.stats.cache_hits.values()), sum(bounded.stats.cache_misses.values()))
 """
 
 
@@ -165,7 +165,7 @@ def test_a_damaged_file_is_thrown_away(package, tmp_path, kind):
     home = tmp_path / "home"
     home.mkdir()
     assert run(SMALL, package, home) == ["1.0", "0", "1"]
-    (path,) = (path for path in package.rglob(f"*.{kind}") if "perceptron" in path.name)
+    (path,) = (path for path in package.rglob(f"*.{kind}") if "bounded" in path.name)
     sound = path.read_bytes()
     for damage in (cut, lambda content: b"", *map(flipped, (0, 0.5, 1))):
         path.write_bytes(damage(sound))

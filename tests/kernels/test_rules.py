@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
-from pater.kernels import rules
-from pater.kernels.rules import RULES
+from pater.kernels import rules, steps
+from pater.kernels.rules import RULES, pa, pa_ii, perceptron
+from pater.kernels.state import SETTINGS
 
 MEAN_RULES = [name for name, rule in RULES.items() if rule.moves_along_means]
 POINT_RULES = [name for name in RULES if name not in MEAN_RULES]
@@ -20,7 +21,6 @@ floats = st.floats(-1e3, 1e3)
 
 def test_the_table_of_rules_names_every_code_once():
     assert sorted(rule.code for rule in RULES.values()) == list(range(len(RULES)))
-    assert all((rule.code >= rules.FIRST_MEAN_RULE) == rule.moves_along_means for rule in RULES.values())
 
 
 @given(margin=floats, xx=st.floats(1e-3, 1e6), C=st.floats(1e-3, 1e3))
@@ -31,14 +31,16 @@ def test_point_rules_are_their_formulas(margin, xx, C):
     assert rules.pa(margin, xx) == loss / xx
     assert rules.pa_i(margin, xx, C) == min(C, loss / xx)
     assert rules.pa_ii(margin, xx, C) == pytest.approx(loss / (xx + 1 / (2 * C)), rel=1e-15)
-    for name, tau in (("perceptron", rules.perceptron(margin)), ("pa", rules.pa(margin, xx))):
-        assert rules.point_step(RULES[name].code, margin, xx, C) == tau
+    p = np.zeros((), SETTINGS)
+    p["C"] = C
+    for name, tau in (("perceptron", perceptron(margin)), ("pa", pa(margin, xx)), ("pa-ii", pa_ii(margin, xx, C))):
+        assert steps.point_step(RULES[name].code, margin, xx, 1.0, p[()]) == tau
 
 
 @given(own=st.floats(0, 1e3), accumulated=st.floats(0, 1e3), zz=st.floats(1e-3, 1e6))
 def test_mean_rules_divide_their_loss_by_the_squared_gap(own, accumulated, zz):
-    assert rules.mean_step(rules.PATER_I, own, accumulated, zz) == own / zz
-    assert rules.mean_step(rules.PATER_II, own, accumulated, zz) == accumulated / zz
+    assert steps.mean_step(RULES["pater-i"].code, own, accumulated, zz, None) == own / zz
+    assert steps.mean_step(RULES["so-pater-ii"].code, own, accumulated, zz, None) == accumulated / zz
 
 
 def test_a_row_of_zeros_asks_for_no_step():

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 from pater import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPATERClassifier
-from pater.kernels.rules import CW, SCW_I, SCW_II, confident_gain, confident_step
+from pater.kernels.rules import confident_gain, cw, scw_i, scw_ii
 from pater.kernels.triangle import packed_size
 
 D = 4
@@ -56,7 +56,7 @@ def test_cw_ends_on_its_constraint(seed, eta):
     assert y * (after @ x) == pytest.approx(phi * math.sqrt(x @ S_after @ x), rel=1e-8)
 
 
-@pytest.mark.parametrize("rule", [CW, SCW_I, SCW_II])
+@pytest.mark.parametrize("rule", [cw, scw_i, scw_ii])
 @pytest.mark.parametrize("margin", [-3.0, -0.1, 0.0, 0.4])
 @pytest.mark.parametrize("c", [0.05, 1.0, 40.0])
 def test_confidence_weighted_steps_minimise_what_they_say(rule, margin, c):
@@ -71,9 +71,9 @@ def test_confidence_weighted_steps_minimise_what_they_say(rule, margin, c):
         m_new, deviation = at[0], math.exp(at[1])
         divergence = 0.5 * ((m_new - margin) ** 2 / c + deviation**2 / c - 2 * math.log(deviation))
         slack = max(0.0, phi * deviation - m_new)
-        return divergence + {CW: 1e7 * slack**2, SCW_I: C * slack, SCW_II: C * slack**2}[rule]
+        return divergence + {cw: 1e7 * slack**2, scw_i: C * slack, scw_ii: C * slack**2}[rule]
 
-    step = confident_step(rule, margin, c, phi, C)
+    step = rule(margin, c, phi) if rule is cw else rule(margin, c, phi, C)
     variance = c / (1 + confident_gain(step, c, phi) * c) if step > 0 else c
     ours = np.array([margin + step * c, 0.5 * math.log(variance)])
     best = min(

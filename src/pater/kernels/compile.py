@@ -30,6 +30,7 @@ import llvmlite
 import numba
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
+from numba.extending import register_jitable
 
 # Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
 # recognise bad rows by them.
@@ -114,6 +115,11 @@ def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def exact_part(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same, for what is called once a row: it becomes part of its caller."""
     return _compiled(function, fastmath=False, forceinline=True)
+
+
+def part_of_callers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let compiled functions call this one, which stays what it is to everyone else."""
+    return register_jitable(fastmath=False, forceinline=True, error_model="numpy")(function)
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -16,20 +16,19 @@ from .compile import exact_kernel, exact_part, kernel
 from .means_sparse import look, permitted_strain, too_large
 from .progress import observe
 from .rows import entry, reach, size
-from .rules import (
-    AROW,
-    CW,
-    LARGEST_ROW,
-    SO_PATER_I,
-    SO_PERCEPTRON,
+from .rules import LARGEST_ROW
+from .state import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
+from .steps import (
     confident_gain,
     confident_step,
-    pater_i,
-    pater_ii,
+    enters_metric,
+    fits_labels,
+    mean_step,
+    passive,
     ridge_step,
-    violates,
+    sums_labels,
+    weight_is_in_objective,
 )
-from .state import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
 CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is taken from the vectors, but
@@ -87,6 +86,7 @@ def diagonal_point_pass(rows, order, codes, weights, margins, vectors, m, p, sta
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, average = p.rule, p.positive, p.balanced, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    fits, sums, objective = fits_labels(rule), sums_labels(rule), weight_is_in_objective(rule)
     one = 1.0 if p.intercept else 0.0
     for r in range(start, stop):
         i = order[r] if ordered else r
@@ -114,8 +114,8 @@ def diagonal_point_pass(rows, order, codes, weights, margins, vectors, m, p, sta
         c += bias_variance
         step = 0.0
         gain = 0.0
-        if rule == SO_PERCEPTRON:
-            if violates(rule, y * margin):
+        if sums:
+            if enters_metric(rule, y * margin, p):
                 m.updates += 1
                 gain = min(max(s / p.r, 1.0 / MOST_NOISE), 1.0 / LEAST_NOISE)
                 _count(rows, i, y, gain, float(m.t), w, steps, q)
@@ -124,12 +124,12 @@ def diagonal_point_pass(rows, order, codes, weights, margins, vectors, m, p, sta
                 m.bias = bias
                 m.bias_Q += one * gain
             continue
-        if rule == AROW:
-            if violates(rule, y * margin):
+        if fits:
+            if enters_metric(rule, y * margin, p):
                 noise = min(max(p.r / s, LEAST_NOISE), MOST_NOISE)
                 step, gain = ridge_step(y, margin, noise + c), 1.0 / noise
         elif c > 0.0:
-            step = confident_step(rule, y * margin, c, p.phi, p.C * s) * (s if rule == CW else 1.0)
+            step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if objective else s)
             if 0.0 < step < LONGEST_TAU:
                 gain = min(confident_gain(step, c, p.phi), 1.0 / LEAST_NOISE)
                 step *= y
@@ -263,9 +263,9 @@ def _overflows(m, xx):
 
 
 @exact_part
-def _strained(m, c, positive, s, passive):
+def _strained(m, c, positive, s, waits):
     """Should w be folded before a row enters its class sum? As `means_sparse.strained`, with c = xᵀΣx for ‖x‖²."""
-    losses = 0.0 if passive else m.loss_pos + m.loss_neg
+    losses = 0.0 if waits else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
     return too_large(m.A_pos if positive else m.A_neg, s * c, m.n_pos + m.n_neg, m.unit, losses, limit)
 
@@ -273,7 +273,7 @@ def _strained(m, c, positive, s, passive):
 @exact_kernel
 def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
-    positive_code, passive, leads = p.positive, p.rule == SO_PATER_I, p.leader
+    positive_code, waits, leads = p.positive, passive(p.rule), p.leader
     if not m.products_known:
         _know_products(table, m)
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
@@ -286,8 +286,8 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
         s = weights[i] if weighted else 1.0
         positive = codes[i] == positive_code
         margin, loss = look(m, ux, px, nx, positive)
-        enters = not passive or loss > 0.0
-        if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s, passive))):
+        enters = not waits or loss > 0.0
+        if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s, waits))):
             fold(table, m)
             ux, px, nx, xx, c = _dot_table(rows, i, table)
             margin, loss = look(m, ux, px, nx, positive)
@@ -302,7 +302,7 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
         else:
             m.seen_neg += s
         observe(m, p, margin, positive, s)
-        if passive and loss == 0.0:
+        if waits and loss == 0.0:
             if leads:
                 _lead(table, m, p, one)
             continue
@@ -338,10 +338,8 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
         Sz_bias = z_bias / (1.0 + m.bias_Q)
         zz = _gap(table, m, a_pos, a_neg, z_bias * Sz_bias)
         if zz > 0.0:
-            if passive:
-                tau = bounded(pater_i(s * loss * (a_pos if positive else a_neg), zz), zz)
-            else:
-                tau = bounded(pater_ii(a_pos * m.loss_pos + a_neg * m.loss_neg, zz), zz)
+            own_loss = s * loss * (a_pos if positive else a_neg)
+            tau = bounded(mean_step(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz, p), zz)
             if tau > 0.0:
                 m.updates += 1
                 m.A_pos += tau * a_pos

@@ -1,6 +1,6 @@
 """The pass of the second-order rules with a full covariance.
 
-Knows `rules`, `rows`, `class_means`, `triangle` and `state`. A row that enters Σ costs one traversal of the triangle,
+Knows `steps`, `rows`, `class_means`, `triangle` and `state`. A row that enters Σ costs one traversal of the triangle,
 which gives Σx on the way; everything else is O(d). The class sums' images P± = ΣS± follow by the same rank-one update,
 
     P ← P − k·(x·P)/(1/κ + xᵀΣx),    k = Σx,
@@ -17,20 +17,19 @@ from .class_means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, sh
 from .compile import exact_kernel, exact_part, kernel
 from .progress import observe
 from .rows import add, clear, dot, spread
-from .rules import (
-    AROW,
-    CW,
-    LARGEST_ROW,
-    SO_PATER_I,
+from .rules import LARGEST_ROW
+from .state import LONGEST_STEP, LONGEST_TAU, P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, U, V
+from .steps import (
     confident_gain,
     confident_step,
+    enters_metric,
+    fits_labels,
     hinge,
-    pater_i,
-    pater_ii,
+    mean_step,
+    passive,
     ridge_step,
-    violates,
+    weight_is_in_objective,
 )
-from .state import LONGEST_STEP, LONGEST_TAU, P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, U, V
 from .triangle import absorb, confidence, image, widen
 
 RENEW_EVERY = 256  # rows: two traversals of the triangle are lost in as many
@@ -77,6 +76,7 @@ def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, 
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, average = p.rule, p.positive, p.balanced, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    fits, objective = fits_labels(rule), weight_is_in_objective(rule)
     x[0] = 1.0 if p.intercept else 0.0
     for r in range(start, stop):
         i = order[r] if ordered else r
@@ -102,8 +102,8 @@ def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, 
         y = 1.0 if positive else -1.0
         step = 0.0
         n = 0
-        if rule <= AROW:
-            if violates(rule, y * margin):
+        if fits:
+            if enters_metric(rule, y * margin, p):
                 n = reach(triangle, m, spread(rows, i, x))
                 step = ridge_step(y, margin, absorb(triangle, n, x, bounded_noise(p.r / s, xx + x[0]), f, False, k))
                 clear(rows, i, x)
@@ -111,8 +111,8 @@ def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, 
             n = reach(triangle, m, spread(rows, i, x))
             c = confidence(triangle, n, x, f)
             if c > 0.0:
-                # CW knows no trade-off that a weight could enter, so there it multiplies the step, as in PA
-                step = confident_step(rule, y * margin, c, p.phi, p.C * s) * (s if rule == CW else 1.0)
+                # without a trade-off that a weight could enter, it multiplies the step, as in PA
+                step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if objective else s)
                 if 0.0 < step < LONGEST_TAU:
                     absorb(triangle, n, x, bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + x[0]), f, True, k)
                     step *= y
@@ -212,10 +212,7 @@ def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, 
         zz = zz if zz > zero_gap(m.entered) * terms else 0.0
         Pz_bias = g[0]
     if zz > 0.0:
-        if p.rule == SO_PATER_I:
-            tau = bounded(pater_i(a_own * s * loss, zz), zz)
-        else:
-            tau = bounded(pater_ii(a_pos * m.loss_pos + a_neg * m.loss_neg, zz), zz)
+        tau = bounded(mean_step(p.rule, a_own * s * loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz, p), zz)
         if tau > 0.0:
             m.updates += 1
             step = y * tau
@@ -242,7 +239,7 @@ def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p
     w, S_pos, S_neg, P_pos, P_neg = vectors[U], vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
     x = np.zeros(w.size + 1)
     f, g, k = np.empty(w.size + 1), np.empty(w.size + 1), np.empty(w.size + 1)
-    positive_code, passive, leads, average = p.positive, p.rule == SO_PATER_I, p.leader, p.average
+    positive_code, waits, leads, average = p.positive, passive(p.rule), p.leader, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
     one = 1.0 if p.intercept else 0.0
     x[0] = one
@@ -275,7 +272,7 @@ def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p
         observe(m, p, margin, positive, s)
         y = 1.0 if positive else -1.0
         loss = hinge(y * margin, m.unit)
-        if passive and loss == 0.0:
+        if waits and loss == 0.0:
             if leads:
                 _lead(m, p)
             continue

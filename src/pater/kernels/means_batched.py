@@ -31,9 +31,10 @@ from .means_sparse import (
     too_large,
 )
 from .rows import reach, size
-from .rules import FIRST_MEAN_RULE, LARGEST_ROW, PATER_I, PATER_II
+from .rules import LARGEST_ROW, RULES
 from .simd import add_herd, dot_herd, dot_sharing_herd
 from .state import LONGEST_STEP, LONGEST_TAU, S_NEG, S_POS, SCALARS
+from .steps import passive
 
 _FIELDS = list(SCALARS.names or ())
 A_POS, A_NEG, BIAS = (_FIELDS.index(name) for name in ("A_pos", "A_neg", "bias"))
@@ -48,12 +49,13 @@ ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 1
 LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN = range(_N + 12, _N + 22)
 _ROWS = _N + 22
 _PLAIN = ("balanced", "average", "calibrate")
+_EVERYONE_ENTERS = np.array([not rule.passive for rule in RULES.values()])
 SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
 
 
 def fits(settings: NDArray[np.void], group: int) -> bool:
     """Can these models learn in herds? There must be several of a target, and nothing but the plain steps to do."""
-    if group < SMALLEST_HERD or settings[0]["rule"] < FIRST_MEAN_RULE:
+    if group < SMALLEST_HERD:
         return False
     forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
     mixed = settings["intercept"] != settings["intercept"][0]
@@ -62,7 +64,7 @@ def fits(settings: NDArray[np.void], group: int) -> bool:
 
 def sharing(settings: NDArray[np.void]) -> NDArray[np.bool_]:
     """Which models have class sums that depend on the rows alone, not on what the model said of them?"""
-    return np.asarray(settings["rule"] == PATER_II)
+    return np.asarray(_EVERYONE_ENTERS[settings["rule"]])
 
 
 @exact_part
@@ -125,7 +127,7 @@ def _pass(width, shares):
             z[ALPHA_POS, k], z[ALPHA_NEG, k], z[EVERYONE, k] = (
                 p.alpha_pos,
                 p.alpha_neg,
-                0.0 if p.rule == PATER_I else 1.0,
+                0.0 if passive(p.rule) else 1.0,
             )
             z[WATCHED, k] = 1.0 if p.watch else 0.0
             z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0

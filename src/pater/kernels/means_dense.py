@@ -23,9 +23,9 @@ import numpy as np
 from .class_means import TOO_LARGE, balanced_alpha, zero_gap
 from .compile import exact_kernel, exact_part
 from .means_sparse import CANCELLED, IN_LANES, STRAIN, any_row, fold_after, know_products, plain, tidy
-from .rules import PATER_I
 from .simd import add_and_products, first, fma, has_fourth, pair, products, put, room_for, second, squared_sum, take
 from .state import LONGEST_STEP, LONGEST_TAU
+from .steps import passive
 
 # What is beyond these is not plain: the lazy pass knows whether a row is bad, or a step too long.
 LARGEST_LOSS = TOO_LARGE
@@ -49,8 +49,8 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
     ordered, watched, wanted = order.size > 0, p.watch != 0, margins.size > 0
     averages = has_fourth(shape) and p.average != 0
     fade, discounts = p.fading if 0.0 < p.fading < 1.0 else 1.0, p.discount != 0
-    everyone, balanced, positive_code, n_columns = p.rule != PATER_I, p.balanced != 0, p.positive, table.shape[0]
-    passive = not everyone
+    everyone, balanced, positive_code, n_columns = not passive(p.rule), p.balanced != 0, p.positive, table.shape[0]
+    waits = not everyone
     r = start
     while r < stop:
         if plain(m, p):
@@ -78,7 +78,7 @@ def dense_pass(rows, order, codes, weights, margins, table, m, p, shape, start, 
                 loss = 0.0 if loss < 0.0 else loss  # a NaN stays one
                 s = 1.0 if weights is None else weights[i]
                 strain = (first(A) if positive else -second(A)) * (s * xx) * count
-                unstrained = (strain <= allowed) | ((loss == 0.0) & passive)
+                unstrained = (strain <= allowed) | ((loss == 0.0) & waits)
                 if not (unstrained & (xx < LARGEST_SQUARE) & (loss < LARGEST_LOSS) & (s != 0.0)):
                     break
                 t += 1

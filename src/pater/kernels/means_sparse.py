@@ -34,9 +34,10 @@ from .compile import exact_kernel, exact_part
 from .double_double import all_products, count_products, squared_gap
 from .progress import calibrate, count_answer
 from .rows import reach, size
-from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
+from .rules import LARGEST_ROW
 from .simd import LANES, add_lanes, carry, dot_and_square, hold
 from .state import S_NEG, S_POS, U, V
+from .steps import hinge, mean_step, passive
 
 IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself
 FOLD_EVERY = 256  # folding costs d; after 256·d numbers added it is lost in them
@@ -142,10 +143,10 @@ def permitted_strain(work_since_fold, width):
 @exact_part
 def strained(m, p, px, nx, xx, positive, s, loss):
     """Should w be folded before a row of weight s and this loss is looked at, and enters its class sum?"""
-    losses = 0.0 if p.rule == PATER_I else m.loss_pos + m.loss_neg
+    losses = 0.0 if passive(p.rule) else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
     return overflows(m.A_pos, m.A_neg, px, nx, xx) or (
-        (p.rule != PATER_I or loss > 0.0)
+        (not passive(p.rule) or loss > 0.0)
         and too_large(m.A_pos if positive else m.A_neg, s * xx, m.n_pos + m.n_neg, m.unit, losses, limit)
     )
 
@@ -215,7 +216,7 @@ def direction(m, p):
 def move(m, p, positive, s, loss, a_pos, a_neg, z_bias, zz):
     """Move w along z."""
     own_loss = s * loss * (a_pos if positive else a_neg)
-    tau = bounded(mean_step(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz), zz)
+    tau = bounded(mean_step(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz, p), zz)
     if tau > 0.0:
         m.updates += 1
         m.A_pos += tau * a_pos
@@ -285,7 +286,7 @@ def plain_rows(rows, order, codes, weights, margins, table, home, settings, star
         note(rows, i, m, p, margin, positive, s)
         if wanted:
             margins[r] = margin
-        if p.rule != PATER_I or loss > 0.0:
+        if not passive(p.rule) or loss > 0.0:
             count_squares(m, positive, s, px, nx, xx)
             enter(rows, i, table, m, positive, s, loss, xx)
             a_pos, a_neg, z_bias, terms, zz = direction(m, p)
@@ -319,7 +320,7 @@ def any_row(rows, i, table, m, p, positive, s):
     note(rows, i, m, p, margin, positive, s)
     if p.calibrate:
         calibrate(m, margin, positive, s)
-    if p.rule != PATER_I or loss > 0.0:
+    if not passive(p.rule) or loss > 0.0:
         s = now
         if forgets(p):
             raise_gain(m, positive, p.forgetting)

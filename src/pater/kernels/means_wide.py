@@ -24,9 +24,10 @@ from .class_means import (
 from .compile import exact_kernel
 from .progress import observe
 from .rows import square
-from .rules import LARGEST_ROW, PATER_I, hinge, mean_step
+from .rules import LARGEST_ROW
 from .simd import enter, read, read_and_enter, read_at_rest
 from .state import S_NEG, S_POS, U, V
+from .steps import hinge, mean_step, passive
 
 
 @exact_kernel
@@ -47,7 +48,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     rule, positive_code, balanced, intercept, average = p.rule, p.positive, p.balanced, p.intercept, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
     one = 1.0 if intercept else 0.0
-    everyone_enters, forgets = rule != PATER_I, 0.0 < p.forgetting < 1.0
+    everyone_enters, forgets = not passive(rule), 0.0 < p.forgetting < 1.0
     m.products_known, m.width = 0, X.shape[1]
     for r in range(start, stop):
         i = order[r] if ordered else r
@@ -115,7 +116,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             zz = gap(S_pos, S_neg, a_pos, a_neg, z_bias, m.entered)
         if zz > 0.0:
             accumulated_loss = a_pos * m.loss_pos + a_neg * m.loss_neg
-            tau = bounded(mean_step(rule, a_own * s_now * loss, accumulated_loss, zz), zz)
+            tau = bounded(mean_step(rule, a_own * s_now * loss, accumulated_loss, zz, p), zz)
             if tau > 0.0:
                 m.updates += 1
                 m.A_pos = tau * a_pos

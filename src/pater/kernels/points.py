@@ -1,16 +1,66 @@
-"""The pass of the point rules: Perceptron and the passive-aggressive family.
+"""The pass of the point rules: Perceptron, the passive-aggressive family and ALMA.
 
-Knows `rules`, `rows` and `state`.
+Knows `steps`, `rows` and `state`. The weights of ALMA never leave the unit ball. To bring w back into it is to divide
+all of it; so w is kept as scale·U, and that costs one number. With C the running sum of `scale`, Σ wₜ = C·U − V where V
+gathers C·ΔU. For the others scale is 1, and C is t.
 """
 
 from __future__ import annotations
 
+import math
+
 from .class_means import balanced_alpha
-from .compile import exact_kernel
+from .compile import exact_kernel, exact_part
 from .progress import observe
 from .rows import add, dot
-from .rules import LARGEST_ROW, point_step
+from .rules import LARGEST_ROW
 from .state import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
+from .steps import point_step, stays_in_ball
+
+LEAST_SCALE = 1e-100
+LEAST_SCALE_AVERAGED = 1e-3  # C·U and V are 1/scale times as large as their difference
+LONGEST_IN_THE_BALL = 2.0**64  # brought back, w is this sample to working precision, as after any longer step
+
+
+@exact_kernel
+def _square(w, bias):
+    total = bias * bias
+    for j in range(w.size):
+        total += w[j] * w[j]
+    return total
+
+
+@exact_kernel
+def _know_norm(w, m):
+    m.pp = _square(w, m.bias) * m.scale * m.scale
+    m.scales = m.t + 1.0
+    m.products_known = 1
+
+
+@exact_kernel
+def _back_into_the_ball(w, steps, m, average, length, along):
+    """After a step of this length, and with such a y·f(x̂) before it."""
+    m.pp = max(0.0, m.pp + length * (2.0 * along + length))
+    if m.pp > 1.0:
+        m.scale /= math.sqrt(m.pp)
+        m.pp = 1.0
+    if m.scale < (LEAST_SCALE_AVERAGED if average else LEAST_SCALE):
+        if average:
+            for j in range(w.size):
+                steps[j] += (m.scale - m.scales) * w[j]
+            m.bias_steps += (m.scale - m.scales) * m.bias
+            m.scales = 1.0
+        for j in range(w.size):
+            w[j] *= m.scale
+        m.bias *= m.scale
+        m.scale = 1.0
+        m.pp = _square(w, m.bias)
+
+
+@exact_part
+def _sane(step, xx, ball):
+    """May a step be taken, as far as its length goes?"""
+    return ball or (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP)
 
 
 @exact_kernel
@@ -18,15 +68,17 @@ def point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop)
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     w, steps = vectors[POINT_U], vectors[POINT_V]
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    rule, positive_code, balanced, average, C = p.rule, p.positive, p.balanced, p.average, p.C
+    rule, positive_code, balanced, average = p.rule, p.positive, p.balanced, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
-    one = 1.0 if p.intercept else 0.0
+    one, ball = 1.0 if p.intercept else 0.0, stays_in_ball(p.rule)
+    if ball and not m.products_known:
+        _know_norm(w, m)
     for r in range(start, stop):
         i = order[r] if ordered else r
         wx, xx = dot(rows, i, w)
         if not xx <= LARGEST_ROW:
             return r
-        margin = wx + m.bias
+        margin = m.scale * (wx + m.bias)
         if wanted:
             margins[r] = margin
         s = weights[i] if weighted else 1.0
@@ -41,15 +93,24 @@ def point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop)
         observe(m, p, margin, positive, s)
         if balanced:
             alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
-        tau = point_step(rule, margin if positive else -margin, xx + one, C)
+        signed = margin if positive else -margin
+        tau = point_step(rule, signed, xx + one, m.updates + 1.0, p)
         if tau > 0.0:
             step = tau * s * (alpha_pos if positive else -alpha_neg)
-            if not (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP):
-                continue
-            m.updates += 1
-            add(rows, i, step, w)
-            m.bias += one * step
-            if average:
-                add(rows, i, m.t * step, steps)
-                m.bias_steps += m.t * one * step
+            if ball:
+                longest = LONGEST_IN_THE_BALL / math.sqrt(xx + one)
+                step = min(max(step, -longest), longest) / m.scale
+            if _sane(step, xx, ball):
+                now = m.scales if ball else float(m.t)
+                m.updates += 1
+                add(rows, i, step, w)
+                m.bias += one * step
+                if average:
+                    add(rows, i, now * step, steps)
+                    m.bias_steps += now * one * step
+                if ball:
+                    norm = math.sqrt(xx + one)
+                    _back_into_the_ball(w, steps, m, average, abs(step) * m.scale * norm, signed / norm)
+        if ball:
+            m.scales += m.scale
     return -1

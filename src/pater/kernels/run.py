@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .alma import alma_pass
 from .batched_layout import SHARED_CELL, Herds, spans
 from .batched_layout import order as in_herds
 from .compile import kernel
@@ -31,9 +30,9 @@ from .means_sparse import lazy_pass
 from .means_wide import wide_pass
 from .points import point_pass
 from .rows import count, size
-from .rules import ALMA, FIRST_MEAN_RULE
 from .simd import shape_for
 from .state import Layout, State, V, counts_of
+from .steps import moves_along_means
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]
 
@@ -83,12 +82,10 @@ def learn_plain(rows, order, codes, weights, margins, vectors, scalars, settings
         b = min(a + block, stop)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if p.rule < ALMA:
-                bad = point_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            elif p.rule == ALMA:
-                bad = alma_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            else:
+            if moves_along_means(p.rule):
                 bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            else:
+                bad = point_pass(rows, order, codes, weights, out, v, m, p, a, b)
             if bad >= 0:
                 return bad
     return -1
@@ -134,10 +131,10 @@ def learn_full(rows, order, codes, weights, margins, vectors, triangles, scalars
     """As `learn_dense` and `learn_plain`, with a full covariance: a triangle is best left in the cache."""
     for k in range(first, last):
         v, t, m, p, out = vectors[k], triangles[k], scalars[k], settings[k], margins[k]
-        if p.rule < FIRST_MEAN_RULE:
-            bad = full_point_pass(rows, order, codes, weights, out, v, t, m, p, start, stop)
-        else:
+        if moves_along_means(p.rule):
             bad = full_mean_pass(rows, order, codes, weights, out, v, t, m, p, start, stop)
+        else:
+            bad = full_point_pass(rows, order, codes, weights, out, v, t, m, p, start, stop)
         if bad >= 0:
             return bad
     return -1
@@ -151,10 +148,10 @@ def learn_diagonal(rows, order, codes, weights, margins, vectors, scalars, setti
         b = min(a + block, stop)
         for k in range(first, last):
             v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if p.rule < FIRST_MEAN_RULE:
-                bad = diagonal_point_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            else:
+            if moves_along_means(p.rule):
                 bad = diagonal_mean_pass(rows, order, codes, weights, out, v, m, p, a, b)
+            else:
+                bad = diagonal_point_pass(rows, order, codes, weights, out, v, m, p, a, b)
             if bad >= 0:
                 return bad
     return -1

@@ -1,0 +1,71 @@
+"""The rules as the compiled passes call them: by their number in the table.
+
+Knows `rules` and `compile`. From the table it makes one function a family, which asks each rule for its step by the
+names of the parameters that the rule has: the settings among them come from the record `p`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import rules
+from .compile import exact_part, part_of_callers
+from .rules import RULES, Rule, confident_gain, hinge, ridge_step
+
+__all__ = [
+    "confident_gain",
+    "confident_step",
+    "enters_metric",
+    "fits_labels",
+    "hinge",
+    "mean_step",
+    "moves_along_means",
+    "passive",
+    "point_step",
+    "ridge_step",
+    "stays_in_ball",
+    "sums_labels",
+    "weight_is_in_objective",
+]
+
+for _function in vars(rules).copy().values():
+    if inspect.isfunction(_function) and _function.__module__ == rules.__name__:
+        part_of_callers(_function)
+
+
+def _of_family(family: Callable[[Rule], bool], seen: tuple[str, ...]) -> Callable[..., Any]:
+    """f(rule, *seen, p): what the rule with this number, one of the family, answers to what it sees."""
+    lines, names = [f"def step(rule, {', '.join(seen)}, p):"], {}
+    for code, rule in enumerate(RULES.values()):
+        if family(rule):
+            names[f"rule_{code}"] = rule.step
+            asked = [name if name in seen else f"p.{name}" for name in inspect.signature(rule.step).parameters]
+            lines += [f"    if rule == {code}:", f"        return rule_{code}({', '.join(asked)})"]
+    lines[-2:] = [lines[-1].removeprefix("    ")]  # the last needs no question
+    exec("\n".join(lines), names)
+    return exact_part(names["step"])
+
+
+point_step = _of_family(lambda rule: not (rule.moves_along_means or rule.second_order), ("margin", "xx", "k"))
+mean_step = _of_family(lambda rule: rule.moves_along_means, ("own_loss", "accumulated_loss", "zz"))
+enters_metric = _of_family(lambda rule: rule.fits_labels, ("margin",))
+confident_step = _of_family(
+    lambda rule: rule.second_order and not (rule.moves_along_means or rule.fits_labels), ("margin", "c", "C")
+)
+
+
+def _trait(trait: Callable[[Rule], bool]) -> Callable[[int], bool]:
+    of_code = np.array([trait(rule) for rule in RULES.values()])
+    return exact_part(lambda rule: of_code[rule])
+
+
+moves_along_means = _trait(lambda rule: rule.moves_along_means)
+passive = _trait(lambda rule: rule.passive)
+stays_in_ball = _trait(lambda rule: rule.stays_in_ball)
+fits_labels = _trait(lambda rule: rule.fits_labels)
+sums_labels = _trait(lambda rule: rule.sums_labels)
+weight_is_in_objective = _trait(lambda rule: "C" in rule.settings)  # of the confident rules

@@ -21,7 +21,8 @@ from pater.files.model_file import ModelFileError, Saved
 from pater.kernels.run import NOTHING
 from pater.kernels.state import State
 from pater.models.matrices import rows_of
-from pater.models.model import Model, Spec
+from pater.models.model import Model
+from pater.models.spec import Spec
 from pater.stream import load, train
 
 SPECS = {

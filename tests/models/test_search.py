@@ -15,8 +15,9 @@ from pater.kernels.state import State
 from pater.models import metrics
 from pater.models.matrices import rows_of
 from pater.models.metrics import Confusion
-from pater.models.model import BadRowError, Model, Spec, settings_of
+from pater.models.model import BadRowError, Model
 from pater.models.search import Grid, alpha_grid, best, confusion
+from pater.models.spec import Spec, settings_of
 from pater.reference import first_order as reference
 
 ALL = tuple(

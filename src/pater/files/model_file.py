@@ -22,7 +22,8 @@ from ..kernels.batched_layout import plan as plan_herds
 from ..kernels.state import COUNTS, SCALARS, Layout, Metric, State, TooWideError, triangle_size
 from ..kernels.triangle import packed_size
 from ..models.history import History
-from ..models.model import Model, Specs
+from ..models.model import Model
+from ..models.spec import Specs
 from .codec import (
     BATCH_RULE,
     UnsoundError,

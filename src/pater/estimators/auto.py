@@ -1,6 +1,6 @@
 """PATER with its weights chosen along the stream.
 
-Knows `online` and `search`.
+Knows `online`, `choice` and `search`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.choice import score
 from ..models.metrics import SCORES
 from ..models.model import Model, Specs
-from ..models.search import PAPER_WEIGHTS, alpha_grid, best, confusion, score
+from ..models.search import PAPER_WEIGHTS, alpha_grid
 from .online import OnlineClassifier, forgetting_factor, one_of, positive_number, share
 
 
@@ -40,7 +41,8 @@ class AutoPATERClassifier(OnlineClassifier):
         Whether a sample counts in proportion to its place in the stream, so that the clumsy beginnings of a model tell
         less than what it has become. On the paper's data sets this chooses better than plain progressive scores.
     class_weight, fit_intercept, n_passes, shuffle, average, forgetting, probability, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`; class weights multiply those that are tried.
+        As in :class:`PATERClassifier`; class weights multiply those that are tried, and `n_jobs` threads share all
+        models of all classes.
 
     Attributes
     ----------
@@ -134,9 +136,8 @@ class AutoPATERClassifier(OnlineClassifier):
             for variant in variants
         )
 
-    def _chosen(self, model: Model) -> list[int]:
-        places = best(confusion(model), self.scoring, self.scoring_settings)
-        return [int(problem * len(model.specs) + place) for problem, place in enumerate(places)]
+    def _scored_by(self) -> tuple[str, dict[str, float] | None]:
+        return self.scoring, self.scoring_settings
 
     @property
     def best_params_(self) -> dict[str, Any] | list[dict[str, Any]]:
@@ -148,7 +149,7 @@ class AutoPATERClassifier(OnlineClassifier):
     @property
     def progressive_scores_(self) -> NDArray[np.float64]:
         """The score of every setting on the samples so far, each judged before it was learned from."""
-        values = score(confusion(self._fitted_model()), self.scoring, self.scoring_settings)
+        values = score(self._fitted_model().confusion(), self.scoring, self.scoring_settings)
         return values if len(values) > 1 else values[0]
 
     def scores_frame(self) -> Any:
@@ -156,7 +157,7 @@ class AutoPATERClassifier(OnlineClassifier):
         import pandas as pd
 
         model = self._fitted_model()
-        counts, chosen = confusion(model), set(self._chosen(model))
+        counts, chosen = model.confusion(), set(self._chosen(model))
         frame = pd.DataFrame([_params(model, k) for k in range(len(model.specs))] * len(counts.tp))
         if len(counts.tp) > 1:
             frame.insert(0, "class", np.repeat(model.classes, len(model.specs)))

@@ -43,7 +43,8 @@ class PATERClassifier(OnlineClassifier):
     random_state : int, RandomState or None, default=None
         For `shuffle`.
     n_jobs : int or None, default=None
-        Threads that share the classes of a multiclass problem; None for one on each processor.
+        Threads that share the classes of a multiclass problem. None means one, unless in a `joblib.parallel_config`
+        context; -1 means one on each processor, -2 one less. The result does not depend on it.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """Many settings in one pass over the data, and the best of them at any time.
 
-Knows `model`, `matrices`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn side by
-side from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its right and
-wrong answers are an honest estimate, and the grid can be asked for its best model after any row.
+Knows `model`, `choice`, `matrices`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn
+side by side from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its
+right and wrong answers are an honest estimate, and the grid can be asked for its best model after any row.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import check_weights
 from ..kernels.run import NOTHING
+from .choice import best, score
 from .labels import as_labels
 from .matrices import is_sparse, readable, rows_of
 from .metrics import SCORES, Confusion
@@ -28,23 +29,6 @@ def alpha_grid(weights: Iterable[float] = PAPER_WEIGHTS) -> list[tuple[float, fl
     """(α⁻, α⁺): unweighted first, then each weight on the negative side, then on the positive, as in the paper."""
     weights = list(weights)
     return [(1.0, 1.0), *((weight, 1.0) for weight in weights), *((1.0, weight) for weight in weights)]
-
-
-def confusion(model: Model) -> Confusion:
-    """The progressive counts of a model, each (problems, specs)."""
-    m = model.state.scalars.reshape(-1, len(model.specs))
-    return Confusion(m["tp"], m["fp"], m["tn"], m["fn"])
-
-
-def score(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.float64]:
-    """The scores of counts by name; more is better or not, as `metrics.SCORES` says."""
-    return SCORES[scoring].of(counts, **(settings or {}))
-
-
-def best(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.intp]:
-    """Which spec is best in each problem; of equals, the first, so put first what needs least justification."""
-    values = score(counts, scoring, settings)
-    return np.asarray(np.argmax(values if SCORES[scoring].more_is_better else -values, axis=1))
 
 
 class Grid:
@@ -127,7 +111,7 @@ class Grid:
 
     def counts(self) -> Confusion:
         """Progressive counts, each (problems, specs), in the order of `specs`."""
-        parts = [confusion(model) for model in self.models]
+        parts = [model.confusion() for model in self.models]
         order = np.argsort([k for places in self.families for k in places])
         return Confusion(*(np.concatenate(each, axis=1)[:, order] for each in zip(*parts, strict=True)))
 

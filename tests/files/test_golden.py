@@ -1,7 +1,7 @@
 """Model files as every version has written them: they load for ever, say what they said, and go on learning.
 
-Each folder of `golden` holds files of one version of the format, and in `said.json` what was said of a few rows by those
-who wrote them (`0.1` are those of pater 0.1, of version 1.0). A new version adds a folder; none is ever changed.
+Each folder of `golden` holds files of one version of the format, and in `said.json` what was said of a few rows by
+those who wrote them (`0.1` are those of pater 0.1, of version 1.0). A new version adds a folder; none is ever changed.
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ from pater.files.stored_state import WHOLE_NUMBERS
 from pater.kernels.run import NOTHING
 from pater.kernels.state import State
 from pater.models.matrices import rows_of
-from pater.models.model import Model, Spec
+from pater.models.model import Model
+from pater.models.spec import Spec
 from pater.stream import load, train
 
 SPECS = {

@@ -17,8 +17,9 @@ from pater.models.choice import best
 from pater.models.errors import BadRowError
 from pater.models.matrices import rows_of
 from pater.models.metrics import Confusion
-from pater.models.model import Model, Spec, settings_of
+from pater.models.model import Model
 from pater.models.search import Grid, alpha_grid
+from pater.models.spec import Spec, settings_of
 from pater.reference import first_order as reference
 
 ALL = tuple(

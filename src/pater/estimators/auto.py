@@ -1,6 +1,6 @@
 """PATER with its weights chosen along the stream.
 
-Knows `online`, `choice` and `search`.
+Knows `online`, `pater`, `choice` and `search`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from ..models.choice import score
 from ..models.metrics import SCORES
-from ..models.model import Model, Specs
+from ..models.model import Model
 from ..models.search import PAPER_WEIGHTS, alpha_grid
-from .online import OnlineClassifier, forgetting_factor, one_of, positive_number, share
+from ..models.settings import SETTINGS
+from ..models.spec import Specs
+from .online import OnlineClassifier, one_of
+from .pater import PATERClassifier
 
 
 class AutoPATERClassifier(OnlineClassifier):
@@ -63,6 +66,8 @@ class AutoPATERClassifier(OnlineClassifier):
     'II'
     """
 
+    _rules = PATERClassifier._rules
+
     def __init__(
         self,
         variants: tuple[str, ...] = ("I", "II"),
@@ -104,11 +109,11 @@ class AutoPATERClassifier(OnlineClassifier):
         for name in ("variants", "weights"):
             if not isinstance(getattr(self, name), tuple | list | np.ndarray):
                 raise ValueError(f"{name} must be a tuple, got {getattr(self, name)!r}.")
-        variants = [one_of("variants", variant, ("I", "II")) for variant in self.variants]
-        alphas = alpha_grid(positive_number("weights", weight) for weight in self.weights)
-        if not variants:
+        rules = [self._rules[one_of("variants", variant, tuple(self._rules))] for variant in self.variants]
+        alphas = [SETTINGS["alphas"].checked(pair, "weights") for pair in alpha_grid(self.weights)]
+        if not rules:
             raise ValueError("variants must name at least one of 'I' and 'II'.")
-        if len(variants) * len(alphas) < 2:
+        if len(rules) * len(alphas) < 2:
             raise ValueError(
                 "there is nothing to choose between: give more variants or weights, or use PATERClassifier."
             )
@@ -122,19 +127,8 @@ class AutoPATERClassifier(OnlineClassifier):
         for name, value in settings.items():
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise ValueError(f"scoring_settings must hold numbers from 0 on, got {value!r} for {name!r}.")
-        fading, forgetting = share("fading", self.fading), forgetting_factor("forgetting", self.forgetting)
-        return tuple(
-            self._spec(
-                f"pater-{variant.lower()}",
-                alphas=pair,
-                forgetting=forgetting,
-                watch=True,
-                fading=fading,
-                discount=bool(self.discount),
-            )
-            for pair in alphas
-            for variant in variants
-        )
+        base = self._spec(rules[0], watch=True)
+        return tuple(base._replace(rule=rule, alphas=pair) for pair in alphas for rule in rules)
 
     def _scored_by(self) -> tuple[str, dict[str, float] | None]:
         return self.scoring, self.scoring_settings
@@ -170,7 +164,7 @@ class AutoPATERClassifier(OnlineClassifier):
 def _params(model: Model, k: int) -> dict[str, Any]:
     spec = model.specs[k]
     return {
-        "variant": spec.rule.removeprefix("pater-").upper(),
+        "variant": next(variant for variant, rule in AutoPATERClassifier._rules.items() if rule == spec.rule),
         "alpha_neg": spec.alphas[0],
         "alpha_pos": spec.alphas[1],
     }

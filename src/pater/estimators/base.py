@@ -124,10 +124,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         path : path-like
             Where to.
         """
-        from .load import estimator_of  # which knows every estimator
+        from .load import ESTIMATORS, estimator_of  # which knows every estimator
 
         model, names = self._to_save(), self._names()
-        described = parameters.to_json(self)
+        described = parameters.to_json(self, ESTIMATORS)
         saved = modelfile.Saved(
             model,
             scoring=described["params"].get("scoring", "balanced_accuracy"),
@@ -162,15 +162,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _names(self) -> NDArray[Any] | None:
         return vars(self).get("feature_names_in_")
-
-    def _check_class_weight(self) -> None:
-        weight = self.class_weight
-        if isinstance(weight, dict):
-            for label, value in weight.items():
-                if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-                    raise ValueError(f"class_weight must be positive and finite, got {value!r} for class {label!r}.")
-        elif weight is not None and not (isinstance(weight, str) and weight == "balanced"):
-            raise ValueError(f"class_weight must be a dict of label: weight, 'balanced' or None, got {weight!r}.")
 
     def _check_weighted_classes(self, classes: NDArray[Any]) -> None:
         """A weight for a class that there is not is a slip of the pen."""

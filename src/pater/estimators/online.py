@@ -6,8 +6,7 @@ Knows scikit-learn, `base` and `model`; holds no mathematics: it checks what is 
 from __future__ import annotations
 
 import functools
-import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,15 +14,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from ..kernels.doors import LARGEST_R, LEAST_FORGETTING
 from ..kernels.run import IN_ORDER, Rows, available_threads
 from ..models.errors import OtherModelsError, UnknownLabelError
 from ..models.labels import as_labels, classes_and_codes, encode, in_order
 from ..models.matrices import number_of_rows
-from ..models.model import Model, Spec, Specs
+from ..models.model import Model
 from ..models.predict import probabilities
+from ..models.settings import SETTINGS, Setting
+from ..models.spec import Spec, Specs
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
+from .parameters import OF_LEARNING
 
 FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
 
@@ -49,12 +50,16 @@ class OnlineClassifier(LinearClassifier):
     random_state: Any
     n_jobs: int | None
 
+    _parameter_constraints: ClassVar = OF_LEARNING
+    _rules: ClassVar[dict[str, str]]  # by variant; "" where there is one rule only, and no parameter `variant`
+
     def _specs(self) -> Specs:
         """The models that the parameters ask for, one or several for each class."""
-        raise NotImplementedError
+        variant = one_of("variant", self.variant, tuple(self._rules)) if "" not in self._rules else ""
+        return (self._spec(self._rules[variant]),)
 
-    def _averages(self) -> bool:
-        """Does the average of the weights predict?"""
+    def _averages(self, rule: str) -> bool:
+        """Whether the average of the weights predicts."""
         return bool(self.average)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -263,30 +268,16 @@ class OnlineClassifier(LinearClassifier):
         key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None)
         known = vars(self).get("_checked")
         if known is None or known[0] != key:
-            self._check()
+            self._validate_params()
             known = (key, self._specs(), values)  # the values are held, so that no other comes to their address
             self._checked = known
         specs: Specs = known[1]
         return specs
 
-    def _check(self) -> None:
-        self._check_class_weight()
-        if not (isinstance(self.n_passes, int | np.integer) and self.n_passes >= 1):
-            raise ValueError(f"n_passes must be a whole number of at least 1, got {self.n_passes!r}.")
-        if self.n_jobs is not None and not (isinstance(self.n_jobs, int | np.integer) and self.n_jobs != 0):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}.")
-
-    def _spec(self, rule: str, **settings: Any) -> Spec:
-        """A spec of this rule with the settings that all learners share."""
-        weight = self.class_weight
-        return Spec(
-            rule,
-            class_weight=tuple(weight.items()) if isinstance(weight, dict) else weight,
-            intercept=bool(self.fit_intercept),
-            average=self._averages(),
-            calibrate=bool(self.probability),
-            **settings,
-        )
+    def _spec(self, rule: str, **more: Any) -> Spec:
+        """A spec of this rule, with the settings that are parameters of this estimator, and more."""
+        values = {name: each.checked(getattr(self, each.parameter), each.parameter) for name, each in _settings(self)}
+        return Spec(rule, **{**values, "average": self._averages(rule), **more})
 
 
 @functools.cache
@@ -295,35 +286,10 @@ def _parameter_names(kind: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def positive_number(name: str, value: Any) -> float:
-    if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-        raise ValueError(f"{name} must be a positive number below infinity, got {value!r}.")
-    return float(value)
-
-
-def noise(name: str, value: Any) -> float:
-    """The r of a second-order rule."""
-    r = positive_number(name, value)
-    if not 1 / LARGEST_R <= r <= LARGEST_R:
-        raise ValueError(f"{name} must be between {1 / LARGEST_R:g} and {LARGEST_R:g}, got {value!r}.")
-    return r
-
-
-def share(name: str, value: Any) -> float:
-    if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
-        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}.")
-    return float(value)
-
-
-def forgetting_factor(name: str, value: Any) -> float:
-    """What is left of a class when its next sample comes."""
-    left = share(name, value)
-    if left < LEAST_FORGETTING:
-        raise ValueError(
-            f"{name} must be above 0 and at most 1, and at least {LEAST_FORGETTING:g}, got {value!r}: less is left of "
-            "the last sample than a number can tell."
-        )
-    return left
+def _settings(estimator: OnlineClassifier) -> list[tuple[str, Setting]]:
+    kind: Any = type(estimator)
+    names = _parameter_names(kind)
+    return [(name, setting) for name, setting in SETTINGS.items() if setting.parameter in names]
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

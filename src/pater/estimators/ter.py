@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
@@ -22,9 +22,12 @@ from ..kernels.state import POINT_U, State
 from ..models.errors import BadRowError
 from ..models.labels import classes_and_codes
 from ..models.matrices import first_bad_row, matrix_of
-from ..models.model import Model, Spec, Specs
+from ..models.model import Model
+from ..models.settings import SETTINGS
+from ..models.spec import Spec, Specs
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
+from .parameters import OF_SOLVING
 
 Floats = NDArray[np.float64]
 
@@ -117,6 +120,8 @@ class TERClassifier(LinearClassifier):
 
     """
 
+    _parameter_constraints: ClassVar = OF_SOLVING
+
     def __init__(self, ridge: float = 0.0, *, class_weight: Any = None, fit_intercept: bool = True) -> None:
         self.ridge = ridge
         self.class_weight = class_weight
@@ -142,9 +147,8 @@ class TERClassifier(LinearClassifier):
         return self._all_or_nothing(self._fit, X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_class_weight()
-        if not (isinstance(self.ridge, int | float | np.number) and 0 <= self.ridge < math.inf):
-            raise ValueError(f"ridge must be a finite number of at least 0, got {self.ridge!r}.")
+        SETTINGS["class_weight"].checked(self.class_weight, "class_weight")
+        self._validate_params()
         rows = take_rows(self, X, reset=True)
         labels, s = check_labels(y, rows), check_sample_weight(sample_weight, rows)
         bad = first_bad_row(rows)
@@ -165,7 +169,7 @@ class TERClassifier(LinearClassifier):
         self._model = Model(classes, state, self._specs(), fixed=True)
 
     def _specs(self) -> Specs:
-        weight = tuple(self.class_weight.items()) if isinstance(self.class_weight, dict) else self.class_weight
+        weight = SETTINGS["class_weight"].checked(self.class_weight, "class_weight")
         return (Spec(BATCH_RULE, class_weight=weight, intercept=bool(self.fit_intercept)),)
 
     def _one_against_rest(

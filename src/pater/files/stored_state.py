@@ -17,7 +17,7 @@ from ..kernels.batched_layout import plan as plan_herds
 from ..kernels.state import COUNTS, SCALARS, Layout, Metric, State, TooWideError, triangle_size
 from ..kernels.triangle import packed_size
 from ..models.history import History
-from ..models.model import Specs
+from ..models.spec import Specs
 from .codec import BATCH_RULE, UnsoundError, family, labels_from_json, require, spec_from_json
 from .container import Arrays, Shape, is_newer
 from .vectors import kinds

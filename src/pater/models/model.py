@@ -6,20 +6,17 @@ Estimators and the command line are two faces of this.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import warnings
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import check_lengths
-from ..kernels.rules import RULES
 from ..kernels.run import IN_ORDER, NOTHING, Rows, learn
-from ..kernels.state import COUNTS, SETTINGS, Metric, State, triangle_size
+from ..kernels.state import COUNTS, State, triangle_size
 from .choice import ScoringSettings, Stored, best
 from .errors import BadRowError, OtherModelsError, UnknownLabelError, stopped_at, unlike
 from .history import History
@@ -27,6 +24,7 @@ from .labels import encode, ranks
 from .matrices import first_bad_row
 from .metrics import Confusion
 from .newcomers import learn_encoded
+from .spec import Specs, positives, settings_of
 from .state_operations import among, averaging, joined, merged, mirrored, remembering, resized
 
 MANY_CLASSES = 100
@@ -44,75 +42,6 @@ def _warn_of_many(before: int, after: int) -> None:
             ManyClassesWarning,
             stacklevel=2,
         )
-
-
-class Spec(NamedTuple):
-    """The settings of a learner. `class_weight` is None, "balanced" or pairs of a label and its weight."""
-
-    rule: str
-    C: float = 1.0
-    class_weight: str | tuple[tuple[Any, float], ...] | None = None
-    alphas: tuple[float, float] = (1.0, 1.0)  # α⁻ and α⁺ on top of the class weights, in every one-vs-rest problem
-    intercept: bool = True
-    average: bool = False
-    forgetting: float = 1.0
-    watch: bool = False
-    fading: float = 1.0
-    discount: bool = False
-    calibrate: bool = False
-    covariance: Literal["full", "diagonal"] = "full"  # of a second-order rule
-    form: Literal["leader", "step"] = "leader"  # of second-order PATER
-    r: float = 1.0
-    eta: float = 0.9
-    approximation: float = 0.9
-
-    @property
-    def family(self) -> tuple[bool, Metric]:
-        """What its models keep: class means? and which metric? Only those of one family learn side by side."""
-        rule = RULES[self.rule]
-        return rule.moves_along_means, self.covariance if rule.second_order else "none"
-
-    @property
-    def grows_without_end(self) -> bool:
-        """Has only the direction of its weights a meaning? The leader's have their length from the data."""
-        rule = RULES[self.rule]
-        return rule.grows_without_end and not (rule.second_order and self.form == "leader")
-
-
-Specs = tuple[Spec, ...]
-
-
-@functools.lru_cache(maxsize=256)
-def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
-    """A record for each model of a learner of `classes`: those of the first class or problem, then the next.
-
-    Of two classes the weights are α⁻ and α⁺. Of more, that of a class is α⁺ in its own model, and α⁻ is 1.
-    """
-    settings = np.zeros((len(_positives(len(classes))), len(specs)), SETTINGS)
-    for of_class, positive in zip(settings, _positives(len(classes)), strict=True):
-        for p, spec in zip(of_class, specs, strict=True):
-            p["rule"], p["C"], p["positive"] = RULES[spec.rule].code, spec.C, positive
-            p["intercept"], p["average"], p["forgetting"] = spec.intercept, spec.average, spec.forgetting
-            p["watch"], p["fading"], p["discount"] = spec.watch, spec.fading, spec.discount
-            p["calibrate"] = spec.calibrate
-            p["leader"] = spec.form == "leader"
-            p["r"], p["phi"], p["approximation"] = spec.r, NormalDist().inv_cdf(spec.eta), spec.approximation
-            p["alpha_neg"], p["alpha_pos"] = spec.alphas
-            if spec.class_weight == "balanced":
-                p["balanced"] = 1
-            elif spec.class_weight is not None:
-                weight = dict(spec.class_weight)  # type: ignore[arg-type]
-                p["alpha_pos"] *= weight.get(classes[positive], 1.0)
-                if len(classes) == 2:
-                    p["alpha_neg"] *= weight.get(classes[0], 1.0)
-            if RULES[spec.rule].moves_along_means:  # only their ratio counts; a power of two keeps it from overflowing
-                _, exponent = np.frexp(max(p["alpha_neg"], p["alpha_pos"]))
-                p["alpha_neg"], p["alpha_pos"] = (np.ldexp(p[name], -exponent) for name in ("alpha_neg", "alpha_pos"))
-    return settings.ravel()
-
-
-def _positives(n_classes: int) -> list[int]:
-    return [1] if n_classes == 2 else list(range(n_classes))
 
 
 @dataclass
@@ -133,7 +62,7 @@ class Model:
     @classmethod
     def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
         _warn_of_many(0, classes.size)
-        n_models = len(_positives(classes.size)) * len(specs)
+        n_models = len(positives(classes.size)) * len(specs)
         means, metric = specs[0].family
         state = State.new(n_models, n_features, means=means, metric=metric, group=len(specs))
         return cls(classes, state, specs, fixed, History() if len(specs) > 1 else None)
@@ -197,7 +126,7 @@ class Model:
         place = int(np.argsort(labels, kind="stable").tolist().index(self.classes.size))
         width, state = len(self.specs), self.state
         if state.metric == "full":
-            triangle_size(len(_positives(labels.size)) * width, state.n_features)  # an error before anything is made
+            triangle_size(len(positives(labels.size)) * width, state.n_features)  # an error before anything is made
         empty = state.empty(width)
         if self.classes.size == 0:
             self.state = empty

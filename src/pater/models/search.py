@@ -20,7 +20,8 @@ from .choice import best, score
 from .labels import as_labels
 from .matrices import is_sparse, readable, rows_of
 from .metrics import SCORES, Confusion
-from .model import Model, Spec, Specs
+from .model import Model
+from .spec import Spec, Specs
 
 PAPER_WEIGHTS = (0.01, 0.1, 0.3, 0.5, 0.9, 0.99)
 
@@ -33,6 +34,8 @@ def alpha_grid(weights: Iterable[float] = PAPER_WEIGHTS) -> list[tuple[float, fl
 
 class Grid:
     """Any settings, side by side in one pass: PATER, PA with several C, AROW with several r.
+
+    The study and the benchmarks compare learners by it. It is not among the public names of the package.
 
     Parameters
     ----------
@@ -50,8 +53,8 @@ class Grid:
     Examples
     --------
     >>> import numpy as np
-    >>> from pater.models.model import Spec
     >>> from pater.models.search import Grid
+    >>> from pater.models.spec import Spec
     >>> X = np.random.default_rng(0).standard_normal((500, 3))
     >>> y = (X[:, 0] > 1).astype(int)
     >>> grid = Grid([Spec("pater-i"), Spec("pa-i", C=0.1), Spec("pa-i", C=1.0)], "accuracy")

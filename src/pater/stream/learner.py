@@ -7,7 +7,6 @@ Knows `model`, `choice`, `predict`, `model_file`, `scaling` and `columns`; knows
 from __future__ import annotations
 
 import itertools
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,17 +22,15 @@ from ..formats.batches import Batch, too_large
 from ..formats.columns import INDICES, Columns
 from ..formats.errors import Fault, InputError
 from ..kernels.doors import checked
-from ..kernels.rules import RULES
 from ..kernels.run import Rows, available_threads
 from ..kernels.state import State, TooWideError
 from ..models.errors import NotFiniteError, UnknownLabelError
 from ..models.labels import encode, is_text
 from ..models.matrices import part
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
-from ..models.model import Model, Spec, Specs
+from ..models.model import Model
 from ..models.predict import labels_of, margins_of, probabilities
-from ..models.search import alpha_grid
-from ..models.settings import DEFAULT_R, RULE_SETTINGS
+from ..models.spec import Specs
 from ..preprocessing.scaling import Scaler
 from .learner_file import parts_of, to_save
 
@@ -42,48 +39,6 @@ NOT_FINITE = "its numbers, or those of the model, are so large that what the mod
 STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and begin anew."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 NO_CLASSES = np.zeros(0, np.int64)
-
-
-def specs_of(
-    algo: str,
-    *,
-    class_weight: Any = None,
-    intercept: bool = True,
-    average: bool = False,
-    probability: bool = False,
-    **given: Any,
-) -> Specs:
-    """The models that an algorithm's name stands for: one, or for "auto" PATER-I and -II with all weights to try.
-
-    `given` are settings that only some rules have (`RULE_SETTINGS`), None for what they are by themselves.
-    """
-    given = {name: value for name, value in given.items() if value is not None}
-    for name, value in given.items():
-        if wrong := RULE_SETTINGS[name].wrong(name, value):
-            raise InputError(wrong)
-        if algo in ("auto", *RULES) and algo not in RULE_SETTINGS[name].rules:
-            raise InputError(f"{algo} has no {name}; it is for {', '.join(RULE_SETTINGS[name].rules)}.")
-    if isinstance(class_weight, dict):
-        for label, value in class_weight.items():
-            if not 0 < value < math.inf:
-                raise InputError(f"class_weight must be positive and finite, got {value} for class {label!r}.")
-        class_weight = tuple(class_weight.items())
-    if algo != "auto" and algo not in RULES:
-        raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")
-    base = Spec("pater-i", 1.0, class_weight, (1.0, 1.0), intercept, average, watch=True, calibrate=probability)
-    if algo in DEFAULT_R:
-        given = {"r": DEFAULT_R[algo], **given}
-    if algo in RULES and RULES[algo].second_order:
-        given = {"covariance": "full", **given}
-        if RULES[algo].moves_along_means and given["covariance"] == "diagonal":  # whose leader oscillates
-            base = base._replace(average=True)
-    numbers = ("C", "r", "eta", "approximation")
-    own: dict[str, Any] = {name: float(value) if name in numbers else value for name, value in given.items()}
-    base = base._replace(**own)
-    if algo != "auto":
-        return (base._replace(rule=algo),)
-    base = base._replace(discount=True)
-    return tuple(base._replace(rule=rule, alphas=pair) for pair in alpha_grid() for rule in ("pater-i", "pater-ii"))
 
 
 @contextmanager

@@ -22,8 +22,9 @@ from ..formats.errors import InputError, Skipped, as_text
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
+from .algorithms import settings_among, specs_of
 from .checkpoints import Every, go_on_from, progress_of
-from .learner import Learner, load, specs_of
+from .learner import Learner, load
 
 
 @dataclass
@@ -115,16 +116,6 @@ def train(
     *,
     model: str | os.PathLike[str] | None = None,
     algo: str = "auto",
-    C: float | None = None,
-    covariance: str | None = None,
-    form: str | None = None,
-    r: float | None = None,
-    eta: float | None = None,
-    approximation: float | None = None,
-    class_weight: Any = None,
-    intercept: bool = True,
-    average: bool = False,
-    probability: bool = False,
     scoring: str = "balanced_accuracy",
     scale: bool = False,
     passes: int = 1,
@@ -137,7 +128,7 @@ def train(
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
-    **reading: Any,
+    **options: Any,
 ) -> Learner:
     """Learn from files or pipes, and save the model.
 
@@ -150,9 +141,6 @@ def train(
         writing. It may be `initial`, which is read first.
     algo : "auto" or a name of `pater.kernels.rules.RULES`
         "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
-    C, covariance, form, r, eta, approximation, class_weight, intercept, average, probability
-        As of the estimators; `approximation` is ALMA's α. One that the algorithm does not have is an error. Keys of
-        `class_weight` may be text; they are matched to numeric labels.
     scoring : str
         What "best" means to "auto", a name of `pater.models.metrics.SCORES`.
     scale : bool
@@ -167,8 +155,11 @@ def train(
         Go on from the checkpoint, if there is one.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
-    **reading
-        `format`, `label`, `weight`, `categorical`, `drop` and `bits`, as in :func:`pater.stream.read`.
+    **options
+        `format`, `label`, `weight`, `categorical`, `drop` and `bits`, as in :func:`pater.stream.read`. And the settings
+        of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `covariance`, `form`, `r`, `eta`
+        and `approximation`, as of the estimators; `approximation` is ALMA's α. One that the algorithm does not have is
+        an error. Keys of `class_weight` may be text; they are matched to numeric labels.
 
     Returns
     -------
@@ -179,6 +170,7 @@ def train(
         raise InputError(f"passes must be at least 1, got {passes}.")
     if scoring not in SCORES:
         raise InputError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
+    given = settings_among(options)
     every = Every.of(checkpoint_every)
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
@@ -191,7 +183,7 @@ def train(
         features=features,
         threads=threads,
         keep_missing=scale or (before is not None and before.scale),
-        **reading,
+        **options,
     )
     if model is not None and checkpoint is not None:
         names = [each.name for each in source.sources]
@@ -208,19 +200,7 @@ def train(
             raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
         before.go_on_with(columns)
     learner = before or Learner(
-        specs_of(
-            algo,
-            C=C,
-            covariance=covariance,
-            form=form,
-            r=r,
-            eta=eta,
-            approximation=approximation,
-            class_weight=matched(class_weight, numeric=columns.numeric_labels),
-            intercept=intercept,
-            average=average,
-            probability=probability,
-        ),
+        specs_of(algo, **{**given, "class_weight": matched(given["class_weight"], numeric=columns.numeric_labels)}),
         columns,
         scoring,
         scale,
@@ -231,16 +211,8 @@ def train(
         learner.threads = threads
     settings = {
         "algo": algo,
-        "C": C,
-        "covariance": covariance,
-        "form": form,
-        "r": r,
-        "eta": eta,
-        "approximation": approximation,
-        "class_weight": str(class_weight),
-        "intercept": intercept,
-        "average": average,
-        "probability": probability,
+        **given,
+        "class_weight": str(given["class_weight"]),
         "scoring": scoring,
         "scale": scale,
         "passes": passes,

@@ -16,7 +16,8 @@ from scipy.sparse import csr_array
 
 from pater.data import DataSet
 from pater.models import metrics, search
-from pater.models.model import Spec
+from pater.models.settings import SETTINGS
+from pater.models.spec import Spec
 
 from ..halves import Fold, folds
 from ..plan import Plan
@@ -33,7 +34,6 @@ COLUMNS = {
 """The files of this part of the study. α⁻, α⁺ and r are those of the setting that was chosen in the pass."""
 
 CLASSES = np.array([0, 1])
-HAVE_R = ("so-perceptron", "arow", "so-pater-i", "so-pater-ii")
 
 
 @dataclass
@@ -71,7 +71,7 @@ def _answers(fold: Fold) -> tuple[NDArray[np.bool_], list[tuple[Any, Any, Any]]]
         spec = max(learner.specs, key=lambda one: learned[one].progressive)  # of equals the first
         own, place = learned[spec], turned if spec in in_any_basis else fold
         verdicts.append(np.asarray(own.w @ place.X_test.T).ravel() + own.bias >= 0)
-        settings.append((*spec.alphas, spec.r if spec.rule in HAVE_R else ""))
+        settings.append((*spec.alphas, spec.r if SETTINGS["r"].has(spec.rule) else ""))
     lines = batch_verdicts(_dense(turned.X_train), fold.train_codes, _dense(turned.X_test))
     return np.array([*verdicts, *lines.values()]), settings + [("", "", "")] * len(lines)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pater.kernels import state
 from pater.stream import Batch, InputError, Learner
 from pater.stream.algorithms import specs_of
 
@@ -122,3 +123,13 @@ def test_a_row_that_is_skipped_is_not_in_the_scaler() -> None:
     assert learner.skipped == 1
     learner.skipped = 0
     assert everything(learner) == everything(never)
+
+
+def test_a_class_that_there_is_no_room_for_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "LARGEST_TRIANGLES", 8 * 28 * 2)  # room for two models of six columns
+    learner = Learner(specs_of("arow"), scale=True)
+    learner.learn(sparse_batch())
+    before = everything(learner)
+    with pytest.raises(InputError, match="diagonal"):
+        learner.learn(of_an_unknown_class(sparse_batch(seed=1)), at=(50, 60))
+    assert everything(learner) == before

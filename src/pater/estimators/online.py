@@ -15,8 +15,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from ..kernels.run import IN_ORDER, Rows, available_threads
-from ..models.errors import OtherModelsError, UnknownLabelError
-from ..models.labels import as_labels, classes_and_codes, encode, in_order
+from ..models.errors import OtherModelsError
+from ..models.labels import as_labels, classes_and_codes, in_order
 from ..models.matrices import number_of_rows
 from ..models.model import Model
 from ..models.predict import probabilities
@@ -90,9 +90,7 @@ class OnlineClassifier(LinearClassifier):
         not_all_zero(weights)
         if go_on:
             model = self._model.with_specs(specs).copy()
-            encoded = encode(labels, model.classes)
-            if model.fixed and encoded.new.size:
-                raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), model.classes)
+            encoded = model.encoded(labels)
             found, codes = in_order(np.concatenate([model.classes, encoded.new]), encoded.codes)
             model.add_classes(encoded.new)
         else:

@@ -20,7 +20,7 @@ from ..kernels.state import COUNTS, State, triangle_size
 from .choice import ScoringSettings, Stored, best
 from .errors import BadRowError, OtherModelsError, UnknownLabelError, stopped_at, unlike
 from .history import History
-from .labels import encode, ranks
+from .labels import Encoded, encode, ranks
 from .matrices import first_bad_row
 from .metrics import Confusion
 from .newcomers import learn_encoded
@@ -125,8 +125,7 @@ class Model:
         labels = np.append(self.classes, np.asarray([label]))
         place = int(np.argsort(labels, kind="stable").tolist().index(self.classes.size))
         width, state = len(self.specs), self.state
-        if state.metric == "full":
-            triangle_size(len(positives(labels.size)) * width, state.n_features)  # an error before anything is made
+        self._check_room(labels.size)
         empty = state.empty(width)
         if self.classes.size == 0:
             self.state = empty
@@ -149,8 +148,7 @@ class Model:
         new = labels[n_single:] if labels.dtype.kind != "O" else np.asarray(labels[n_single:].tolist())
         found, width = np.concatenate([self.classes, new]), len(self.specs)
         rank = ranks(found)
-        if self.state.metric == "full":
-            triangle_size(found.size * width, self.state.n_features)  # an error before anything is made
+        self._check_room(found.size)
         places = (rank[: self.classes.size, None] * width + np.arange(width)).ravel()
         self.state = among(self.state, places, found.size * width)
         self.classes = np.sort(found)
@@ -166,6 +164,20 @@ class Model:
         sources = [there.get(spec._replace(alphas=spec.alphas[::-1])) for spec in self.specs]
         return joined([empty if k is None else state.some(k, k + 1) for k in sources])
 
+    def encoded(self, labels: NDArray[Any]) -> Encoded:
+        """Labels as codes; an error for those of new classes if the classes are fixed, or if there is no room."""
+        encoded = encode(labels, self.classes)
+        if encoded.new.size:
+            if self.fixed:
+                raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), self.classes)
+            self._check_room(self.classes.size + encoded.new.size)
+        return encoded
+
+    def _check_room(self, n_classes: int) -> None:
+        """An error before anything is made, if the triangles of so many classes are too large."""
+        if self.state.metric == "full":
+            triangle_size(len(positives(n_classes)) * len(self.specs), self.state.n_features)
+
     def learn(
         self,
         rows: Rows,
@@ -180,9 +192,7 @@ class Model:
         Of `sound` rows it is known that a pass takes them, so that they are not looked at again.
         """
         check_lengths(rows, labels, weights)
-        encoded = encode(labels, self.classes)
-        if self.fixed and encoded.new.size:
-            raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), self.classes)
+        encoded = self.encoded(labels)
         # Either look at a short batch before anything changes, or let a long one change a copy: O(batch) both ways.
         if 4 * rows[-1].size <= self.state.size:
             bad = -1 if sound else first_bad_row(rows)

@@ -52,6 +52,20 @@ def _scale_sparse(indptr, indices, data, learn, rows, count, mean, square):
                     data[k] = x / np.sqrt(spread / rows)
 
 
+@exact_kernel
+def _look_up(columns, count, mean, square, numbers):
+    for k in range(columns.size):
+        j = columns[k]
+        numbers[k, 0], numbers[k, 1], numbers[k, 2] = count[j], mean[j], square[j]
+
+
+@exact_kernel
+def _put_back(columns, count, mean, square, numbers):
+    for k in range(columns.size):
+        j = columns[k]
+        count[j], mean[j], square[j] = numbers[k, 0], numbers[k, 1], numbers[k, 2]
+
+
 @dataclass
 class Scaler:
     """Of each column how many values were seen, their mean and the sum of their squared distances from it."""
@@ -81,18 +95,21 @@ class Scaler:
         self(rows, learn=learn)
         return rows
 
-    def seen_before(self, rows: Rows) -> Callable[[], None]:
-        """A way back to what was seen up to here, once these rows were learned from."""
-        arrays, n_rows = (self.count, self.mean, self.square), self.rows
-        columns: Any = slice(None) if len(rows) == 1 else rows[1][rows[1] < self.count.size]
-        before = [array[columns].copy() for array in arrays]
+    def way_back(self, rows: Rows) -> Callable[[], None]:
+        """What makes it forget these rows again, once they were learned from."""
+        n_rows, numbers = self.rows, (self.count, self.mean, self.square)
+        if len(rows) == 1:
+            columns = np.arange(self.count.size, dtype=np.uint32)
+        else:
+            columns = rows[1][int(rows[0][0]) : int(rows[0][-1])]  # what comes after may be anything
+        before = np.empty((columns.size, 3))
+        _look_up(columns, *numbers, before)
 
-        def go_back() -> None:
-            self.rows, (self.count, self.mean, self.square) = n_rows, arrays
-            for array, numbers in zip(arrays, before, strict=True):
-                array[columns] = numbers
+        def forget() -> None:
+            self.rows, (self.count, self.mean, self.square) = n_rows, numbers
+            _put_back(columns, *numbers, before)
 
-        return go_back
+        return forget
 
     def grow(self, n_features: int) -> None:
         self.count, self.mean, self.square = (

@@ -6,7 +6,6 @@ Knows `model`, `choice`, `predict`, `model_file`, `scaling` and `columns`; knows
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -39,6 +38,7 @@ NOT_FINITE = "its numbers, or those of the model, are so large that what the mod
 STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and begin anew."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 NO_CLASSES = np.zeros(0, np.int64)
+Undo = list[Callable[[], None]]
 
 
 @contextmanager
@@ -74,8 +74,8 @@ class Learner:
 
         The batch stays as it is. After an error the learner is as it was before.
         """
-        with self._all_or_nothing(batch):
-            ready, faults = self.prepare(batch)
+        with self._all_or_nothing() as undo:
+            ready, faults = self.prepare(batch, undo)
             if len(ready):
                 ends = [stop - self.rows for stop in at if self.rows < stop < self.rows + len(ready)]
                 self._learn_in_pieces(ready, ends, report)
@@ -84,42 +84,44 @@ class Learner:
     def _learn_in_pieces(self, batch: Batch, ends: list[int], report: Callable[[], None]) -> None:
         assert self.model is not None
         assert batch.labels is not None
-        if ends:  # what the first pieces teach is not to stay if a later one fails
-            self.model = self.model.copy()
-        for start, stop in itertools.pairwise([0, *ends, len(batch)]):
-            some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
-            labels = batch.labels[start:stop]
-            try:
-                with width_told(batch.source):  # a new class takes room too
-                    self.model.learn(some, labels, weights=weights, threads=self.threads, sound=True)
-            except UnknownLabelError as error:
-                raise InputError(f"{batch.source}: {error}") from None
-            except NotFiniteError as error:
-                line = batch.line_of(start + error.row)
-                raise InputError(f"{batch.source}, {batch.unit} {line}: {STATE_TOO_LARGE}") from None
-            self.rows += stop - start
-            if stop < len(batch):
-                report()
+        start = 0
+        try:
+            with width_told(batch.source):  # a new class takes room too
+                if ends:  # what a later piece would be refused for is known before the first
+                    self.model.encoded(batch.labels)
+                for stop in [*ends, len(batch)]:
+                    some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
+                    self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads, sound=True)
+                    self.rows += stop - start
+                    start = stop
+                    if stop < len(batch):
+                        report()
+        except UnknownLabelError as error:
+            raise InputError(f"{batch.source}: {error}") from None
+        except NotFiniteError as error:
+            line = batch.line_of(start + error.row)
+            raise InputError(f"{batch.source}, {batch.unit} {line}: {STATE_TOO_LARGE}") from None
 
     @contextmanager
-    def _all_or_nothing(self, batch: Batch) -> Iterator[None]:
-        """After an error every attribute is as it was before, and so are the model and the scaler."""
-        if self.scaler is not None:
-            batch.check_form()
-        before, model = dict(vars(self)), {} if self.model is None else dict(vars(self.model))
-        unlearn = None if self.scaler is None else self.scaler.seen_before(batch.rows)
+    def _all_or_nothing(self) -> Iterator[Undo]:
+        """After an error all is as it was before: what the block notes is undone, and every attribute is put back."""
+        owners = [owner for owner in (self, self.model, self.scaler) if owner is not None]
+        before = [dict(vars(owner)) for owner in owners]
+        undo: Undo = []
         try:
-            yield
+            yield undo
         except BaseException:
-            vars(self).update(before)
-            if self.model is not None:
-                vars(self.model).update(model)
-            if unlearn is not None:
-                unlearn()
+            for step in undo:
+                step()
+            for owner, attributes in zip(owners, before, strict=True):
+                vars(owner).update(attributes)
             raise
 
-    def prepare(self, batch: Batch) -> tuple[Batch, list[Fault]]:
-        """Make room for a batch; what the model is to see of it, scaled if asked for, and what was refused."""
+    def prepare(self, batch: Batch, undo: Undo | None = None) -> tuple[Batch, list[Fault]]:
+        """Make room for a batch; what the model is to see of it, scaled if asked for, and what was refused.
+
+        `undo` takes note of how the scaler can forget the batch.
+        """
         batch.check_form()
         ready, faults, model = replace(batch), [], self.model
         if len(ready):
@@ -131,22 +133,24 @@ class Learner:
             with width_told(ready.source):
                 self._make_room(ready)
         if self.scaler is not None:
-            faults = self._scale(ready, self.scaler)
+            faults, forget = self._scale(ready, self.scaler)
+            if undo is not None:
+                undo.append(forget)
         self.skipped += len(faults) + len(batch.faults)
         self.missing += batch.missing
         return ready, faults
 
-    def _scale(self, batch: Batch, scaler: Scaler) -> list[Fault]:
-        """Scale a batch, each row by those up to it that were not refused."""
+    def _scale(self, batch: Batch, scaler: Scaler) -> tuple[list[Fault], Callable[[], None]]:
+        """Scale a batch, each row by those up to it that were not refused; what was, and how to forget the others."""
         faults: list[Fault] = []
         while True:
-            unlearn = scaler.seen_before(batch.rows)
+            forget = scaler.way_back(batch.rows)
             rows = scaler.scaled(batch.rows, learn=True)
             bad = too_large(rows)
             if not bad.any():
                 batch.rows = rows if len(rows) == 1 else checked(rows, batch.n_features)
-                return sorted(faults, key=lambda fault: fault.line)
-            unlearn()
+                return sorted(faults, key=lambda fault: fault.line), forget
+            forget()
             faults += batch.refuse(bad, TOO_LARGE, skip=self.skip)
 
     def _make_room(self, batch: Batch) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,16 @@ settings.load_profile("pater")
 passes.WIDE = 90  # so that a hundred columns are wide, and rows for a test need not have a thousand
 
 _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+
+
+_OTHER_FORMS = re.compile(r"\b(dense-f4|csr-f4|csr-f8-i8)")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow."""
+    for item in items:
+        if _OTHER_FORMS.search(item.name):
+            item.add_marker(pytest.mark.slow)
 
 
 def _learner(rule: str, **params: Any) -> Any:

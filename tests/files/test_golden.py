@@ -1,7 +1,7 @@
 """Model files as every version has written them: they load for ever, say what they said, and go on learning.
 
-Each folder of `golden` holds files of one version of the format, and in `said.json` what was said of a few rows by
-those who wrote them (`0.1` are those of pater 0.1, of version 1.0). A new version adds a folder; none is ever changed.
+Each folder of `golden` holds files of one version of the format, and in `said.json` what was said of a few rows when
+they were written (`0.1` are those of pater 0.1, of version 1.0). A new version adds a folder; none is ever changed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ GOLDEN = sorted((Path(__file__).parent / "golden").glob("*/*.pater"))
 LEARNERS = [path for path in GOLDEN if not path.stem.startswith(("cli", "ter"))]
 
 
+def name_of(path):
+    return f"{path.parent.name}-{path.stem}"
+
+
 def said_by(path):
     said = json.loads((path.parent / "said.json").read_text())
     return said[path.stem], np.array(said["rows"])
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", GOLDEN, ids=name_of)
 def test_a_file_of_any_version_says_what_it_said(path, tmp_path, capfd):
     said, rows = said_by(path)
     if "printed" in said:  # written by the command line
@@ -88,7 +92,7 @@ def with_more(header, arrays):
 
 
 @pytest.mark.parametrize("change", [without, with_more])
-@pytest.mark.parametrize("path", LEARNERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LEARNERS, ids=name_of)
 def test_what_is_missing_has_its_default_and_what_is_unknown_is_left_out(path, change, tmp_path):
     said, rows = said_by(path)
     model = pater.load(rewritten(path, tmp_path / "changed.pater", change))
@@ -112,9 +116,7 @@ def test_there_are_golden_files():
     assert {version: versions.count(version) for version in versions} == {"1.0": 24, "1.1": 24, "1.2": 24}
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in GOLDEN if "auto" in path.stem], ids=lambda path: f"{path.parent.name}-{path.stem}"
-)
+@pytest.mark.parametrize("path", [path for path in GOLDEN if "auto" in path.stem], ids=name_of)
 def test_the_choice_is_in_the_files_that_tell_it(path):
     header, _ = container.read(path, {})
     assert ("chosen" in header) == (header["version"] >= "1.2")

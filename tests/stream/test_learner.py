@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pater.stream import Batch, InputError, Learner
-from pater.stream.learner import specs_of
+from pater.stream.algorithms import specs_of
 
 
 def dense_batch(n: int = 40, seed: int = 0) -> Batch:

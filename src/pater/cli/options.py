@@ -78,8 +78,8 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling) -> Iterator[N
     """Whatever is wrong with an input or a model file ends in one line; `compiling` is called if there is a wait."""
     without_blas()
     from pater.files.model_file import ModelFileError
+    from pater.formats.errors import InputError
     from pater.models.model import ManyClassesWarning
-    from pater.stream import InputError
 
     try:
         with announced(compiling), warnings.catch_warnings():

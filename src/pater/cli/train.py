@@ -63,7 +63,7 @@ def train(
     others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy"}
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors(display.compiling):
-        from pater.stream import train as learn
+        from pater.stream.training import train as learn
 
         stop_in_order()
         try:

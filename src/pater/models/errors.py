@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import Rows
 from .matrices import STATE_NOT_FINITE, row_is_bad
+from .spec import Specs
 
 
 class BadRowError(ValueError):
@@ -37,7 +38,7 @@ class OtherModelsError(ValueError):
         self.names = names
 
 
-def unlike(before: tuple[Any, ...], after: tuple[Any, ...]) -> list[str]:
+def unlike(before: Specs, after: Specs) -> list[str]:
     """The parameters in which these settings ask for other models: what was learned means something else to them."""
     if len(before) != len(after):
         return ["variants", "weights"]

@@ -6,6 +6,7 @@ Knows `reading`, `learner` and `checkpoints`.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
@@ -23,8 +24,27 @@ from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
 from .algorithms import settings_among, specs_of
-from .checkpoints import Every, go_on_from, progress_of
+from .checkpoints import go_on_from, progress_of
 from .learner import Learner, load
+
+
+@dataclass
+class Every:
+    """How often to write a checkpoint: after so many rows, or so many seconds."""
+
+    rows: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, text: str | int | None) -> Every | None:
+        """From 100000 (rows) or 30s, 5m, 2h."""
+        if text is None:
+            return None
+        match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
+        if not match or int(match[1]) == 0:
+            raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")
+        number = int(match[1])
+        return cls(seconds=float(number * {"s": 1, "m": 60, "h": 3600}[match[2]])) if match[2] else cls(rows=number)
 
 
 @dataclass

@@ -5,6 +5,7 @@ Everything is a session fixture that holds no state, so that Hypothesis may call
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 from collections.abc import Callable
@@ -30,9 +31,17 @@ passes.WIDE = 90  # so that a hundred columns are wide, and rows for a test need
 _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
+@functools.cache
+def _bare(rule: str) -> Any:
+    """An estimator of a rule that has no class of its own; the settings of the rule are at their defaults."""
+    kind = type(f"Bare_{rule}", (Perceptron,), {"_rules": {"": rule}})
+    globals()[kind.__name__] = kind  # where pickle looks for it
+    return kind
+
+
 def _learner(rule: str, **params: Any) -> Any:
-    if rule not in OF_RULE:  # it has no class of its own
-        return type("Bare", (Perceptron,), {"_rules": {"": rule}})(**params)
+    if rule not in OF_RULE:
+        return _bare(rule)(**params)
     kind, variant = OF_RULE[rule]
     return kind(variant, **params) if variant else kind(**params)
 

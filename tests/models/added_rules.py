@@ -38,10 +38,13 @@ add(first_order, r"def ogd\(X")
 
 # ruff: noqa: E402 (what is compiled with the rules comes after them)
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+import pater
 from pater import stream
 from pater.cli import main
+from pater.files.model_file import ModelFileError
 from pater.models.matrices import rows_of
 from pater.models.model import Model
 from pater.models.search import Grid
@@ -123,6 +126,8 @@ def saving_and_loading():
     close(learner.state().weights()[0][0, :5], weights(X, TWO, Spec("ogd", C=0.7))[0, :5], 1e-10)
     learner.learn(next(iter(stream.read("rows.svm"))))
     learner.save("more.pater")
+    with pytest.raises(ModelFileError, match=r"no estimator learns by 'ogd'; use pater predict, or stream\.load\.$"):
+        pater.load("more.pater")
     assert stream.load("more.pater").rows == 1200
 
 

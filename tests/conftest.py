@@ -5,6 +5,7 @@ Everything is a session fixture that holds no state, so that Hypothesis may call
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import re
@@ -41,9 +42,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@functools.cache
+def _bare(rule: str) -> Any:
+    """An estimator of a rule that has no class of its own; the settings of the rule are at their defaults."""
+    kind = type(f"Bare_{rule}", (Perceptron,), {"_rules": {"": rule}})
+    globals()[kind.__name__] = kind  # where pickle looks for it
+    return kind
+
+
 def _learner(rule: str, **params: Any) -> Any:
-    if rule not in OF_RULE:  # it has no class of its own
-        return type("Bare", (Perceptron,), {"_rules": {"": rule}})(**params)
+    if rule not in OF_RULE:
+        return _bare(rule)(**params)
     kind, variant = OF_RULE[rule]
     return kind(variant, **params) if variant else kind(**params)
 

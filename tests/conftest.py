@@ -5,8 +5,10 @@ Everything is a session fixture that holds no state, so that Hypothesis may call
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,9 +32,27 @@ passes.WIDE = 90  # so that a hundred columns are wide, and rows for a test need
 _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
+_OTHER_FORMS = re.compile(r"\b(dense-f4|csr-f4|csr-f8-i8)")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow."""
+    for item in items:
+        if _OTHER_FORMS.search(item.name):
+            item.add_marker(pytest.mark.slow)
+
+
+@functools.cache
+def _bare(rule: str) -> Any:
+    """An estimator of a rule that has no class of its own; the settings of the rule are at their defaults."""
+    kind = type(f"Bare_{rule}", (Perceptron,), {"_rules": {"": rule}})
+    globals()[kind.__name__] = kind  # where pickle looks for it
+    return kind
+
+
 def _learner(rule: str, **params: Any) -> Any:
-    if rule not in OF_RULE:  # it has no class of its own
-        return type("Bare", (Perceptron,), {"_rules": {"": rule}})(**params)
+    if rule not in OF_RULE:
+        return _bare(rule)(**params)
     kind, variant = OF_RULE[rule]
     return kind(variant, **params) if variant else kind(**params)
 

@@ -21,6 +21,8 @@ from pater.files.model_file import ModelFileError
 from pater.models.errors import NotFiniteError
 from pater.models.model import Model
 
+pytestmark = pytest.mark.slow
+
 
 def _script() -> ModuleType:
     path = Path(__file__).parents[2] / "benchmarks" / "forge_models.py"

@@ -27,6 +27,8 @@ from pater.models.state_operations import mirrored
 from pater.stream import InputError, load, train
 from pater.stream.prediction import predict_to
 
+pytestmark = pytest.mark.slow
+
 SPECS: dict[str, tuple[Spec, ...]] = {
     name: (Spec(name, watch=True, calibrate=True, average=True),)
     for name, rule in RULES.items()

@@ -105,7 +105,7 @@ def test_balanced_is_from_the_counts_so_far(rule, form, learner, as_form, stream
     elif rule.startswith("pater"):
         exact = reference.pater(with_ones, y, rule.removeprefix("pater-").upper(), alpha="balanced", s=s)
     else:
-        C = [1.0] if rule in ("pa-i", "pa-ii") else []
+        C = [1.0] if "C" in RULES[rule].settings else []
         exact = getattr(reference, rule.replace("-", "_"))(with_ones, y, *C, alpha="balanced", s=s)
     np.testing.assert_allclose(weights(whole)[0], exact[-1], rtol=0, atol=1e-9 * np.abs(exact[-1]).max())
 

@@ -28,20 +28,23 @@ def add(module, start):
     exec(compile(block, module.__file__, "exec"), vars(module))
 
 
-add(rules, r"def ogd\(")
+add(rules, r"def ogd\(margin")
 add(rules, r"def ogd_of_power\(")
 for line in LINES:
     rules.RULES.update(eval(f"{{{line}}}", vars(rules)))
 add(settings, "power = Setting")
 settings.SETTINGS["power"] = settings.power
-add(first_order, r"def ogd_reference\(")
+add(first_order, r"def ogd\(X")
 
 # ruff: noqa: E402 (what is compiled with the rules comes after them)
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
+import pater
 from pater import stream
 from pater.cli import main
+from pater.files.model_file import ModelFileError
 from pater.models.matrices import rows_of
 from pater.models.model import Model
 from pater.models.search import Grid
@@ -83,13 +86,13 @@ def dense_and_sparse():
         spec = Spec("ogd", C=0.7, class_weight=weight)
         dense = weights(X, TWO, spec)
         close(weights(sp.csr_array(X), TWO, spec), dense, 1e-10)
-        close(dense[0], first_order.ogd_reference(ONES, 2 * TWO - 1, 0.7, alpha=alpha)[-1], 1e-9)
+        close(dense[0], first_order.ogd(ONES, 2 * TWO - 1, 0.7, alpha=alpha)[-1], 1e-9)
 
 
 def several_classes():
     found = weights(X, THREE, Spec("ogd", C=0.7))
     for k in range(3):
-        close(found[k], first_order.ogd_reference(ONES, np.where(k == THREE, 1, -1), 0.7)[-1], 1e-9)
+        close(found[k], first_order.ogd(ONES, np.where(k == THREE, 1, -1), 0.7)[-1], 1e-9)
 
 
 def search():
@@ -123,6 +126,8 @@ def saving_and_loading():
     close(learner.state().weights()[0][0, :5], weights(X, TWO, Spec("ogd", C=0.7))[0, :5], 1e-10)
     learner.learn(next(iter(stream.read("rows.svm"))))
     learner.save("more.pater")
+    with pytest.raises(ModelFileError, match=r"no estimator learns by 'ogd'; use pater predict, or stream\.load\.$"):
+        pater.load("more.pater")
     assert stream.load("more.pater").rows == 1200
 
 

@@ -63,7 +63,7 @@ def test_specs_are_the_table():
     spec = Spec("scw-i", C=3.0)
     assert pickle.loads(pickle.dumps(spec)) == spec
     assert type(pickle.loads(pickle.dumps(spec))) is Spec
-    assert spec.of_rule() == {"C": 3.0, "covariance": "full", "eta": 0.9}
+    assert spec.own_settings() == {"C": 3.0, "covariance": "full", "eta": 0.9}
     assert spec._replace(rule="arow", average=True).without_unused() == Spec("arow", average=True)
 
 

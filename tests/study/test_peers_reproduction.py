@@ -12,6 +12,8 @@ from pater.study import Plan, Reproduction, StudyError, reproduce
 from pater.study.peers.learners import LINES, ONE_PASS
 from pater.study.plan import NOT_COMPARABLE, Unit
 
+pytestmark = pytest.mark.slow
+
 PLAN = Plan(("wdbc", "tic-tac-toe"), runs=1)
 
 

@@ -49,6 +49,7 @@ def evaluate(
     with o.one_line_errors():
         from pater.formats.errors import Skipped
         from pater.formats.reading import make_input
+        from pater.models.metrics import SCORES
         from pater.stream import InputError, load
         from pater.stream import evaluation as v
         from pater.stream.algorithms import specs_of
@@ -78,7 +79,7 @@ def evaluate(
         else:
             weights = matched(given.pop("class_weight", None), numeric=columns.numeric_labels)
             specs = specs_of(algo, class_weight=weights, **given)
-            if scoring not in ("accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"):
+            if scoring not in SCORES:
                 raise InputError(f"there is no score {scoring!r}.")
             learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")
             result = v.judge_progressively(learner, source.batches(), skipped).result()

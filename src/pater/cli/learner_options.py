@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pater.kernels.rules import RULES
-from pater.models.setting_kinds import Number, SettingError, Switch, in_words
+from pater.models.setting_kinds import POSITIVE, Number, SettingError, Switch, in_words
 from pater.models.settings import AUTO, SETTINGS, Setting
 
 from .errors import UsageError
@@ -144,7 +144,7 @@ def _class_weight(text: str) -> dict[str, float] | str:
             weights[label.strip()] = float(number)
         except ValueError:
             label = ""
-        if not label or not 0 < weights[label.strip()] < float("inf"):
+        if not label or not POSITIVE.allows(weights[label.strip()]):
             raise UsageError(
                 f"--class-weight wants LABEL:WEIGHT with a positive weight, as in 1:10; got {part.strip()!r}."
             )

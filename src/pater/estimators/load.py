@@ -78,14 +78,22 @@ def load(path: str | os.PathLike[str]) -> Any:
     saved = modelfile.load(path)
     try:
         learner = Learner.from_saved(saved)
-        if learner.scaler is None and (learner.columns is None or not learner.columns.bits):
+        beyond = _beyond_estimators(learner)
+        if beyond is None:
             return estimator_of(saved)
     except OF_ANOTHER_KIND as error:
         raise ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
-    what = "scaled" if learner.scaler is not None else "hashed"
-    raise ModelFileError(
-        path, f"its features are {what} along the stream, which no estimator does; use pater predict, or stream.load."
-    )
+    raise ModelFileError(path, f"{beyond}; use pater predict, or stream.load.")
+
+
+def _beyond_estimators(learner: Learner) -> str | None:
+    """What a learner does that no estimator does."""
+    if learner.scaler is not None:
+        return "its features are scaled along the stream, which no estimator does"
+    if learner.columns is not None and learner.columns.bits:
+        return "its features are hashed along the stream, which no estimator does"
+    rule = learner.specs[0].rule
+    return None if rule in (*OF_RULE, modelfile.BATCH_RULE) else f"no estimator learns by {rule!r}"
 
 
 def estimator_of(saved: Saved) -> LinearClassifier:
@@ -119,11 +127,9 @@ def _of_specs(saved: Saved) -> LinearClassifier:
     elif len(specs) > 1:
         kind = AutoPATERClassifier
         more = {**_tried(specs), "scoring": saved.scoring, "scoring_settings": saved.scoring_settings}
-    elif rule in OF_RULE:
+    else:
         kind, variant = OF_RULE[rule]
         more = {"variant": variant} if variant else {}
-    else:
-        raise ValueError(f"no estimator learns by {rule!r}; use pater predict, or stream.load")
     names = kind._get_param_names()
     shared = {each.parameter: getattr(specs[0], name) for name, each in SETTINGS.items() if each.parameter in names}
     if isinstance(shared["class_weight"], tuple):

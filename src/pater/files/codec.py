@@ -112,7 +112,7 @@ def _from_json(value: Any, setting: Setting) -> Any:
     try:
         return kind.taken(value)
     except SettingError as error:
-        raise UnsoundError(f"its {setting.name} must be {error}") from None
+        raise UnsoundError(f"its {setting.name} must be {str(error)[:120]}") from None
 
 
 def is_weight(pair: Any) -> bool:

@@ -53,10 +53,12 @@ class Setting(NamedTuple):
     other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules that have one of their own
 
     def has(self, rule: str) -> bool:
-        """Whether this rule has it; of "auto", whether all its rules have it."""
+        """Whether this rule has it; of "auto", whether all its rules have it. The batch solution learns by no rule."""
         if rule == AUTO:
             return all(map(self.has, AUTO_RULES))
-        return self.name in RULES[rule].settings if self.of_rule is _by_name else self.of_rule(RULES[rule])
+        if rule not in RULES:
+            return False
+        return self.name in RULES[rule].settings if self.is_of_some else self.of_rule(RULES[rule])
 
     @property
     def is_of_some(self) -> bool:

@@ -1,6 +1,6 @@
-"""The settings of one learner, `Spec`, and as the kernels read them.
+"""The settings of one learner: `Spec`, and the records that kernels read.
 
-Knows the table of `settings`, of which both are made, and NumPy.
+Knows the table of `settings`, from which both are made, and NumPy.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class Spec(_fields()):  # type: ignore[misc]
 
     @property
     def family(self) -> tuple[bool, Metric]:
-        """What its models keep: class means? and which metric? Only those of one family learn side by side."""
+        """Whether its models keep class means, and which metric. Only those of one family learn side by side."""
         rule = RULES[self.rule]
         return rule.moves_along_means, self.covariance if rule.second_order else "none"
 
     @property
     def grows_without_end(self) -> bool:
-        """Has only the direction of its weights a meaning? The leader's have their length from the data."""
+        """Whether only the direction of its weights has a meaning. The leader's have their length from the data."""
         rule = RULES[self.rule]
         return rule.grows_without_end and not (rule.second_order and self.form == "leader")
 
-    def of_rule(self) -> dict[str, Any]:
+    def own_settings(self) -> dict[str, Any]:
         """The settings that its rule has and most others have not, by name."""
         own = (each.name for each in SETTINGS.values() if each.is_of_some and each.has(self.rule))
         return {name: getattr(self, name) for name in own}

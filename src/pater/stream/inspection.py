@@ -32,7 +32,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "intercept": base.intercept,
             "average": base.average,
             "probabilities": base.calibrate,
-            **{SETTINGS[name].parameter or name: value for name, value in base.of_rule().items()},
+            **{SETTINGS[name].parameter or name: value for name, value in base.own_settings().items()},
             "scale": learner.scaler is not None,
         },
         "counts": {

@@ -36,8 +36,8 @@ from pater import AROWClassifier, AutoPATERClassifier, PassiveAggressiveClassifi
 from pater.formats.batches import Batch
 from pater.kernels import run as passes
 from pater.kernels.state import State
-from pater.models.model import Spec, settings_of
 from pater.models.search import Grid
+from pater.models.spec import Spec, settings_of
 from pater.stream.learner import Learner
 
 WIDTHS = (1, 3, 20)

@@ -17,8 +17,8 @@ from pater import AutoPATERClassifier, data
 from pater.kernels.run import learn
 from pater.kernels.state import State
 from pater.models.matrices import rows_of
-from pater.models.model import Spec, settings_of
 from pater.models.search import alpha_grid
+from pater.models.spec import Spec, settings_of
 
 DISCOUNTS = {"plain": 0.0, "√t": 0.5, "t": 1.0, "t²": 2.0}
 

@@ -19,8 +19,8 @@ from fit import CSR, dense, labels, zipf_rows
 from joblib import Parallel, delayed
 from sklearn.linear_model import SGDClassifier
 
-from pater.models.model import Spec
 from pater.models.search import Grid, alpha_grid
+from pater.models.spec import Spec
 
 ROUNDS = 8
 SPECS = [Spec(rule, alphas=pair) for rule in ("pater-i", "pater-ii") for pair in alpha_grid()[1:]]

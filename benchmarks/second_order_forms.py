@@ -18,8 +18,8 @@ from itertools import product
 import numpy as np
 
 from pater import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPATERClassifier, data
-from pater.models.model import Spec
 from pater.models.search import Grid, alpha_grid
+from pater.models.spec import Spec
 from pater.study.halves import Fold, folds
 
 RS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)

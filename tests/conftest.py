@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
 
-from pater import (
-    ALMAClassifier,
-    AROWClassifier,
-    ConfidenceWeightedClassifier,
-    PassiveAggressiveClassifier,
-    PATERClassifier,
-    Perceptron,
-    SecondOrderPATERClassifier,
-    SecondOrderPerceptron,
-)
+from pater import Perceptron
+from pater.estimators.load import OF_RULE
 from pater.kernels import run as passes
 
 settings.register_profile(
@@ -37,26 +30,22 @@ passes.WIDE = 90  # so that a hundred columns are wide, and rows for a test need
 
 _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
-_LEARNERS: dict[str, Callable[..., Any]] = {
-    "perceptron": Perceptron,
-    "pa": lambda **params: PassiveAggressiveClassifier("PA", **params),
-    "pa-i": lambda **params: PassiveAggressiveClassifier("PA-I", **params),
-    "pa-ii": lambda **params: PassiveAggressiveClassifier("PA-II", **params),
-    "pater-i": lambda **params: PATERClassifier("I", **params),
-    "pater-ii": lambda **params: PATERClassifier("II", **params),
-    "alma": ALMAClassifier,
-    "so-perceptron": SecondOrderPerceptron,
-    "arow": AROWClassifier,
-    "cw": lambda **params: ConfidenceWeightedClassifier("CW", **params),
-    "scw-i": lambda **params: ConfidenceWeightedClassifier("SCW-I", **params),
-    "scw-ii": lambda **params: ConfidenceWeightedClassifier("SCW-II", **params),
-    "so-pater-i": lambda **params: SecondOrderPATERClassifier("I", **params),
-    "so-pater-ii": lambda **params: SecondOrderPATERClassifier("II", **params),
-}
+
+_OTHER_FORMS = re.compile(r"\b(dense-f4|csr-f4|csr-f8-i8)")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow."""
+    for item in items:
+        if _OTHER_FORMS.search(item.name):
+            item.add_marker(pytest.mark.slow)
 
 
 def _learner(rule: str, **params: Any) -> Any:
-    return _LEARNERS[rule](**params)
+    if rule not in OF_RULE:  # it has no class of its own
+        return type("Bare", (Perceptron,), {"_rules": {"": rule}})(**params)
+    kind, variant = OF_RULE[rule]
+    return kind(variant, **params) if variant else kind(**params)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@ import pytest
 
 from pater.study.unit import COLUMNS
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Any]
 Start = Callable[..., "subprocess.Popen[str]"]
 

@@ -30,6 +30,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # A small process in between: what counts as the largest size of a process includes that of the one it was forked from.
 MEASURED = """
 import resource, subprocess, sys
+
+pytestmark = pytest.mark.slow
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """

@@ -12,6 +12,8 @@ from typer.main import get_command
 from pater.cli.app import app
 from pater.stream import train
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Any]
 
 ODD = [

@@ -515,6 +515,7 @@ def _script() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_fifty_kills(rows: Path, tmp_path: Path) -> None:
     told = Counter[str]()
     (tmp_path / "runs").mkdir()

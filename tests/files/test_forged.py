@@ -18,7 +18,10 @@ import pater
 from pater import PATERClassifier, stream
 from pater.cli import main
 from pater.files.model_file import ModelFileError
-from pater.models.model import Model, NotFiniteError
+from pater.models.errors import NotFiniteError
+from pater.models.model import Model
+
+pytestmark = pytest.mark.slow
 
 
 def _script() -> ModuleType:

@@ -1,7 +1,7 @@
 """Model files as every version has written them: they load for ever, say what they said, and go on learning.
 
-`tests/golden/VERSION` holds files that this version wrote, and in `said.json` what it said of a few rows. A new version
-of the format adds a folder; none is ever changed.
+Each folder of `golden` holds files of one version of the format, and in `said.json` what was said of a few rows when
+they were written (`0.1` are those of pater 0.1, of version 1.0). A new version adds a folder; none is ever changed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import pater
+from pater import stream
 from pater.cli import main
 from pater.files import container
 from pater.files.container import ModelFileError
@@ -23,12 +24,16 @@ GOLDEN = sorted((Path(__file__).parent / "golden").glob("*/*.pater"))
 LEARNERS = [path for path in GOLDEN if not path.stem.startswith(("cli", "ter"))]
 
 
+def name_of(path):
+    return f"{path.parent.name}-{path.stem}"
+
+
 def said_by(path):
     said = json.loads((path.parent / "said.json").read_text())
     return said[path.stem], np.array(said["rows"])
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", GOLDEN, ids=name_of)
 def test_a_file_of_any_version_says_what_it_said(path, tmp_path, capfd):
     said, rows = said_by(path)
     if "printed" in said:  # written by the command line
@@ -87,7 +92,7 @@ def with_more(header, arrays):
 
 
 @pytest.mark.parametrize("change", [without, with_more])
-@pytest.mark.parametrize("path", LEARNERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LEARNERS, ids=name_of)
 def test_what_is_missing_has_its_default_and_what_is_unknown_is_left_out(path, change, tmp_path):
     said, rows = said_by(path)
     model = pater.load(rewritten(path, tmp_path / "changed.pater", change))
@@ -107,4 +112,15 @@ def test_what_no_version_up_to_now_has_written_is_not_believed(tmp_path):
 
 
 def test_there_are_golden_files():
-    assert len(GOLDEN) >= 24
+    versions = [container.read(path, {})[0]["version"] for path in GOLDEN]
+    assert {version: versions.count(version) for version in versions} == {"1.0": 24, "1.1": 24, "1.2": 24}
+
+
+@pytest.mark.parametrize("path", [path for path in GOLDEN if "auto" in path.stem], ids=name_of)
+def test_the_choice_is_in_the_files_that_tell_it(path):
+    header, _ = container.read(path, {})
+    assert ("chosen" in header) == (header["version"] >= "1.2")
+    learner = stream.load(path)
+    assert header.get("chosen", learner.chosen()) == learner.chosen()
+    learner.model.stored_choice = None
+    assert header.get("chosen", learner.chosen()) == learner.chosen()

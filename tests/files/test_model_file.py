@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 from pater.files import container
 from pater.files import model_file as modelfile
 from pater.files.model_file import ModelFileError, Saved
+from pater.files.stored_state import WHOLE_NUMBERS
 from pater.kernels.run import NOTHING
 from pater.kernels.state import State
 from pater.models.matrices import rows_of
-from pater.models.model import Model, Spec
+from pater.models.model import Model
+from pater.models.spec import Spec
 from pater.stream import load, train
 
 SPECS = {
@@ -219,7 +221,7 @@ FORGERIES = {
     "NaN": _in_array("vectors", (0, 0, 0), float("nan")),
     "infinity": _in_array("reals", (0, 0), float("inf")),
     "negative count": _in_array("counts", (0, -1), -1),
-    "flag": _in_array("counts", (0, modelfile._COUNTS.index("careful")), 2),
+    "flag": _in_array("counts", (0, WHOLE_NUMBERS.index("careful")), 2),
 }
 
 

@@ -20,11 +20,14 @@ from pater.files import vectors as filing
 from pater.files.model_file import ModelFileError, Saved
 from pater.kernels.rules import RULES
 from pater.models.matrices import rows_of
-from pater.models.model import Model, Spec
+from pater.models.model import Model
 from pater.models.search import alpha_grid
+from pater.models.spec import Spec
 from pater.models.state_operations import mirrored
 from pater.stream import InputError, load, train
 from pater.stream.prediction import predict_to
+
+pytestmark = pytest.mark.slow
 
 SPECS: dict[str, tuple[Spec, ...]] = {
     name: (Spec(name, watch=True, calibrate=True, average=True),)

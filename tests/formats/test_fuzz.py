@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 import pater
 from pater.stream import InputError, read, train
 
+pytestmark = pytest.mark.slow
+
 
 def _script() -> ModuleType:
     path = Path(__file__).parents[2] / "benchmarks" / "fuzz.py"

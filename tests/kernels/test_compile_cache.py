@@ -24,9 +24,10 @@ PERCEPTRON = """
 import numpy as np
 from pater.kernels.points import point_pass
 from pater.kernels.rules import RULES
-from pater.kernels.state import SCALARS, SETTINGS
+from pater.kernels.state import SCALARS
+from pater.models.spec import RECORD
 X, codes, nothing, vectors = np.array([[1.0, 2.0]]), np.ones(1, np.int64), np.zeros(0), np.zeros((2, 2))
-model, settings = np.zeros(1, SCALARS), np.zeros(1, SETTINGS)
+model, settings = np.zeros(1, SCALARS), np.zeros(1, RECORD)
 settings["rule"], settings["positive"], settings["alpha_pos"] = RULES["perceptron"].code, 1, 1
 point_pass((X,), np.zeros(0, np.int64), codes, nothing, nothing, vectors, model[0], settings[0], 0, 1)
 stats = point_pass.stats

@@ -17,7 +17,8 @@ from pater.kernels.means_sparse import LARGEST_PRODUCT
 from pater.kernels.rules import RULES
 from pater.kernels.run import learn
 from pater.kernels.simd import MOST_IN_REGISTERS, shape_for
-from pater.kernels.state import SETTINGS, State
+from pater.kernels.state import State
+from pater.models.spec import RECORD
 from pater.reference import first_order as reference
 
 N = 600
@@ -39,7 +40,7 @@ def stream(d, seed=0):
 
 
 def settings_for(rule, *, average=False, intercept=True):
-    p = np.zeros(1, SETTINGS)
+    p = np.zeros(1, RECORD)
     p["rule"], p["positive"], p["intercept"], p["average"] = RULES[rule].code, 1, intercept, average
     p["alpha_neg"], p["alpha_pos"] = 0.4, 1.0
     return p

@@ -30,11 +30,12 @@ from pater.kernels.doors import CheckedRows
 from pater.kernels.run import learn
 from pater.kernels.state import State
 from pater.models.matrices import csr_rows, rows_of
-from pater.models.model import Spec, settings_of
 from pater.models.predict import margins_of
 from pater.models.search import Grid
+from pater.models.spec import Spec, settings_of
 from pater.reference import first_order as reference
-from pater.stream.learner import Learner, specs_of
+from pater.stream.algorithms import specs_of
+from pater.stream.learner import Learner
 
 
 def _script():
@@ -700,8 +701,8 @@ def test_the_least_forgetting_works(forgetting, variant, form, as_form, weights)
 def test_noise_that_cannot_work(kind, r, unchanged_by):
     X, y = rows()
     model = kind(r=r)
-    assert "r must be between" in unchanged_by(model, lambda: model.fit(X, y), ValueError)
-    with pytest.raises(InputError, match="r must be positive and finite, between"):
+    assert "r must be a positive number between" in unchanged_by(model, lambda: model.fit(X, y), ValueError)
+    with pytest.raises(InputError, match="r must be a positive number between"):
         specs_of("arow", r=r)
 
 

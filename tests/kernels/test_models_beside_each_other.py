@@ -13,8 +13,9 @@ from sklearn.base import clone
 from pater import PATERClassifier
 from pater.kernels.rules import RULES
 from pater.kernels.run import learn
-from pater.kernels.state import SETTINGS, State
+from pater.kernels.state import State
 from pater.models.matrices import rows_of
+from pater.models.spec import RECORD
 
 FORMS = ["dense-f8", "dense-f4", "csr-f8-i4"]
 WIDTHS = [6, 90]
@@ -23,7 +24,7 @@ WIDTHS = [6, 90]
 def settings_of_several(means):
     """Models that differ in everything a model may differ in."""
     codes = [rule.code for rule in RULES.values() if rule.moves_along_means == means]
-    p = np.zeros(5, SETTINGS)
+    p = np.zeros(5, RECORD)
     p["rule"] = np.resize(codes, 5)
     p["C"], p["positive"] = [1, 0.1, 0.01, 2, 1], [1, 0, 1, 2, 1]
     p["alpha_pos"], p["alpha_neg"] = [1, 0.3, 1, 2, 1], [1, 1, 0.01, 1, 1]

@@ -16,8 +16,9 @@ import pytest
 
 from pater.kernels.rules import RULES
 from pater.kernels.run import NOTHING, learn
-from pater.kernels.state import SETTINGS, State
+from pater.kernels.state import State
 from pater.models.matrices import rows_of
+from pater.models.spec import RECORD
 from pater.reference import first_order as reference
 
 FIRST_ORDER = ["perceptron", "pa", "pa-i", "pa-ii", "pater-i", "pater-ii"]  # the others: tests/test_second_reference.py
@@ -57,7 +58,7 @@ def expected(rule, d, weights, importance):
 
 
 def settings_for(rule, weights, *, average=False):
-    p = np.zeros(1, SETTINGS)
+    p = np.zeros(1, RECORD)
     p["rule"], p["C"], p["positive"], p["intercept"], p["average"] = RULES[rule].code, C, 1, 1, average
     p["balanced"] = weights == "balanced"
     p["alpha_neg"], p["alpha_pos"] = (1.0, 1.0) if weights == "balanced" else WEIGHTS[weights]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
 from pater.kernels import rules, steps
 from pater.kernels.rules import RULES, pa, pa_ii, perceptron
-from pater.kernels.state import SETTINGS
+from pater.models.spec import RECORD
 
 MEAN_RULES = [name for name, rule in RULES.items() if rule.moves_along_means]
 POINT_RULES = [name for name in RULES if name not in MEAN_RULES]
@@ -31,7 +31,7 @@ def test_point_rules_are_their_formulas(margin, xx, C):
     assert rules.pa(margin, xx) == loss / xx
     assert rules.pa_i(margin, xx, C) == min(C, loss / xx)
     assert rules.pa_ii(margin, xx, C) == pytest.approx(loss / (xx + 1 / (2 * C)), rel=1e-15)
-    p = np.zeros((), SETTINGS)
+    p = np.zeros((), RECORD)
     p["C"] = C
     for name, tau in (("perceptron", perceptron(margin)), ("pa", pa(margin, xx)), ("pa-ii", pa_ii(margin, xx, C))):
         assert steps.point_step(RULES[name].code, margin, xx, 1.0, p[()]) == tau

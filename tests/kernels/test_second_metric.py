@@ -17,8 +17,9 @@ from pater.kernels import state
 from pater.kernels.state import State, TooWideError
 from pater.kernels.triangle import absorb, packed_size, widen
 from pater.models.matrices import rows_of
-from pater.models.model import Model, Spec
+from pater.models.model import Model
 from pater.models.search import Grid
+from pater.models.spec import Spec
 
 LEARNERS = {
     "so-pater-i": SecondOrderPATERClassifier("I"),

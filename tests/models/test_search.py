@@ -13,10 +13,13 @@ from pater.kernels.batched_layout import Herd, order, plan, spans
 from pater.kernels.run import layout_for, learn
 from pater.kernels.state import State
 from pater.models import metrics
+from pater.models.choice import best
+from pater.models.errors import BadRowError
 from pater.models.matrices import rows_of
 from pater.models.metrics import Confusion
-from pater.models.model import BadRowError, Model, Spec, settings_of
-from pater.models.search import Grid, alpha_grid, best, confusion
+from pater.models.model import Model
+from pater.models.search import Grid, alpha_grid
+from pater.models.spec import Spec, settings_of
 from pater.reference import first_order as reference
 
 ALL = tuple(
@@ -155,7 +158,7 @@ def test_a_grid_of_both_families_and_its_scores():
     for k, spec in enumerate(specs):
         alone = Model.new(np.array([0, 1]), 5, (spec._replace(watch=True),))
         alone.learn((X,), y)
-        assert scores["accuracy"][0, k] == metrics.accuracy(confusion(alone))[0, 0]
+        assert scores["accuracy"][0, k] == metrics.accuracy(alone.confusion())[0, 0]
     assert grid.best[0] == np.argmax(scores["accuracy"][0])
 
 

@@ -13,8 +13,8 @@ from pater.files.model_file import ModelFileError
 from pater.kernels import state as state_module
 from pater.kernels.rules import RULES
 from pater.kernels.state import State
+from pater.models.state_operations import resized
 from pater.stream import InputError, load, train
-from pater.stream.learner import resized
 from pater.stream.merging import merged
 
 ALGOS = ["so-pater-i", "so-pater-ii", "arow", "scw-i", "scw-ii", "cw", "so-perceptron", "alma"]

@@ -13,6 +13,8 @@ from pater.study.peers.gradient import Descent
 from pater.study.peers.learners import LEARNERS, LINES, ONE_PASS
 from pater.study.plan import NOT_COMPARABLE, Unit
 
+pytestmark = pytest.mark.slow
+
 PLAN = Plan(("wdbc", "tic-tac-toe"), runs=1)
 OF_THIS_OBJECTIVE = tuple(one.name for one in LEARNERS if isinstance(one.specs[0], Descent))
 

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array, random_array
 from sklearn.linear_model import LogisticRegression
 
 from pater import TERClassifier
-from pater.models.model import Spec
 from pater.models.search import Grid
+from pater.models.spec import Spec
 from pater.study.peers.learners import LEARNERS
 from pater.study.peers.span import in_own_span
 

@@ -22,7 +22,7 @@ from pater import (
 from pater.data import load
 from pater.kernels.rules import RULES
 from pater.models.metrics import Confusion, balanced_accuracy
-from pater.models.model import Spec
+from pater.models.spec import Spec
 from pater.reference import cost_sensitive as reference
 from pater.study import Plan
 from pater.study.halves import Fold, folds

@@ -14,6 +14,8 @@ from pater.data import DATA_SETS
 from pater.study import Plan, Reproduction, reproduce
 from pater.study.report import duration
 
+pytestmark = pytest.mark.slow
+
 WITHIN = {"PE": 1.0, "PA": 1.0, "PATER-I": 0.8, "PATER-II": 0.8, "wPATER-I": 0.8, "wPATER-II": 0.8}
 
 

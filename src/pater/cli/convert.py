@@ -21,6 +21,7 @@ Examples:
 
 
 def convert(
+    *,
     source: Annotated[str, typer.Argument(metavar="IN", help="A file, or - for standard input; plain or compressed.")],
     output: Annotated[Path, typer.Argument(metavar="OUT", dir_okay=False, help="Its ending says the format.")],
     format: o.Format = None,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as o
+from .learner_options import Algo, checked, with_settings
 from .terminal import printable, say_skipped, tell, tell_json
 
 EXAMPLE = """\b
@@ -17,20 +18,16 @@ Examples:
 """
 
 
+@with_settings("calibrate")
 def evaluate(
     data: o.Data,
+    *,
     model: Annotated[
         Path | None,
         typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Judge this model, which does not learn."),
     ] = None,
-    algo: o.Algo = "auto",
-    C: o.Aggressiveness = None,
-    covariance: o.Covariance = None,
-    form: o.Form = None,
-    r: o.Ridge = None,
-    eta: o.Confidence = None,
-    alpha: o.Approximation = None,
-    class_weight: o.ClassWeight = None,
+    algo: Algo = "auto",
+    settings: dict[str, Any],
     plot: Annotated[
         Path | None, typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw both curves: png, pdf or svg.")
     ] = None,
@@ -43,31 +40,22 @@ def evaluate(
     bits: o.Bits = None,
     features: o.Features = o.LIMIT_OF_FEATURES,
     scale: o.Scale = False,
-    average: o.Average = False,
-    no_intercept: o.NoIntercept = False,
     scoring: o.Scoring = "balanced_accuracy",
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
 ) -> None:
     """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
-    given = {"C": C, "covariance": covariance, "form": form, "r": r, "eta": eta, "approximation": alpha}
-    others = {
-        "--algo": algo != "auto",
-        "--class-weight": class_weight is not None,
-        "--scale": scale,
-        "--average": average,
-        "--no-intercept": no_intercept,
-        "--scoring": scoring != "balanced_accuracy",
-    }
+    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy"}
     with o.one_line_errors():
         from pater.formats.errors import Skipped
         from pater.formats.reading import make_input
         from pater.stream import InputError, load
         from pater.stream import evaluation as v
-        from pater.stream.learner import Learner, specs_of
+        from pater.stream.algorithms import specs_of
+        from pater.stream.learner import Learner
         from pater.stream.training import matched
 
-        settings = o.settings(algo, given, others=others, saved="--model" if model else None)
+        given = checked(algo, settings, others=others, saved="--model" if model else None)
         saved = load(model) if model else None
         source = make_input(
             data,
@@ -88,14 +76,8 @@ def evaluate(
         if saved:
             result = v.judge(saved, source.batches(), skipped).result()
         else:
-            weights = matched(o.class_weight(class_weight), numeric=columns.numeric_labels)
-            specs = specs_of(
-                algo,
-                class_weight=weights,
-                intercept=not no_intercept,
-                average=average,
-                **settings,
-            )
+            weights = matched(given.pop("class_weight", None), numeric=columns.numeric_labels)
+            specs = specs_of(algo, class_weight=weights, **given)
             if scoring not in ("accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"):
                 raise InputError(f"there is no score {scoring!r}.")
             learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")

@@ -20,6 +20,7 @@ Examples:
 
 
 def predict(
+    *,
     model: o.ModelIn,
     data: o.Data,
     output: Annotated[

@@ -94,11 +94,10 @@ class Display:
         run = self.run
         if run is None or run.learner.model is None:
             return
-        told = record(run, final=True)
         if self.log_json:
-            tell_json(told)
-        if not self.quiet and not self.log_json:
-            say(sentence(told))
+            tell_json(record(run, final=True))
+        elif not self.quiet:
+            say(sentence(record(run, final=True)))
         if run.learner.missing and not self.quiet:
             say(f"{run.learner.missing:,} values were missing and counted as nothing.")
         say_skipped(run.skipped)  # never silent, not even when quiet

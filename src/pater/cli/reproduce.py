@@ -25,6 +25,7 @@ LIBRARIES = ("jinja2", "matplotlib", "pandas", "pooch", "threadpoolctl")
 
 
 def reproduce(
+    *,
     sets: Annotated[
         list[str] | None,
         typer.Option(metavar="KEYS", help="Data sets, by key, separated by commas.  [default: all at hand]"),

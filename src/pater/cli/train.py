@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from . import options as o
 from .errors import StoppedError
+from .learner_options import Algo, checked, with_settings
 from .progressive import Display
 from .signals import stop_in_order
 
@@ -21,17 +22,13 @@ Examples:
 """
 
 
+@with_settings()
 def train(
     data: o.Data,
+    *,
     model: o.ModelOut,
-    algo: o.Algo = "auto",
-    C: o.Aggressiveness = None,
-    covariance: o.Covariance = None,
-    form: o.Form = None,
-    r: o.Ridge = None,
-    eta: o.Confidence = None,
-    alpha: o.Approximation = None,
-    class_weight: o.ClassWeight = None,
+    algo: Algo = "auto",
+    settings: dict[str, Any],
     passes: Annotated[
         int, typer.Option("--passes", min=1, max=10_000, metavar="N", help="How often to pass over the files.")
     ] = 1,
@@ -54,11 +51,6 @@ def train(
     bits: o.Bits = None,
     features: o.Features = o.LIMIT_OF_FEATURES,
     scale: o.Scale = False,
-    average: o.Average = False,
-    no_intercept: o.NoIntercept = False,
-    probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Fit probabilities along the stream, for pater predict.")
-    ] = False,
     scoring: o.Scoring = "balanced_accuracy",
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
@@ -68,19 +60,10 @@ def train(
     ] = False,
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
-    given = {"C": C, "covariance": covariance, "form": form, "r": r, "eta": eta, "approximation": alpha}
-    others = {
-        "--algo": algo != "auto",
-        "--class-weight": class_weight is not None,
-        "--scale": scale,
-        "--average": average,
-        "--no-intercept": no_intercept,
-        "--probabilities": probabilities,
-        "--scoring": scoring != "balanced_accuracy",
-    }
+    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy"}
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors(display.compiling):
-        from pater.stream import train as learn
+        from pater.stream.training import train as learn
 
         stop_in_order()
         try:
@@ -89,11 +72,7 @@ def train(
                 data,
                 model=model,
                 algo=algo,
-                **o.settings(algo, given, others=others, saved="--initial-model" if initial else None),
-                class_weight=o.class_weight(class_weight),
-                intercept=not no_intercept,
-                average=average,
-                probability=probabilities,
+                **checked(algo, settings, others=others, saved="--initial-model" if initial else None),
                 scoring=scoring,
                 scale=scale,
                 passes=passes,

@@ -1,6 +1,6 @@
 """PATER with its weights chosen along the stream.
 
-Knows `online` and `search`.
+Knows `online`, `pater`, `choice` and `search`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.choice import score
 from ..models.metrics import SCORES
-from ..models.model import Model, Specs
-from ..models.search import PAPER_WEIGHTS, alpha_grid, best, confusion, score
-from .online import OnlineClassifier, forgetting_factor, one_of, positive_number, share
+from ..models.model import Model
+from ..models.search import PAPER_WEIGHTS, alpha_grid
+from ..models.settings import SETTINGS
+from ..models.spec import Specs
+from .online import OnlineClassifier, one_of
+from .pater import PATERClassifier
 
 
 class AutoPATERClassifier(OnlineClassifier):
@@ -40,7 +44,8 @@ class AutoPATERClassifier(OnlineClassifier):
         Whether a sample counts in proportion to its place in the stream, so that the clumsy beginnings of a model tell
         less than what it has become. On the paper's data sets this chooses better than plain progressive scores.
     class_weight, fit_intercept, n_passes, shuffle, average, forgetting, probability, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`; class weights multiply those that are tried.
+        As in :class:`PATERClassifier`; class weights multiply those that are tried, and `n_jobs` threads share all
+        models of all classes.
 
     Attributes
     ----------
@@ -60,6 +65,8 @@ class AutoPATERClassifier(OnlineClassifier):
     >>> model.best_params_["variant"]
     'II'
     """
+
+    _rules = PATERClassifier._rules
 
     def __init__(
         self,
@@ -102,11 +109,11 @@ class AutoPATERClassifier(OnlineClassifier):
         for name in ("variants", "weights"):
             if not isinstance(getattr(self, name), tuple | list | np.ndarray):
                 raise ValueError(f"{name} must be a tuple, got {getattr(self, name)!r}.")
-        variants = [one_of("variants", variant, ("I", "II")) for variant in self.variants]
-        alphas = alpha_grid(positive_number("weights", weight) for weight in self.weights)
-        if not variants:
+        rules = [self._rules[one_of("variants", variant, tuple(self._rules))] for variant in self.variants]
+        alphas = [SETTINGS["alphas"].checked(pair, "weights") for pair in alpha_grid(self.weights)]
+        if not rules:
             raise ValueError("variants must name at least one of 'I' and 'II'.")
-        if len(variants) * len(alphas) < 2:
+        if len(rules) * len(alphas) < 2:
             raise ValueError(
                 "there is nothing to choose between: give more variants or weights, or use PATERClassifier."
             )
@@ -120,23 +127,11 @@ class AutoPATERClassifier(OnlineClassifier):
         for name, value in settings.items():
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise ValueError(f"scoring_settings must hold numbers from 0 on, got {value!r} for {name!r}.")
-        fading, forgetting = share("fading", self.fading), forgetting_factor("forgetting", self.forgetting)
-        return tuple(
-            self._spec(
-                f"pater-{variant.lower()}",
-                alphas=pair,
-                forgetting=forgetting,
-                watch=True,
-                fading=fading,
-                discount=bool(self.discount),
-            )
-            for pair in alphas
-            for variant in variants
-        )
+        base = self._spec(rules[0], watch=True)
+        return tuple(base._replace(rule=rule, alphas=pair) for pair in alphas for rule in rules)
 
-    def _chosen(self, model: Model) -> list[int]:
-        places = best(confusion(model), self.scoring, self.scoring_settings)
-        return [int(problem * len(model.specs) + place) for problem, place in enumerate(places)]
+    def _scored_by(self) -> tuple[str, dict[str, float] | None]:
+        return self.scoring, self.scoring_settings
 
     @property
     def best_params_(self) -> dict[str, Any] | list[dict[str, Any]]:
@@ -148,7 +143,7 @@ class AutoPATERClassifier(OnlineClassifier):
     @property
     def progressive_scores_(self) -> NDArray[np.float64]:
         """The score of every setting on the samples so far, each judged before it was learned from."""
-        values = score(confusion(self._fitted_model()), self.scoring, self.scoring_settings)
+        values = score(self._fitted_model().confusion(), self.scoring, self.scoring_settings)
         return values if len(values) > 1 else values[0]
 
     def scores_frame(self) -> Any:
@@ -156,7 +151,7 @@ class AutoPATERClassifier(OnlineClassifier):
         import pandas as pd
 
         model = self._fitted_model()
-        counts, chosen = confusion(model), set(self._chosen(model))
+        counts, chosen = model.confusion(), set(self._chosen(model))
         frame = pd.DataFrame([_params(model, k) for k in range(len(model.specs))] * len(counts.tp))
         if len(counts.tp) > 1:
             frame.insert(0, "class", np.repeat(model.classes, len(model.specs)))
@@ -169,7 +164,7 @@ class AutoPATERClassifier(OnlineClassifier):
 def _params(model: Model, k: int) -> dict[str, Any]:
     spec = model.specs[k]
     return {
-        "variant": spec.rule.removeprefix("pater-").upper(),
+        "variant": next(variant for variant, rule in AutoPATERClassifier._rules.items() if rule == spec.rule),
         "alpha_neg": spec.alphas[0],
         "alpha_pos": spec.alphas[1],
     }

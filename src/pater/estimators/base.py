@@ -1,6 +1,6 @@
-"""What every estimator here shares: nothing is lost in a failed call, prediction from margins, and saving.
+"""What every estimator here shares: it holds a model, says what the model says, and is saved as it.
 
-Knows scikit-learn, `inputs`, `matrices` and `model_file`.
+Knows scikit-learn, `inputs`, `model`, `predict` and `model_file`. Nothing is lost in a failed call.
 """
 
 from __future__ import annotations
@@ -16,21 +16,57 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
 from ..files import model_file as modelfile
-from ..kernels.run import Rows
+from ..models.errors import BadRowError
 from ..models.matrices import bad_row_message
-from ..models.model import BadRowError, Model
+from ..models.model import Model
+from ..models.predict import labels_of, margins_of
 from . import parameters
 from .inputs import take_rows
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A subclass learns, and says which classes there are and what the margins of rows are."""
+    """A subclass learns."""
 
+    _model: Model
     class_weight: Any
 
-    def _margins(self, rows: Rows) -> NDArray[np.float64]:
-        """Margins (rows, models)."""
-        raise NotImplementedError
+    def _scored_by(self) -> tuple[str, dict[str, float] | None]:
+        """The progressive score by which the best of several models is chosen, and its settings."""
+        return "balanced_accuracy", None
+
+    def _chosen(self, model: Model) -> list[int]:
+        """Which model speaks for each class, or for both of two."""
+        return model.chosen(*self._scored_by())
+
+    def _average_of(self, model: Model) -> bool:
+        """Does the average of the weights predict?"""
+        return model.specs[0].average
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, sorted."""
+        return self._fitted_model().classes
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights, (1, n_features) for two classes, else (n_classes, n_features). Made when asked for."""
+        return self._weights()[0]
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """The intercept of each model."""
+        return self._weights()[1]
+
+    def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        model = self._fitted_model()
+        return model.speaking(*self._scored_by()).weights(average=self._average_of(model))
+
+    def _fitted_model(self) -> Model:
+        model: Model | None = vars(self).get("_model")
+        if model is None:
+            how = "'fit' or 'partial_fit'" if hasattr(self, "partial_fit") else "'fit'"
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call {how} first.")
+        return model
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Margins: for two classes one number a row, positive for the second class; else one for each class.
@@ -46,15 +82,19 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The margins.
 
         """
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' first.")
+        margins = self._checked_margins(X)
+        return margins if margins.shape[1] > 1 else margins[:, 0]
+
+    def _checked_margins(self, X: Any) -> NDArray[np.float64]:
+        """Margins (rows, models); an error if one is not finite, which says what is wrong with its row."""
+        model = self._fitted_model()
         rows = take_rows(self, X, reset=False)
-        margins = self._margins(rows)
+        margins = margins_of(rows, model.speaking(*self._scored_by()), average=self._average_of(model))
         if not math.isfinite(float(margins.sum())):
             finite = np.isfinite(margins).all(axis=1)
             if not finite.all():
                 raise ValueError(bad_row_message(rows, int(np.argmin(finite)), self._names()))
-        return margins if margins.shape[1] > 1 else margins[:, 0]
+        return margins
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row: of two, the second where the margin is ≥ 0; of more, that of the largest margin.
@@ -70,28 +110,24 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The labels.
 
         """
-        margins = self.decision_function(X)
-        classes: NDArray[Any] = self.classes_
-        if classes.size == 1:
-            return np.full(len(margins), classes[0])
-        return np.asarray(classes[(margins >= 0).view(np.int8) if margins.ndim == 1 else margins.argmax(axis=1)])
+        return labels_of(self._checked_margins(X), self._model.classes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator to a model file, from which :func:`pater.load` brings it back to the bit.
 
         The file appears whole or not at all, and only after it was read back: after an error, what was there before is
-        there still. A link is written through. It holds numbers and
-        JSON, no code; `pater predict`, `inspect` and `merge` read it, too.
+        there still. A link is written through. It holds numbers and JSON, no code; `pater predict`, `inspect` and
+        `merge` read it, too.
 
         Parameters
         ----------
         path : path-like
             Where to.
         """
-        from .load import estimator_of  # which knows every estimator
+        from .load import ESTIMATORS, estimator_of  # which knows every estimator
 
         model, names = self._to_save(), self._names()
-        described = parameters.to_json(self)
+        described = parameters.to_json(self, ESTIMATORS)
         saved = modelfile.Saved(
             model,
             scoring=described["params"].get("scoring", "balanced_accuracy"),
@@ -127,15 +163,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _names(self) -> NDArray[Any] | None:
         return vars(self).get("feature_names_in_")
 
-    def _check_class_weight(self) -> None:
-        weight = self.class_weight
-        if isinstance(weight, dict):
-            for label, value in weight.items():
-                if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-                    raise ValueError(f"class_weight must be positive and finite, got {value!r} for class {label!r}.")
-        elif weight is not None and not (isinstance(weight, str) and weight == "balanced"):
-            raise ValueError(f"class_weight must be a dict of label: weight, 'balanced' or None, got {weight!r}.")
-
     def _check_weighted_classes(self, classes: NDArray[Any]) -> None:
         """A weight for a class that there is not is a slip of the pen."""
         if isinstance(self.class_weight, dict):
@@ -144,8 +171,16 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if unknown:
                 raise ValueError(f"class_weight names {unknown}, which are not among the classes {classes.tolist()}.")
 
+    def __copy__(self) -> Self:
+        """A copy that learns by itself."""
+        result = type(self).__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        if "_model" in vars(self):
+            result._model = self._model.copy()
+        return result
+
     def __sklearn_is_fitted__(self) -> bool:
-        raise NotImplementedError
+        return "_model" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,10 +5,9 @@ Knows `online`, which does the work.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from ..models.model import Specs
-from .online import OnlineClassifier, one_of, positive_number, share
+from .online import OnlineClassifier
 
 
 class Perceptron(OnlineClassifier):
@@ -26,6 +25,8 @@ class Perceptron(OnlineClassifier):
     array(['no', 'yes'], dtype='<U3')
 
     """
+
+    _rules: ClassVar = {"": "perceptron"}
 
     def __init__(
         self,
@@ -49,9 +50,6 @@ class Perceptron(OnlineClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _specs(self) -> Specs:
-        return (self._spec("perceptron"),)
 
 
 class PassiveAggressiveClassifier(OnlineClassifier):
@@ -84,6 +82,8 @@ class PassiveAggressiveClassifier(OnlineClassifier):
 
     """
 
+    _rules: ClassVar = {"PA": "pa", "PA-I": "pa-i", "PA-II": "pa-ii"}
+
     def __init__(
         self,
         variant: str = "PA-I",
@@ -111,10 +111,6 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _specs(self) -> Specs:
-        variant = one_of("variant", self.variant, ("PA", "PA-I", "PA-II"))
-        return (self._spec(variant.lower(), C=positive_number("C", self.C)),)
-
 
 class ALMAClassifier(OnlineClassifier):
     """The approximate large margin algorithm: a perceptron of shrinking steps, kept in the unit ball (p = 2).
@@ -140,6 +136,8 @@ class ALMAClassifier(OnlineClassifier):
 
     """
 
+    _rules: ClassVar = {"": "alma"}
+
     def __init__(
         self,
         alpha: float = 0.9,
@@ -164,6 +162,3 @@ class ALMAClassifier(OnlineClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _specs(self) -> Specs:
-        return (self._spec("alma", approximation=share("alpha", self.alpha)),)

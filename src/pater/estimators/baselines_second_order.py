@@ -5,10 +5,9 @@ Knows `online`, which does the work.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from ..models.model import Specs
-from .online import OnlineClassifier, noise, one_of, positive_number
+from .online import OnlineClassifier
 
 
 class AROWClassifier(OnlineClassifier):
@@ -38,6 +37,8 @@ class AROWClassifier(OnlineClassifier):
 
     """
 
+    _rules: ClassVar = {"": "arow"}
+
     def __init__(
         self,
         r: float = 1.0,
@@ -64,10 +65,6 @@ class AROWClassifier(OnlineClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _specs(self) -> Specs:
-        covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        return (self._spec("arow", r=noise("r", self.r), covariance=covariance),)
 
 
 class ConfidenceWeightedClassifier(OnlineClassifier):
@@ -101,6 +98,8 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
 
     """
 
+    _rules: ClassVar = {"CW": "cw", "SCW-I": "scw-i", "SCW-II": "scw-ii"}
+
     def __init__(
         self,
         variant: str = "SCW-I",
@@ -132,14 +131,6 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _specs(self) -> Specs:
-        variant = one_of("variant", self.variant, ("CW", "SCW-I", "SCW-II"))
-        covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        eta = positive_number("eta", self.eta)
-        if not 0.5 < eta < 1:
-            raise ValueError(f"eta must be above 0.5 and below 1, got {self.eta!r}.")
-        return (self._spec(variant.lower(), eta=eta, C=positive_number("C", self.C), covariance=covariance),)
-
 
 class SecondOrderPerceptron(OnlineClassifier):
     """The perceptron in the coordinates that whiten its mistakes.
@@ -167,6 +158,8 @@ class SecondOrderPerceptron(OnlineClassifier):
 
     """
 
+    _rules: ClassVar = {"": "so-perceptron"}
+
     def __init__(
         self,
         r: float = 1.0,
@@ -193,7 +186,3 @@ class SecondOrderPerceptron(OnlineClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _specs(self) -> Specs:
-        covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        return (self._spec("so-perceptron", r=noise("r", self.r), covariance=covariance),)

@@ -14,8 +14,8 @@ import numpy as np
 from ..files import model_file as modelfile
 from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, Saved
-from ..kernels.rules import RULES
-from ..models.model import Spec, Specs
+from ..models.settings import SETTINGS
+from ..models.spec import Spec, Specs
 from ..stream.learner import Learner
 from . import parameters
 from .auto import AutoPATERClassifier
@@ -26,7 +26,7 @@ from .online import OnlineClassifier
 from .pater import PATERClassifier, SecondOrderPATERClassifier
 from .ter import TERClassifier
 
-_ESTIMATORS: dict[str, Any] = {
+ESTIMATORS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         ALMAClassifier,
@@ -41,8 +41,12 @@ _ESTIMATORS: dict[str, Any] = {
         TERClassifier,
     )
 }
-_WITH_C = ("pa-i", "pa-ii", "scw-i", "scw-ii")
-_WITH_ETA = ("cw", "scw-i", "scw-ii")
+OF_RULE: dict[str, tuple[Any, str]] = {
+    rule: (kind, variant)
+    for kind in ESTIMATORS.values()
+    if issubclass(kind, OnlineClassifier) and kind is not AutoPATERClassifier
+    for variant, rule in kind._rules.items()
+}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -95,9 +99,9 @@ def estimator_of(saved: Saved) -> LinearClassifier:
                 raise ValueError("its settings are those of no estimator")
             model = model.with_specs(specs)
     else:
-        if (not saved.newer and set(described) != {"name", "params"}) or described["name"] not in _ESTIMATORS:
+        if (not saved.newer and set(described) != {"name", "params"}) or described["name"] not in ESTIMATORS:
             raise ValueError(f"there is no estimator {described.get('name')!r}")
-        kind = _ESTIMATORS[described["name"]]
+        kind = ESTIMATORS[described["name"]]
         estimator = kind(**parameters.from_json(kind, described["params"], newer=saved.newer))
     estimator._take_over(model)
     estimator.n_features_in_ = model.state.n_features
@@ -109,68 +113,33 @@ def estimator_of(saved: Saved) -> LinearClassifier:
 def _of_specs(saved: Saved) -> LinearClassifier:
     """The estimator whose parameters come to these settings."""
     specs = saved.model.specs
-    rule, weight = specs[0].rule, specs[0].class_weight
-    shared: dict[str, Any] = {
-        "class_weight": dict(weight) if isinstance(weight, tuple) else weight,
-        "fit_intercept": specs[0].intercept,
-    }
+    rule, more = specs[0].rule, {}
     if rule == modelfile.BATCH_RULE:
-        return TERClassifier(**shared)
-    shared |= {"average": specs[0].average, "probability": specs[0].calibrate}
-    if rule == "perceptron":
-        return Perceptron(**shared)
-    if rule.startswith("pa-") or rule == "pa":
-        return PassiveAggressiveClassifier(rule.upper(), specs[0].C, **shared)
-    if rule == "alma":
-        return ALMAClassifier(specs[0].approximation, **shared)
-    if RULES[rule].second_order:
-        return _of_second_order(specs[0], {**shared, "covariance": specs[0].covariance})
-    shared |= {"forgetting": specs[0].forgetting}
-    if len(specs) == 1:
-        return PATERClassifier(_variant(rule), **shared)
-    variants, weights = _tried(specs)
-    return AutoPATERClassifier(
-        variants,
-        weights,
-        saved.scoring,
-        scoring_settings=saved.scoring_settings,
-        fading=specs[0].fading,
-        discount=specs[0].discount,
-        **shared,
-    )
+        kind: Any = TERClassifier
+    elif len(specs) > 1:
+        kind = AutoPATERClassifier
+        more = {**_tried(specs), "scoring": saved.scoring, "scoring_settings": saved.scoring_settings}
+    elif rule in OF_RULE:
+        kind, variant = OF_RULE[rule]
+        more = {"variant": variant} if variant else {}
+    else:
+        raise ValueError(f"no estimator learns by {rule!r}; use pater predict, or stream.load")
+    names = kind._get_param_names()
+    shared = {each.parameter: getattr(specs[0], name) for name, each in SETTINGS.items() if each.parameter in names}
+    if isinstance(shared["class_weight"], tuple):
+        shared["class_weight"] = dict(shared["class_weight"])
+    estimator: LinearClassifier = kind(**shared, **more)
+    return estimator
 
 
-def _of_second_order(spec: Spec, shared: dict[str, Any]) -> LinearClassifier:
-    if spec.rule in _WITH_ETA:
-        return ConfidenceWeightedClassifier(spec.rule.upper(), spec.eta, spec.C, **shared)
-    if spec.rule == "arow":
-        return AROWClassifier(spec.r, **shared)
-    if spec.rule == "so-perceptron":
-        return SecondOrderPerceptron(spec.r, **shared)
-    return SecondOrderPATERClassifier(_variant(spec.rule), spec.r, form=spec.form, **shared)
-
-
-def _variant(rule: str) -> str:
-    return rule.removeprefix("so-").removeprefix("pater-").upper()
-
-
-def _tried(specs: Specs) -> tuple[tuple[str, ...], tuple[float, ...]]:
+def _tried(specs: Specs) -> dict[str, Any]:
     """The variants, and the weights: each stands first as α⁻, later as α⁺."""
-    variants = tuple(dict.fromkeys(_variant(spec.rule) for spec in specs))
-    pairs = [spec.alphas for spec in specs[:: len(variants)]]
-    return variants, tuple(alpha_neg for alpha_neg, _ in pairs[1 : 1 + len(pairs) // 2])
+    rules = dict.fromkeys(spec.rule for spec in specs)
+    variants = tuple(variant for rule in rules for variant, of in AutoPATERClassifier._rules.items() if of == rule)
+    pairs = [spec.alphas for spec in specs[:: len(rules)]]
+    return {"variants": variants, "weights": tuple(alpha_neg for alpha_neg, _ in pairs[1 : 1 + len(pairs) // 2])}
 
 
 def _told(spec: Spec) -> Spec:
-    """What matters to the rule: whether it was watched does not, nor a parameter that it does not have."""
-    if spec.rule not in _WITH_C:
-        spec = spec._replace(C=1.0)
-    if spec.rule not in _WITH_ETA:
-        spec = spec._replace(eta=0.9)
-    if spec.rule != "alma":
-        spec = spec._replace(approximation=0.9)
-    if not RULES[spec.rule].second_order or spec.rule in _WITH_ETA:
-        spec = spec._replace(r=1.0)
-    if not RULES[spec.rule].second_order:
-        spec = spec._replace(covariance="full")
-    return spec._replace(watch=True)
+    """What matters to the rule: whether it was watched does not, nor a setting that it does not have."""
+    return spec.without_unused()._replace(watch=True)  # type: ignore[no-any-return]

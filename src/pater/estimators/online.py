@@ -1,29 +1,32 @@
 """What the online learners share as scikit-learn estimators.
 
-Knows scikit-learn, `base` and `model`; holds no mathematics: it checks what the caller hands over, lets `model` learn,
-and shows what was learned.
+Knows scikit-learn, `base` and `model`; holds no mathematics: it checks what is handed over and lets `model` learn.
 """
 
 from __future__ import annotations
 
 import functools
-import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from ..kernels.doors import LARGEST_R, LEAST_FORGETTING
-from ..kernels.run import IN_ORDER, Rows
+from ..kernels.run import IN_ORDER, Rows, available_threads
+from ..models.errors import OtherModelsError, UnknownLabelError
 from ..models.labels import as_labels, classes_and_codes, encode, in_order
 from ..models.matrices import number_of_rows
-from ..models.model import Model, OtherModelsError, Spec, Specs, UnknownLabelError
-from ..models.predict import margins_of, probabilities
+from ..models.model import Model
+from ..models.predict import probabilities
+from ..models.settings import SETTINGS, Setting
+from ..models.spec import Spec, Specs
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
+from .parameters import OF_LEARNING
+
+FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
 
 
 def _asked_for_probabilities(estimator: OnlineClassifier) -> bool:
@@ -34,8 +37,6 @@ def _asked_for_probabilities(estimator: OnlineClassifier) -> bool:
 
 class OnlineClassifier(LinearClassifier):
     """A subclass says which models its parameters ask for."""
-
-    _model: Model
 
     variant: str
     C: float
@@ -49,17 +50,17 @@ class OnlineClassifier(LinearClassifier):
     random_state: Any
     n_jobs: int | None
 
+    _parameter_constraints: ClassVar = OF_LEARNING
+    _rules: ClassVar[dict[str, str]]  # by variant; "" where there is one rule only, and no parameter `variant`
+
     def _specs(self) -> Specs:
         """The models that the parameters ask for, one or several for each class."""
-        raise NotImplementedError
+        variant = one_of("variant", self.variant, tuple(self._rules)) if "" not in self._rules else ""
+        return (self._spec(self._rules[variant]),)
 
-    def _averages(self) -> bool:
-        """Does the average of the weights predict?"""
+    def _averages(self, rule: str) -> bool:
+        """Whether the average of the weights predicts."""
         return bool(self.average)
-
-    def _chosen(self, model: Model) -> list[int]:
-        """Which model speaks for each class, or for both of two."""
-        return list(range(model.state.n_models))
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows, in order, `n_passes` times.
@@ -102,7 +103,7 @@ class OnlineClassifier(LinearClassifier):
         random = check_random_state(self.random_state) if self.shuffle else None
         for _ in range(self.n_passes):
             order = IN_ORDER if random is None else random.permutation(number_of_rows(rows)).astype(np.int64)
-            model.learn_all(rows, codes, weights=weights, order=order, threads=self._threads())
+            model.learn_all(rows, codes, weights=weights, order=order, threads=self._threads(model, rows))
         self._model = model
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -143,7 +144,7 @@ class OnlineClassifier(LinearClassifier):
             model = Model.new(np.empty(0, labels.dtype), self.n_features_in_, specs)
         else:
             model = model.with_specs(specs)
-        model.learn(rows, labels, weights=weights, threads=self._threads())
+        model.learn(rows, labels, weights=weights, threads=self._threads(model, rows))
         self._model = model
 
     def _with_fixed_classes(self, model: Model | None, classes: Any, specs: Specs) -> Model:
@@ -215,53 +216,20 @@ class OnlineClassifier(LinearClassifier):
         model = self._fitted_model()
         if not model.specs[0].calibrate:
             raise OtherModelsError(["probability"])
-        chosen = self._chosen(model)
-        margins = self.decision_function(X).reshape(-1, len(chosen))
-        return probabilities(margins, model.state.scalars[chosen], model.classes.size)
-
-    def _margins(self, rows: Rows) -> NDArray[np.float64]:
-        model = self._model
-        state = model.state.some_of(self._chosen(model))
-        return margins_of(rows, state, average=self._average_of(model))
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, sorted."""
-        return self._fitted_model().classes
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights, (1, n_features) for two classes, else (n_classes, n_features). Made when asked for."""
-        return self._weights()[0]
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """The intercept of each model."""
-        return self._weights()[1]
+        margins = self._checked_margins(X)
+        return probabilities(margins, model.state.scalars[self._chosen(model)], model.classes.size)
 
     @property
     def t_(self) -> int:
         """How many samples the model has seen."""
         return int(self._fitted_model().state.scalars["t"].max())
 
-    def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        model = self._fitted_model()
-        return model.state.some_of(self._chosen(model)).weights(average=self._average_of(model))
-
     def _average_of(self, model: Model) -> bool:
         """Does the average predict? It may be left alone at any time, but not be had where it was not kept."""
-        kept = model.specs[0].average
+        kept = super()._average_of(model)
         if self.average and not kept:
             raise ValueError("average=True, but no average was kept: it begins with the next rows that are learned.")
         return kept and (self.average is None or bool(self.average))
-
-    def _fitted_model(self) -> Model:
-        model: Model | None = vars(self).get("_model")
-        if model is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' first."
-            )
-        return model
 
     def _to_save(self) -> Model:
         model, specs = self._fitted_model(), self._checked_specs()
@@ -275,28 +243,22 @@ class OnlineClassifier(LinearClassifier):
             raise ValueError("its settings are not those of its estimator")
         self._model = model
 
-    def __copy__(self) -> Self:
-        """A copy that learns by itself."""
-        result = type(self).__new__(type(self))
-        result.__dict__.update(self.__dict__)
-        if "_model" in vars(self):
-            result._model = self._model.copy()
-        return result
-
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_checked"}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # one pass over the few hundred rows of scikit-learn's checks
         return tags
 
-    def _threads(self) -> int | None:
-        return None if self.n_jobs is None or self.n_jobs < 0 else int(self.n_jobs)
+    def _threads(self, model: Model, rows: Rows) -> int | None:
+        """How many threads may share the models; None for one on each processor."""
+        if self.n_jobs is None:  # a few numbers are learned from before joblib has answered
+            return 1 if model.state.n_models == 1 or rows[-1].size < FEW else int(effective_n_jobs(None))
+        if self.n_jobs > 0:
+            return int(self.n_jobs)
+        return None if self.n_jobs == -1 else max(1, available_threads() + 1 + int(self.n_jobs))
 
     def _checked_specs(self) -> Specs:
         """The specs that the parameters ask for. They are looked at again only when a parameter has changed."""
@@ -306,30 +268,16 @@ class OnlineClassifier(LinearClassifier):
         key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None)
         known = vars(self).get("_checked")
         if known is None or known[0] != key:
-            self._check()
+            self._validate_params()
             known = (key, self._specs(), values)  # the values are held, so that no other comes to their address
             self._checked = known
         specs: Specs = known[1]
         return specs
 
-    def _check(self) -> None:
-        self._check_class_weight()
-        if not (isinstance(self.n_passes, int | np.integer) and self.n_passes >= 1):
-            raise ValueError(f"n_passes must be a whole number of at least 1, got {self.n_passes!r}.")
-        if self.n_jobs is not None and not (isinstance(self.n_jobs, int | np.integer) and self.n_jobs != 0):
-            raise ValueError(f"n_jobs must be None or a whole number other than 0, got {self.n_jobs!r}.")
-
-    def _spec(self, rule: str, **settings: Any) -> Spec:
-        """A spec of this rule with the settings that all learners share."""
-        weight = self.class_weight
-        return Spec(
-            rule,
-            class_weight=tuple(weight.items()) if isinstance(weight, dict) else weight,
-            intercept=bool(self.fit_intercept),
-            average=self._averages(),
-            calibrate=bool(self.probability),
-            **settings,
-        )
+    def _spec(self, rule: str, **more: Any) -> Spec:
+        """A spec of this rule, with the settings that are parameters of this estimator, and more."""
+        values = {name: each.checked(getattr(self, each.parameter), each.parameter) for name, each in _settings(self)}
+        return Spec(rule, **{**values, "average": self._averages(rule), **more})
 
 
 @functools.cache
@@ -338,35 +286,10 @@ def _parameter_names(kind: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def positive_number(name: str, value: Any) -> float:
-    if not (isinstance(value, int | float | np.number) and 0 < value < math.inf):
-        raise ValueError(f"{name} must be a positive number below infinity, got {value!r}.")
-    return float(value)
-
-
-def noise(name: str, value: Any) -> float:
-    """The r of a second-order rule."""
-    r = positive_number(name, value)
-    if not 1 / LARGEST_R <= r <= LARGEST_R:
-        raise ValueError(f"{name} must be between {1 / LARGEST_R:g} and {LARGEST_R:g}, got {value!r}.")
-    return r
-
-
-def share(name: str, value: Any) -> float:
-    if not (isinstance(value, int | float | np.number) and 0 < value <= 1):
-        raise ValueError(f"{name} must be above 0 and at most 1, got {value!r}.")
-    return float(value)
-
-
-def forgetting_factor(name: str, value: Any) -> float:
-    """What is left of a class when its next sample comes."""
-    left = share(name, value)
-    if left < LEAST_FORGETTING:
-        raise ValueError(
-            f"{name} must be above 0 and at most 1, and at least {LEAST_FORGETTING:g}, got {value!r}: less is left of "
-            "the last sample than a number can tell."
-        )
-    return left
+def _settings(estimator: OnlineClassifier) -> list[tuple[str, Setting]]:
+    kind: Any = type(estimator)
+    names = _parameter_names(kind)
+    return [(name, setting) for name, setting in SETTINGS.items() if setting.parameter in names]
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -1,36 +1,34 @@
-"""The parameters of an estimator as JSON, and back. What is written has passed the checks of the one who reads it.
+"""The parameters of estimators: what they may be, and as JSON and back.
 
-Knows NumPy, signatures and `codec`; knows no estimator.
+Knows scikit-learn, signatures and `codec`; knows no estimator. What is written has passed the checks of the one who
+reads it.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
-from ..files.codec import is_number
+from ..files.codec import is_number, is_weight
 
-ESTIMATORS = (
-    "ALMAClassifier",
-    "AROWClassifier",
-    "AutoPATERClassifier",
-    "ConfidenceWeightedClassifier",
-    "PATERClassifier",
-    "PassiveAggressiveClassifier",
-    "Perceptron",
-    "SecondOrderPATERClassifier",
-    "SecondOrderPerceptron",
-    "TERClassifier",
-)
+# What parameters may be that only estimators have, for scikit-learn to check. Settings are checked by their own table.
+OF_LEARNING = {
+    "n_passes": [Interval(Integral, 1, None, closed="left")],
+    "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
+}
+OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
 
 
-def to_json(estimator: Any) -> dict[str, Any]:
-    """The class of an estimator and its parameters, or an error that names the one that cannot be kept."""
+def to_json(estimator: Any, kinds: dict[str, Any]) -> dict[str, Any]:
+    """The class of an estimator, one of `kinds`, and its parameters; an error names the one that cannot be kept."""
     kind = type(estimator)
-    if kind.__name__ not in ESTIMATORS or not kind.__module__.startswith("pater."):
-        raise TypeError(f"{kind.__name__} is not one of the estimators that can be saved: {', '.join(ESTIMATORS)}.")
+    if kinds.get(kind.__name__) is not kind:
+        raise TypeError(f"{kind.__name__} is not one of the estimators that can be saved: {', '.join(kinds)}.")
     defaults = _defaults(kind)
     params = {name: _plain(value, defaults[name]) for name, value in estimator.get_params(deep=False).items()}
     if isinstance(params["class_weight"], dict):  # JSON would make text of the labels
@@ -80,7 +78,7 @@ def _plain(value: Any, default: Any) -> Any:
 
 def _is_sound(name: str, value: Any, default: Any) -> bool:
     if name == "class_weight":
-        return value in (None, "balanced") or (isinstance(value, list) and all(map(_is_weight, value)))
+        return value in (None, "balanced") or (isinstance(value, list) and all(map(is_weight, value)))
     if name == "scoring_settings":
         return value is None or (isinstance(value, dict) and all(map(is_number, value.values())))
     if name in ("random_state", "n_jobs"):
@@ -96,10 +94,3 @@ def _is_sound(name: str, value: Any, default: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return type(value) is int and -(1 << 63) <= value < 1 << 63
-
-
-def _is_weight(pair: Any) -> bool:
-    if not isinstance(pair, list) or len(pair) != 2:
-        return False
-    label, weight = pair
-    return (type(label) in (bool, str) or is_number(label)) and is_number(weight)

@@ -5,10 +5,10 @@ Knows `online`, which does the work.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from ..models.model import Specs
-from .online import OnlineClassifier, forgetting_factor, noise, one_of
+from ..models.settings import averages_by_itself
+from .online import OnlineClassifier
 
 
 class PATERClassifier(OnlineClassifier):
@@ -43,7 +43,8 @@ class PATERClassifier(OnlineClassifier):
     random_state : int, RandomState or None, default=None
         For `shuffle`.
     n_jobs : int or None, default=None
-        Threads that share the classes of a multiclass problem; None for one on each processor.
+        Threads that share the classes of a multiclass problem. None means one, unless in a `joblib.parallel_config`
+        context; -1 means one on each processor, -2 one less. The result does not depend on it.
 
     Attributes
     ----------
@@ -67,6 +68,8 @@ class PATERClassifier(OnlineClassifier):
     0.97
 
     """
+
+    _rules: ClassVar = {"I": "pater-i", "II": "pater-ii"}
 
     def __init__(
         self,
@@ -94,10 +97,6 @@ class PATERClassifier(OnlineClassifier):
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def _specs(self) -> Specs:
-        variant = one_of("variant", self.variant, ("I", "II"))
-        return (self._spec(f"pater-{variant.lower()}", forgetting=forgetting_factor("forgetting", self.forgetting)),)
 
 
 class SecondOrderPATERClassifier(OnlineClassifier):
@@ -142,6 +141,8 @@ class SecondOrderPATERClassifier(OnlineClassifier):
 
     """
 
+    _rules: ClassVar = {"I": "so-pater-i", "II": "so-pater-ii"}
+
     def __init__(
         self,
         variant: str = "I",
@@ -173,11 +174,5 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _averages(self) -> bool:
-        return self.covariance == "diagonal" if self.average is None else bool(self.average)
-
-    def _specs(self) -> Specs:
-        variant = one_of("variant", self.variant, ("I", "II"))
-        covariance = one_of("covariance", self.covariance, ("full", "diagonal"))
-        form, r = one_of("form", self.form, ("leader", "step")), noise("r", self.r)
-        return (self._spec(f"so-pater-{variant.lower()}", form=form, r=r, covariance=covariance),)
+    def _averages(self, rule: str) -> bool:
+        return averages_by_itself(rule, self.covariance) if self.average is None else bool(self.average)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..models.choice import score
 from ..models.metrics import Confusion
-from ..models.search import score
 from .auto import AutoPATERClassifier
 
 

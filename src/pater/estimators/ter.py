@@ -1,29 +1,33 @@
 """The batch solution that the online learners approach: weighted least squares, in closed form.
 
-Knows `base`, NumPy and SciPy; and `state`, to be saved as any other model is.
+Knows `base`, NumPy and SciPy; and `state`, where the solution is kept as any other model is.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 from ..files.model_file import BATCH_RULE
-from ..kernels.run import Rows
 from ..kernels.state import POINT_U, State
+from ..models.errors import BadRowError
 from ..models.labels import classes_and_codes
 from ..models.matrices import first_bad_row, matrix_of
-from ..models.model import BadRowError, Model, Spec
+from ..models.model import Model
+from ..models.settings import SETTINGS
+from ..models.spec import Spec, Specs
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
+from .parameters import OF_SOLVING
 
 Floats = NDArray[np.float64]
 
@@ -116,6 +120,8 @@ class TERClassifier(LinearClassifier):
 
     """
 
+    _parameter_constraints: ClassVar = OF_SOLVING
+
     def __init__(self, ridge: float = 0.0, *, class_weight: Any = None, fit_intercept: bool = True) -> None:
         self.ridge = ridge
         self.class_weight = class_weight
@@ -141,9 +147,8 @@ class TERClassifier(LinearClassifier):
         return self._all_or_nothing(self._fit, X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        self._check_class_weight()
-        if not (isinstance(self.ridge, int | float | np.number) and 0 <= self.ridge < math.inf):
-            raise ValueError(f"ridge must be a finite number of at least 0, got {self.ridge!r}.")
+        SETTINGS["class_weight"].checked(self.class_weight, "class_weight")
+        self._validate_params()
         rows = take_rows(self, X, reset=True)
         labels, s = check_labels(y, rows), check_sample_weight(sample_weight, rows)
         bad = first_bad_row(rows)
@@ -157,9 +162,15 @@ class TERClassifier(LinearClassifier):
         matrix = matrix_of(rows, int(self.n_features_in_))
         positives = [1] if classes.size == 2 else range(classes.size)
         solutions = [self._one_against_rest(matrix, codes == k, s, classes, k) for k in positives]
-        self.classes_ = classes
-        self.coef_ = np.array([w for w, _ in solutions])
-        self.intercept_ = np.array([b for _, b in solutions])
+        state = State.new(len(solutions), int(self.n_features_in_), means=False)
+        for k, (w, b) in enumerate(solutions):
+            state.vectors[k, POINT_U], state.scalars["bias"][k] = w, b
+        state.scalars["t"] = 1  # a state that has seen nothing counts as empty
+        self._model = Model(classes, state, self._specs(), fixed=True)
+
+    def _specs(self) -> Specs:
+        weight = SETTINGS["class_weight"].checked(self.class_weight, "class_weight")
+        return (Spec(BATCH_RULE, class_weight=weight, intercept=bool(self.fit_intercept)),)
 
     def _one_against_rest(
         self, X: Any, positive: NDArray[np.bool_], s: Floats, classes: NDArray[Any], k: int
@@ -179,25 +190,12 @@ class TERClassifier(LinearClassifier):
         return solve(X, np.where(positive, 1.0, -1.0), v, ridge=self.ridge, intercept=self.fit_intercept)
 
     def _to_save(self) -> Model:
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError("This TERClassifier instance is not fitted yet. Call 'fit' first.")
+        model = replace(self._fitted_model(), specs=self._specs())
         if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
             raise ValueError("coef_ or intercept_ is not finite: scale the columns, fit again, then save.")
-        weight = tuple(self.class_weight.items()) if isinstance(self.class_weight, dict) else self.class_weight
-        state = State.new(*self.coef_.shape, means=False)
-        state.vectors[:, POINT_U], state.scalars["bias"] = self.coef_, self.intercept_
-        state.scalars["t"] = 1  # a state that has seen nothing counts as empty
-        spec = Spec(BATCH_RULE, class_weight=weight, intercept=bool(self.fit_intercept))
-        return Model(self.classes_, state, (spec,), fixed=True)
+        return model
 
     def _take_over(self, model: Model) -> None:
         if [spec.rule for spec in model.specs] != [BATCH_RULE]:
             raise ValueError("its settings are not those of its estimator")
-        self.classes_, state = model.classes, model.state
-        self.coef_, self.intercept_ = state.vectors[:, POINT_U].copy(), state.scalars["bias"].copy()
-
-    def _margins(self, rows: Rows) -> Floats:
-        return np.asarray(matrix_of(rows, int(self.n_features_in_)) @ self.coef_.T + self.intercept_)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "coef_" in vars(self)
+        self._model = model

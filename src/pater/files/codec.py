@@ -1,6 +1,6 @@
 """The labels and settings of a model as JSON, and back, every value checked.
 
-Knows `model` and `rules`; what comes from a model file is not to be trusted.
+Knows `settings`, `spec` and `rules`; what comes from a model file is not to be trusted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from ..kernels.rules import RULES
 from ..kernels.state import Metric
-from ..models.model import Spec
+from ..models.setting_kinds import ClassWeights, Number, SettingError, Switch, Weights
+from ..models.settings import SETTINGS, Setting
+from ..models.spec import Spec
 
 BATCH_RULE = "ter"  # the batch solution: weights, and no rule to go on learning by
 LARGEST_TEXT = 1 << 28  # bytes of the labels of all classes as an array, where each has the room of the longest
@@ -64,11 +66,7 @@ def labels_from_json(value: dict[str, Any]) -> NDArray[Any]:
 
 
 def spec_to_json(spec: Spec) -> dict[str, Any]:
-    weight = spec.class_weight
-    if weight is not None and not isinstance(weight, str):
-        weight = [[np.asarray(label).item(), float(value)] for label, value in weight]  # type: ignore[assignment]
-    numbers = {name: float(getattr(spec, name)) for name in ("C", "r", "eta", "approximation")}
-    return {**spec._asdict(), **numbers, "class_weight": weight, "alphas": [float(a) for a in spec.alphas]}
+    return {"rule": spec.rule} | {name: _to_json(getattr(spec, name), each) for name, each in SETTINGS.items()}
 
 
 def spec_from_json(value: dict[str, Any], *, newer: bool = False) -> Spec:
@@ -78,33 +76,51 @@ def spec_from_json(value: dict[str, Any], *, newer: bool = False) -> Spec:
     """
     require(isinstance(value, dict) and "rule" in value, "its settings name no rule")
     require(newer or set(value) <= set(Spec._fields), "its settings have other names than expected")
-    defaults = spec_to_json(Spec("pa"))
-    value = {name: value.get(name, default) for name, default in defaults.items()}
-    weight, alphas = value["class_weight"], value["alphas"]
-    if isinstance(weight, list):
-        weight = tuple((label, share) for label, share in weight)
-        require(all(_positive(share) for _, share in weight), "a class weight is not positive")
-        require(
-            all(type(label) in (bool, str) or is_number(label) for label, _ in weight), "a class weight has no label"
-        )
-    else:
-        require(weight in (None, "balanced"), "its class weights are unsound")
     require(value["rule"] in (*RULES, BATCH_RULE), f"there is no rule {str(value['rule'])[:40]!r}")
-    require(
-        _positive(value["C"]) and isinstance(alphas, list) and len(alphas) == 2 and all(map(_positive, alphas)),
-        "a weight is not positive",
+    return Spec(
+        value["rule"], **{name: _from_json(value[name], each) for name, each in SETTINGS.items() if name in value}
     )
-    require(
-        all(_positive(value[name]) and value[name] <= 1 for name in ("forgetting", "fading")),
-        "a forgetting or fading factor is not above 0 and at most 1",
-    )
-    require(_positive(value["r"]) and value["covariance"] in ("full", "diagonal"), "its metric is unsound")
-    require(value["form"] in ("leader", "step"), "its form is unsound")
-    sound = [_positive(value[name]) and value[name] <= 1 for name in ("eta", "approximation")]
-    require(all(sound) and 0.5 < value["eta"] < 1, "its confidence is unsound")
-    switches = ("intercept", "average", "watch", "discount", "calibrate")
-    require(all(type(value[name]) is bool for name in switches), "a switch is neither on nor off")
-    return Spec(**{**value, "class_weight": weight, "alphas": tuple(alphas)})
+
+
+def _to_json(value: Any, setting: Setting) -> Any:
+    if isinstance(setting.kind, Number):
+        return float(value)
+    if isinstance(setting.kind, Weights):
+        return [float(each) for each in value]
+    if isinstance(setting.kind, ClassWeights) and isinstance(value, tuple):
+        return [[np.asarray(label).item(), float(weight)] for label, weight in value]
+    return value
+
+
+def _from_json(value: Any, setting: Setting) -> Any:
+    """What a file says of a setting, if it is of the type that is written, and one that the setting may have."""
+    kind = setting.kind
+    if isinstance(kind, Number):
+        sound = is_number(value)
+    elif isinstance(kind, Switch):
+        sound = type(value) is bool
+    elif isinstance(kind, Weights):
+        sound = isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
+    elif isinstance(kind, ClassWeights):
+        sound = not isinstance(value, dict)
+        if isinstance(value, list):
+            require(all(map(is_weight, value)), "a class weight has no label, or no number")
+            value = dict(value)
+    else:
+        sound = isinstance(value, str)
+    require(sound, f"its {setting.name} is not {kind.wanted}")
+    try:
+        return kind.taken(value)
+    except SettingError as error:
+        raise UnsoundError(f"its {setting.name} must be {error}") from None
+
+
+def is_weight(pair: Any) -> bool:
+    """Whether this is a label and its weight, as JSON has them."""
+    if not isinstance(pair, list) or len(pair) != 2:
+        return False
+    label, weight = pair
+    return (type(label) in (bool, str) or is_number(label)) and is_number(weight)
 
 
 def family(spec: Spec) -> tuple[bool, Metric]:
@@ -115,7 +131,3 @@ def family(spec: Spec) -> tuple[bool, Metric]:
 def is_number(value: Any) -> bool:
     """Is this a number that is finite, also as a float? JSON has whole numbers of any length."""
     return type(value) in (int, float) and -_LARGEST <= value <= _LARGEST
-
-
-def _positive(value: Any) -> bool:
-    return is_number(value) and value > 0

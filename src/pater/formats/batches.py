@@ -1,6 +1,6 @@
 """What every format becomes: rows, labels, importances, and where each row stood.
 
-Knows NumPy, and `rows` in the form that the passes read.
+Knows NumPy, `labels`, and `rows` in the form that the passes read.
 """
 
 from __future__ import annotations
@@ -12,12 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compile import exact_kernel, kernel
-from ..kernels.doors import CheckedRows, checked
+from ..kernels.doors import (
+    WEIGHTS_WANTED,
+    CheckedRows,
+    check_lengths,
+    check_rows,
+    checked,
+    first_unsound_weight,
+)
 from ..kernels.rows import count, square
 from ..kernels.run import NOTHING, Rows
+from ..models.labels import is_text
 from ..models.matrices import SURELY_TAKEN, number_of_rows
 from .blocks import START, Place
-from .errors import Fault
+from .errors import Fault, InputError
 
 OVERFLOW = "numbers that are hashed to the same column add up to infinity; scale the features"
 NO_LINES = np.zeros(0, np.int64)
@@ -58,6 +66,48 @@ class Batch:
         return csr_array(
             (data, indices.view(np.int32), indptr.view(np.int32)), shape=(len(self), self.n_features), copy=False
         )
+
+    def line_of(self, row: int) -> int:
+        """Where a row stands in its source: its line, or its place where lines are not known."""
+        return int(self.lines[row]) if self.lines.size else int(row) + 1
+
+    def check_form(self) -> None:
+        """An error if the rows are not sound, or not as many columns wide as it says. Sparse rows are scanned once."""
+        try:
+            rows = check_rows(self.rows, self.n_features)
+        except ValueError as error:
+            raise InputError(f"{self.source}: {error}") from None
+        self.rows = rows if len(rows) == 1 else checked(rows, self.n_features)
+
+    def check_to_learn(self, classes: NDArray[Any], width: int) -> None:
+        """An error if labels or importances do not fit the rows, or a model of these classes and so many columns."""
+        if self.labels is None:
+            raise InputError(f"{self.source}: the rows have no labels to learn from.")
+        try:
+            check_lengths(self.rows, self.labels, self.weights)
+        except ValueError as error:
+            raise InputError(f"{self.source}: {error}") from None
+        row = first_unsound_weight(self.weights)
+        if row >= 0:
+            raise InputError(
+                f"{self.source}, line {self.line_of(row)}: the importance must be {WEIGHTS_WANTED}, "
+                f"got {self.weights[row]}."
+            )
+        if classes.size and is_text(classes) != is_text(self.labels):
+            told = f"{self.labels[0].item()!r}, but the classes so far are {classes.tolist()}"
+            raise InputError(f"{self.source}, line {self.line_of(0)}: the label is {told}.")
+        if len(self.rows) == 1 and self.n_features < width:
+            raise InputError(f"{self.source}: the rows have {self.n_features} columns, but the model has {width}.")
+
+    def refuse(self, bad: NDArray[np.bool_], why: str, *, skip: bool) -> list[Fault]:
+        """An error for the first bad row; with `skip`, all bad rows are taken out and returned as faults."""
+        if not bad.any():
+            return []
+        faults = [Fault(self.source, self.line_of(r), 0, why, self.unit) for r in np.flatnonzero(bad).tolist()]
+        if not skip:
+            raise InputError(str(faults[0]))
+        self.take(~bad)
+        return faults
 
     def take(self, keep: NDArray[np.bool_]) -> None:
         """Leave out the rows that are not kept."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,11 @@ def shortened(text: bytes | str) -> str:
     """A word of the input as a message repeats it."""
     text = text[: LONGEST_SHOWN + 1] if isinstance(text, str) else text[: 4 * LONGEST_SHOWN].decode("utf-8", "replace")
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
+
+
+def as_text(name: str) -> str:
+    """The name of a file as text: of bytes that are none, their numbers."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def listed(names: Sequence[str]) -> str:

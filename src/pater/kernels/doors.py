@@ -14,19 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .csr_form import NO_ROWS, OUT_OF_ORDER, OUT_OF_RANGE, SOUND, form
-from .state import COUNTS, SETTINGS, State
+from .state import COUNTS, State
 
 Rows = tuple[NDArray[Any], ...]
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
-# What settings may be, so that with rows of any size that is taken all products stay numbers.
+# So that with rows of any size that is taken all products stay numbers.
 LARGEST_WEIGHT = 1e20  # of a sample or a class: times the largest row, squared and summed; and 1/1e20 with the smallest
-LARGEST_R = 1e100
-LEAST_FORGETTING = 1e-12  # in which a sample may enter with up to 2^40 times its importance over this
 
 _DOUBLE, _LONG = np.dtype(np.float64), np.dtype(np.int64)
 _INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))
+
+# Of the record of a model's settings. What a rule alone reads is named where the rule is.
+_READ_BY_PASSES = {"rule", "positive", "alpha_neg", "alpha_pos", "balanced", "intercept", "average", "forgetting"}
+_READ_BY_PASSES |= {"watch", "fading", "discount", "calibrate"}
 
 
 class CheckedRows(tuple[NDArray[Any], ...]):
@@ -122,8 +124,10 @@ def check_pass(
         raise ValueError(_unfit("codes", codes, (n_rows,), _LONG))
     if weights.size and (weights.shape != (n_rows,) or weights.dtype != _DOUBLE or not weights.flags.c_contiguous):
         raise ValueError(_unfit("weights", weights, (n_rows,), _DOUBLE))
-    if settings.shape != (n_models,) or settings.dtype != SETTINGS:
+    if settings.shape != (n_models,):
         raise ValueError(f"there are settings for {settings.size} models, but the state is of {n_models}.")
+    if not _READ_BY_PASSES.issubset(settings.dtype.names or ()):
+        raise ValueError(f"settings must be records with the fields {', '.join(sorted(_READ_BY_PASSES))}.")
     n_steps = n_rows
     if order.size:
         n_steps = order.size

@@ -96,28 +96,6 @@ SCALARS = np.dtype(
 
 COUNTS = ("tp", "fp", "tn", "fn")
 
-SETTINGS = np.dtype(
-    [
-        ("rule", "i8"),
-        ("positive", "i8"),  # the code of the class that is +1 to this model
-        ("alpha_pos", "f8"),
-        ("alpha_neg", "f8"),
-        ("C", "f8"),
-        ("balanced", "i8"),
-        ("intercept", "i8"),
-        ("average", "i8"),
-        ("forgetting", "f8"),  # γ: what is left of a class sum when the next sample of the class comes; 0 or 1 for all
-        ("watch", "i8"),  # count what was predicted before learning?
-        ("fading", "f8"),  # what is left of those counts a sample later; 0 or 1 for all
-        ("discount", "i8"),  # and let a sample count in proportion to its place in the stream?
-        ("calibrate", "i8"),  # fit probabilities to the margins?
-        ("r", "f8"),  # how much a sample must weigh to count in the metric as much as the prior
-        ("leader", "i8"),  # are the weights those that fit all the past best, rather than one more step?
-        ("phi", "f8"),  # standard deviations that a margin is to be away from 0
-        ("approximation", "f8"),  # ALMA's α
-    ]
-)
-
 Layout = Literal["split", "lanes", "herd"]
 Metric = Literal["none", "diagonal", "full"]
 LARGEST_TRIANGLES = 4 << 30  # bytes, of all models

@@ -102,9 +102,14 @@ def _are_codes(labels: NDArray[Any]) -> bool:
     return bool(labels.dtype == np.int64 and labels.flags.carray and labels.min() == 0 and labels.max() == 1)
 
 
+def ranks(labels: NDArray[Any]) -> NDArray[np.intp]:
+    """The place of each label among them all, sorted."""
+    return np.argsort(np.argsort(labels, kind="stable"), kind="stable")
+
+
 def in_order(classes: NDArray[Any], codes: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """The classes sorted, and the codes of labels among them."""
-    rank = np.argsort(np.argsort(classes, kind="stable"), kind="stable")
+    rank = ranks(classes)
     return (classes, codes) if (rank == np.arange(rank.size)).all() else (np.sort(classes), rank[codes])
 
 

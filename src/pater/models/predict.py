@@ -86,14 +86,14 @@ def probabilities(margins: Any, scalars: NDArray[np.void], n_classes: int) -> ND
     return np.hstack([1 - p, p]) if n_classes == 2 else np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def places_of_labels(margins: Any, n_classes: int) -> NDArray[np.intp]:
-    """Which class margins (rows, models) speak for: of two the second where it is ≥ 0, of more that of the largest."""
-    margins, wanted = np.asarray(margins), n_classes if n_classes > 2 else 1
+def labels_of(margins: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """The class that margins (rows, models) speak for: of two the second where they are ≥ 0, of more the largest."""
+    margins, wanted = np.asarray(margins), classes.size if classes.size > 2 else 1
     if margins.ndim != 2 or margins.shape[1] != wanted:
         raise ValueError(f"margins must be of shape (rows, {wanted}), got {margins.shape}.")
-    if n_classes == 1:
-        return np.zeros(len(margins), np.intp)
-    return np.asarray((margins[:, 0] >= 0).astype(np.intp) if n_classes == 2 else margins.argmax(axis=1))
+    if classes.size == 1:
+        return np.full(len(margins), classes[0])
+    return np.asarray(classes[(margins[:, 0] >= 0).view(np.int8) if wanted == 1 else margins.argmax(axis=1)])
 
 
 @kernel

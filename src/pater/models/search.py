@@ -1,8 +1,8 @@
 """Many settings in one pass over the data, and the best of them at any time.
 
-Knows `model`, `matrices`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn side by
-side from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its right and
-wrong answers are an honest estimate, and the grid can be asked for its best model after any row.
+Knows `model`, `choice`, `matrices`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn
+side by side from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its
+right and wrong answers are an honest estimate, and the grid can be asked for its best model after any row.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import check_weights
 from ..kernels.run import NOTHING
+from .choice import best, score
 from .labels import as_labels
 from .matrices import is_sparse, readable, rows_of
 from .metrics import SCORES, Confusion
-from .model import Model, Spec, Specs
+from .model import Model
+from .spec import Spec, Specs
 
 PAPER_WEIGHTS = (0.01, 0.1, 0.3, 0.5, 0.9, 0.99)
 
@@ -30,25 +32,10 @@ def alpha_grid(weights: Iterable[float] = PAPER_WEIGHTS) -> list[tuple[float, fl
     return [(1.0, 1.0), *((weight, 1.0) for weight in weights), *((1.0, weight) for weight in weights)]
 
 
-def confusion(model: Model) -> Confusion:
-    """The progressive counts of a model, each (problems, specs)."""
-    m = model.state.scalars.reshape(-1, len(model.specs))
-    return Confusion(m["tp"], m["fp"], m["tn"], m["fn"])
-
-
-def score(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.float64]:
-    """The scores of counts by name; more is better or not, as `metrics.SCORES` says."""
-    return SCORES[scoring].of(counts, **(settings or {}))
-
-
-def best(counts: Confusion, scoring: str, settings: dict[str, float] | None = None) -> NDArray[np.intp]:
-    """Which spec is best in each problem; of equals, the first, so put first what needs least justification."""
-    values = score(counts, scoring, settings)
-    return np.asarray(np.argmax(values if SCORES[scoring].more_is_better else -values, axis=1))
-
-
 class Grid:
     """Any settings, side by side in one pass: PATER, PA with several C, AROW with several r.
+
+    The study and the benchmarks compare learners by it. It is not among the public names of the package.
 
     Parameters
     ----------
@@ -66,8 +53,8 @@ class Grid:
     Examples
     --------
     >>> import numpy as np
-    >>> from pater.models.model import Spec
     >>> from pater.models.search import Grid
+    >>> from pater.models.spec import Spec
     >>> X = np.random.default_rng(0).standard_normal((500, 3))
     >>> y = (X[:, 0] > 1).astype(int)
     >>> grid = Grid([Spec("pater-i"), Spec("pa-i", C=0.1), Spec("pa-i", C=1.0)], "accuracy")
@@ -127,7 +114,7 @@ class Grid:
 
     def counts(self) -> Confusion:
         """Progressive counts, each (problems, specs), in the order of `specs`."""
-        parts = [confusion(model) for model in self.models]
+        parts = [model.confusion() for model in self.models]
         order = np.argsort([k for places in self.families for k in places])
         return Confusion(*(np.concatenate(each, axis=1)[:, order] for each in zip(*parts, strict=True)))
 

@@ -1,52 +1,261 @@
-"""The settings that only some rules have: which, what they may be, and of which rules."""
+"""The settings of a learner, each once: its name on every face, what it may be, its default, and which rules have it.
+
+Knows `rules`, `setting_kinds` and plain Python only, so that help texts are made without a wait. `Spec` and the record
+of the kernels (`spec.py`), the checks of parameters, the JSON of model files (`files/codec.py`), the options of the
+command line, their help and their table in the docs (`cli/learner_options.py`) are made from this table.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..kernels.doors import LARGEST_R
-from ..kernels.rules import RULES
-from .model import Spec
+from ..kernels.rules import RULES, Rule
+from .setting_kinds import POSITIVE, SHARE, Choice, ClassWeights, Kind, Number, SettingError, Switch, Weights
 
-DEFAULT_R = {"so-pater-i": 30.0, "so-pater-ii": 30.0}
+# With rows of any size that is taken, all products stay numbers.
+LARGEST_R = 1e100
+LEAST_FORGETTING = 1e-12  # a sample may then enter with up to 2^40 times its importance over this
+
+AUTO = "auto"
+AUTO_RULES = ("pater-i", "pater-ii")  # that "auto" learns side by side
+
+
+class Field(NamedTuple):
+    """A field of the record that the kernels read: its type, and how its value comes from that of the setting."""
+
+    name: str
+    type: str  # as NumPy names it
+    of: Callable[[Any], Any] = lambda value: value
+
+
+def _by_name(rule: Rule) -> bool:
+    raise NotImplementedError  # the rule itself names the setting
+
+
+def _every(_: Rule) -> bool:
+    return True
 
 
 class Setting(NamedTuple):
-    """One setting: the rules that have it, whether a value will do, and what is wanted, in words."""
+    """One setting. A face that does not have it has an empty name for it."""
 
-    rules: tuple[str, ...]
-    allows: Callable[[Any], bool]
-    wanted: str
+    name: str  # in `Spec` and in model files
+    kind: Kind
+    default: Any
+    says: str  # what it is, in a sentence
+    record: tuple[Field, ...] = ()
+    parameter: str = ""  # of estimators
+    keyword: str = ""  # of `stream.train` and the command line
+    options: tuple[str, ...] = ()  # of the command line; that of a switch turns it from its default
+    metavar: str | None = None
+    of_rule: Callable[[Rule], bool] = _by_name  # which rules have it: those that name it, unless said otherwise
+    other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules that have one of their own
 
-    def wrong(self, name: str, value: Any) -> str | None:
-        """What to say of a value that will not do, under the name that the reader knows the setting by."""
-        return None if self.allows(value) else f"{name} must be {self.wanted}, got {value}."
+    def has(self, rule: str) -> bool:
+        """Whether this rule has it; of "auto", whether all its rules have it."""
+        if rule == AUTO:
+            return all(map(self.has, AUTO_RULES))
+        return self.name in RULES[rule].settings if self.of_rule is _by_name else self.of_rule(RULES[rule])
+
+    @property
+    def is_of_some(self) -> bool:
+        """Whether only some rules have it, those that name it."""
+        return self.of_rule is _by_name
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that have it."""
+        return tuple(filter(self.has, RULES))
+
+    def default_of(self, rule: str) -> Any:
+        """What it is where it is not given."""
+        return dict(self.other_defaults).get(rule, self.default)
+
+    def checked(self, value: Any, name: str) -> Any:
+        """The value as `Spec` has it; a SettingError, under the name that the reader knows it by, if it will not do."""
+        try:
+            return self.kind.taken(value)
+        except SettingError as error:
+            raise SettingError(f"{name} must be {error}.") from None
 
 
-def _positive(value: Any) -> bool:
-    return bool(0 < value < math.inf)
+def _deviations(eta: float) -> float:
+    from statistics import NormalDist  # which takes its time to import
+
+    return NormalDist().inv_cdf(eta)
 
 
-RULE_SETTINGS = {
-    "C": Setting(("pa-i", "pa-ii", "scw-i", "scw-ii"), _positive, "positive and finite"),
-    "covariance": Setting(
-        tuple(name for name, rule in RULES.items() if rule.second_order),
-        lambda value: value in ("full", "diagonal"),
-        "full or diagonal",
+_TABLE = (
+    Setting(
+        "C",
+        POSITIVE,
+        1.0,
+        "Aggressiveness: the larger, the further a single sample may move the weights.",
+        (Field("C", "f8"),),
+        parameter="C",
+        keyword="C",
+        options=("--aggressiveness", "-C"),
+        metavar="C",
     ),
-    "form": Setting(("so-pater-i", "so-pater-ii"), lambda value: value in ("leader", "step"), "leader or step"),
-    "r": Setting(
-        ("so-pater-i", "so-pater-ii", "arow", "so-perceptron"),
-        lambda value: 1 / LARGEST_R <= value <= LARGEST_R,
-        f"positive and finite, between {1 / LARGEST_R:g} and {LARGEST_R:g}",
+    Setting(
+        "class_weight",
+        ClassWeights(POSITIVE),
+        None,
+        "How much the samples of a class count, for example 1:10; or balanced.",
+        (Field("balanced", "i8", lambda weight: weight == "balanced"),),  # other weights go into α⁻ and α⁺
+        parameter="class_weight",
+        keyword="class_weight",
+        options=("--class-weight", "-w"),
+        metavar="LABEL:WEIGHT,...",
+        of_rule=_every,
     ),
-    "eta": Setting(("cw", "scw-i", "scw-ii"), lambda value: 0.5 < value < 1, "above 0.5 and below 1"),
-    "approximation": Setting(("alma",), lambda value: 0 < value <= 1, "above 0 and at most 1"),
-}
+    Setting(
+        "alphas",
+        Weights(POSITIVE),
+        (1.0, 1.0),
+        "α⁻ and α⁺, on top of the class weights, in every one-vs-rest problem.",
+        (Field("alpha_neg", "f8", lambda alphas: alphas[0]), Field("alpha_pos", "f8", lambda alphas: alphas[1])),
+        of_rule=_every,
+    ),
+    Setting(
+        "intercept",
+        Switch(),
+        True,
+        "Learn no constant term.",
+        (Field("intercept", "i8"),),
+        parameter="fit_intercept",
+        keyword="intercept",
+        options=("--no-intercept",),
+        of_rule=_every,
+    ),
+    Setting(
+        "average",
+        Switch(),
+        False,
+        "Predict with the average of the weights over the stream.",
+        (Field("average", "i8"),),
+        parameter="average",
+        keyword="average",
+        options=("--average",),
+        of_rule=_every,
+    ),
+    Setting(
+        "forgetting",
+        Number(
+            f"above 0 and at most 1, and at least {LEAST_FORGETTING:g}", lambda value: LEAST_FORGETTING <= value <= 1
+        ),
+        1.0,
+        "What is left of the sum, count and loss of a class when its next sample comes.",
+        (Field("forgetting", "f8"),),
+        parameter="forgetting",
+        of_rule=lambda rule: rule.moves_along_means and not rule.second_order,
+    ),
+    Setting(
+        "watch",
+        Switch(),
+        False,
+        "Count right and wrong answers, each given before the sample is learned from.",
+        (Field("watch", "i8"),),
+        of_rule=_every,
+    ),
+    Setting(
+        "fading",
+        SHARE,
+        1.0,
+        "What is left of a sample's part in the counts of answers when the next one comes.",
+        (Field("fading", "f8"),),
+        parameter="fading",
+        of_rule=_every,
+    ),
+    Setting(
+        "discount",
+        Switch(),
+        False,
+        "Let an answer count in proportion to its place in the stream.",
+        (Field("discount", "i8"),),
+        parameter="discount",
+        of_rule=_every,
+    ),
+    Setting(
+        "calibrate",
+        Switch(),
+        False,
+        "Fit probabilities along the stream, for pater predict.",
+        (Field("calibrate", "i8"),),
+        parameter="probability",
+        keyword="probability",
+        options=("--probabilities",),
+        of_rule=_every,
+    ),
+    Setting(
+        "covariance",
+        Choice(("full", "diagonal")),
+        "full",
+        "The covariance of the features: full takes O(d²) of time and memory, diagonal what the row holds.",
+        parameter="covariance",
+        keyword="covariance",
+        options=("--covariance",),
+        metavar="full|diagonal",
+    ),
+    Setting(
+        "form",
+        Choice(("leader", "step")),
+        "leader",
+        "The weights that fit all the past best, or one more step.",
+        (Field("leader", "i8", lambda form: form == "leader"),),
+        parameter="form",
+        keyword="form",
+        options=("--form",),
+        metavar="leader|step",
+    ),
+    Setting(
+        "r",
+        Number(
+            f"a positive number between {1 / LARGEST_R:g} and {LARGEST_R:g}",
+            lambda value: 1 / LARGEST_R <= value <= LARGEST_R,
+        ),
+        1.0,
+        "How many samples of unit size outweigh the prior; the larger, the smaller the steps.",
+        (Field("r", "f8"),),
+        parameter="r",
+        keyword="r",
+        options=("--r",),
+        metavar="R",
+        other_defaults=(("so-pater-i", 30.0), ("so-pater-ii", 30.0)),
+    ),
+    Setting(
+        "eta",
+        Number("above 0.5 and below 1", lambda value: 0.5 < value < 1),
+        0.9,
+        "η, how likely the weights must be to classify a sample correctly after the step.",
+        (Field("phi", "f8", _deviations),),  # standard deviations that a margin is to be away from 0
+        parameter="eta",
+        keyword="eta",
+        options=("--eta",),
+        metavar="ETA",
+    ),
+    Setting(
+        "approximation",
+        SHARE,
+        0.9,
+        "α: on separable data the margin reaches at least 1 − α of the largest.",
+        (Field("approximation", "f8"),),
+        parameter="alpha",
+        keyword="approximation",
+        options=("--alpha",),
+        metavar="ALPHA",
+    ),
+)
+SETTINGS = {setting.name: setting for setting in _TABLE}
+"""In the order of `Spec`."""
 
 
-def of_rule(spec: Spec) -> dict[str, Any]:
-    """Those that the rule of a learner has, by name."""
-    return {name: getattr(spec, name) for name, setting in RULE_SETTINGS.items() if spec.rule in setting.rules}
+def by_keyword() -> dict[str, Setting]:
+    """The settings that `stream.train` and the command line take, by the names that they have there."""
+    return {setting.keyword: setting for setting in SETTINGS.values() if setting.keyword}
+
+
+def averages_by_itself(rule: str, covariance: str) -> bool:
+    """Whether the average predicts without being asked to: the leader of a diagonal metric oscillates."""
+    return RULES[rule].moves_along_means and RULES[rule].second_order and covariance == "diagonal"

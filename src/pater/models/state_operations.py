@@ -1,17 +1,19 @@
-"""Changes to a whole state that are not learning: turn a model round, add one, merge two states.
+"""Changes to a whole state that are not learning: turn a model round, add one, add columns, merge two states.
 
-Knows `state` and `covariance_merge`. Each returns a new state and leaves its arguments as they are.
+Knows `state` and `covariance_merge`. Each returns a state and leaves its arguments as they are.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.covariance_merge import merge_metrics
-from ..kernels.state import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, State, U, V
+from ..kernels.pages import zeros
+from ..kernels.state import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, State, U, V, triangle_size
 
 _CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square")
 _PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.endswith("_pos")]
@@ -86,6 +88,24 @@ def remembering(state: State) -> State:
             m[f"{name}_{side}"] *= gain
     m["products_known"] = 0
     return result
+
+
+def resized(state: State, n_features: int) -> State:
+    """The same models without the last columns, not copied; or with more columns, which no row has filled yet."""
+    axis, width = (2 if state.layout == "split" else 1), state.n_features
+    if n_features <= width:
+        vectors = state.vectors[:, :, :n_features] if axis == 2 else state.vectors[:, :n_features]
+    else:
+        vectors = zeros(tuple(n_features if k == axis else n for k, n in enumerate(state.vectors.shape)))
+        (vectors[:, :, :width] if axis == 2 else vectors[:, :width])[:] = state.vectors
+    if state.second is None:
+        return replace(state, vectors=vectors)
+    size = triangle_size(state.n_models, n_features)
+    second = state.second[:, :size]
+    if size > second.shape[1]:
+        second = zeros((state.n_models, size))
+        second[:, : state.second.shape[1]] = state.second
+    return replace(state, vectors=vectors, second=second)
 
 
 def merged(

@@ -7,6 +7,7 @@ included, as StandardScaler(with_mean=False) does. A column that has not varied 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,26 @@ class Scaler:
         else:
             _scale_sparse(*rows, learn, self.rows, self.count, self.mean, self.square)
             self.rows += learn * (rows[0].size - 1)
+
+    def scaled(self, rows: Rows, *, learn: bool) -> Rows:
+        """The same rows, scaled; those that were given stay as they are."""
+        *form, numbers = rows
+        rows = (*form, numbers.copy())
+        self(rows, learn=learn)
+        return rows
+
+    def seen_before(self, rows: Rows) -> Callable[[], None]:
+        """A way back to what was seen up to here, once these rows were learned from."""
+        arrays, n_rows = (self.count, self.mean, self.square), self.rows
+        columns: Any = slice(None) if len(rows) == 1 else rows[1][rows[1] < self.count.size]
+        before = [array[columns].copy() for array in arrays]
+
+        def go_back() -> None:
+            self.rows, (self.count, self.mean, self.square) = n_rows, arrays
+            for array, numbers in zip(arrays, before, strict=True):
+                array[columns] = numbers
+
+        return go_back
 
     def grow(self, n_features: int) -> None:
         self.count, self.mean, self.square = (

@@ -38,7 +38,8 @@ def _hinge_gradient(w: Floats, x: Floats, c: int, rho: float, loss: Loss) -> Flo
 def csogd(X: Any, y: Any, loss: Loss, rate: float) -> Floats:
     """Cost-sensitive online gradient descent for the sum of sensitivity and specificity, w ← w − η·∇ℓ(w).
 
-    Wang, Zhao and Hoi, "Cost-Sensitive Online Classification", ICDM 2012 and TKDE 2014: both losses, a constant η.
+    Wang, Zhao and Hoi, "Cost-Sensitive Online Classification", ICDM 2012 and TKDE 2014: both losses; η is read as a
+    constant.
     """
     w, weights = np.zeros(np.shape(X)[1]), []
     for x, c, rho, _ in _balanced(X, y):

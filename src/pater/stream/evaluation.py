@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..files.writing import replacing
 from ..formats.batches import Batch
 from ..formats.errors import InputError, Skipped
+from ..models.errors import NotFiniteError
 from ..models.labels import encode
 from ..models.matrices import part
 from ..models.metrics import (
@@ -27,7 +28,7 @@ from ..models.metrics import (
     g_mean,
     total_error_rate,
 )
-from ..models.model import NotFiniteError
+from ..models.newcomers import learn_encoded
 from .learner import STATE_TOO_LARGE, Learner, width_told
 
 PIECE = 4096  # rows judged by the model that was best before them
@@ -136,19 +137,20 @@ def judge_progressively(learner: Learner, batches: Iterator[Batch], skipped: Ski
     """A learner that is asked about each row just before it learns from it; `skipped` notes those left out."""
     judged = Judged()
     for batch in batches:
-        skipped.add([*batch.faults, *learner.prepare(batch)])
-        if not len(batch):
+        ready, faults = learner.prepare(batch)
+        skipped.add([*batch.faults, *faults])
+        if not len(ready):
             continue
         assert learner.model is not None
-        assert batch.labels is not None
+        assert ready.labels is not None
         stop = 0
-        while stop < len(batch):
+        while stop < len(ready):
             start = stop
-            stop = min(start + min(PIECE, max(1, MOST_MARGINS // max(1, learner.model.state.n_models))), len(batch))
-            some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
-            with width_told(batch.source):
-                _learn_and_judge(learner, some, batch.labels[start:stop], weights, judged)
-        learner.rows += len(batch)
+            stop = min(start + min(PIECE, max(1, MOST_MARGINS // max(1, learner.model.state.n_models))), len(ready))
+            some, weights = part(ready.rows, start, stop), ready.weights[start:stop]
+            with width_told(ready.source):
+                _learn_and_judge(learner, some, ready.labels[start:stop], weights, judged)
+        learner.rows += len(ready)
     return judged
 
 
@@ -166,7 +168,7 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
 
     encoded = encode(labels, model.classes)
     try:
-        model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
+        learn_encoded(model, rows, encoded, weights=weights, threads=learner.threads, room=room)
     except NotFiniteError:
         raise InputError(STATE_TOO_LARGE) from None
     for classes, chosen, margins, some in said:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..files.vectors import columns_in_use
 from ..formats.errors import InputError
-from ..models.settings import of_rule
+from ..models.settings import SETTINGS
 from .learner import Learner
 
 
@@ -32,7 +32,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "intercept": base.intercept,
             "average": base.average,
             "probabilities": base.calibrate,
-            **{"alpha" if name == "approximation" else name: value for name, value in of_rule(base).items()},
+            **{SETTINGS[name].parameter or name: value for name, value in base.of_rule().items()},
             "scale": learner.scaler is not None,
         },
         "counts": {

@@ -10,7 +10,7 @@ from ..files.model_file import BATCH_RULE
 from ..formats.errors import InputError
 from ..kernels.state import TooWideError
 from ..preprocessing.scaling import Scaler
-from .learner import Learner, resized, width_told
+from .learner import Learner, width_told
 
 
 def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
@@ -52,7 +52,7 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
         with width_told("the models together"):
             for each in (model, other):
                 if each.state.n_features < width:
-                    each.state = resized(each.state, width)
+                    each.resize(width)
             try:
                 model = model.merge(other)
             except TooWideError:

@@ -1,8 +1,6 @@
 """The run: batches in, a model file out, checkpoints on the way.
 
-Knows `reading`, `learner` and `model_file`. A checkpoint is a model file that also says how far the run had come. What
-the run had read by then is known by its hash, so that a changed input is noticed; and blocks are cut by content alone,
-so that the rest of the run does, bit for bit, what it would have done.
+Knows `reading`, `learner` and `checkpoints`.
 """
 
 from __future__ import annotations
@@ -17,15 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from ..files import model_file as modelfile
-from ..files.container import OF_ANOTHER_KIND, check_place, lock_place
+from ..files.container import check_place, lock_place
 from ..formats.batches import Batch
-from ..formats.blocks import START, Place, after
+from ..formats.blocks import START, Place
 from ..formats.columns import HASHED, TABLE
-from ..formats.errors import Fault, InputError, Skipped
+from ..formats.errors import InputError, Skipped, as_text
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
-from .learner import Learner, load, specs_of
+from .algorithms import settings_among, specs_of
+from .checkpoints import go_on_from, progress_of
+from .learner import Learner, load
 
 
 @dataclass
@@ -120,72 +120,7 @@ class Run:
 
     def save_checkpoint(self) -> None:
         assert self.checkpoint is not None
-        self.learner.save(
-            self.checkpoint,
-            progress={
-                "pass": self.number,
-                "source": self.source,
-                "place": list(self.place),
-                "ends": [list(place) for place in self.ends],
-                "faults": [[_told(fault.source), *fault[1:]] for fault in self.skipped.first],
-                "settings": self.settings,
-            },
-        )
-
-    def go_on_from(self, path: Path) -> None:
-        """Take up what a checkpoint holds; an error if it belongs to another run, or if what was read has changed."""
-        saved = modelfile.load(path)
-        try:
-            progress = saved.progress
-            if progress is None:
-                raise ValueError("it does not say how far the run had come")
-            number, source, settings = progress["pass"], progress["source"], dict(progress["settings"])
-            places = [_place(value) for value in (progress["place"], *progress["ends"])]
-            faults = [_fault(value) for value in progress["faults"]]
-            learner = Learner.from_saved(saved)
-            if not (type(number) is int and type(source) is int and number >= 1 and 0 <= source <= len(places) - 1):
-                raise ValueError("its place in the input is none")
-        except OF_ANOTHER_KIND as error:
-            raise modelfile.ModelFileError(path, f"it is not a sound checkpoint: {str(error)[:200]}.") from None
-        for name, value in self.settings.items():
-            if settings.get(name) != value:
-                raise InputError(
-                    f"{path} was written with {name} = {settings.get(name)!r}, but now it is {value!r}. "
-                    "Go on with the same settings, or start anew without --resume."
-                )
-        learner.skip, learner.threads = self.learner.skip, self.learner.threads
-        self.learner, self.number, self.source, self.skipped = learner, number, source, Skipped(learner.skipped, faults)
-        self.place, self.ends = places[0], places[1:]
-        self.resumed_at = learner.rows
-        self.input.columns = learner.columns
-        for source_number in range(min(source, len(self.input.sources))):
-            self._still_the_same(source_number)
-
-    def _still_the_same(self, number: int) -> None:
-        source, end = self.input.sources[number], self.ends[number]
-        for _ in after(end, self.input.blocks(source, hashed=True), source.name):
-            raise InputError(
-                f"{source.name} changed: it has grown since it was learned from. Start anew without --resume."
-            )
-
-
-def _place(value: Any) -> Place:
-    offset, lines, digest = value
-    if not (type(offset) is int and type(lines) is int and offset >= 0 and lines >= 0 and isinstance(digest, str)):
-        raise ValueError("a place in the input is none")
-    return Place(offset, lines, digest)
-
-
-def _fault(value: Any) -> Fault:
-    source, line, column, what, unit = value
-    if not all(type(n) is int for n in (line, column)) or not all(isinstance(t, str) for t in (source, what, unit)):
-        raise ValueError("a fault in the input is none")
-    return Fault(source, line, column, what, unit)
-
-
-def _told(name: str) -> str:
-    """The name of a file as text: of bytes that are none, their numbers."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
+        self.learner.save(self.checkpoint, progress=progress_of(self))
 
 
 def _nothing(_: Run) -> None:
@@ -201,16 +136,6 @@ def train(
     *,
     model: str | os.PathLike[str] | None = None,
     algo: str = "auto",
-    C: float | None = None,
-    covariance: str | None = None,
-    form: str | None = None,
-    r: float | None = None,
-    eta: float | None = None,
-    approximation: float | None = None,
-    class_weight: Any = None,
-    intercept: bool = True,
-    average: bool = False,
-    probability: bool = False,
     scoring: str = "balanced_accuracy",
     scale: bool = False,
     passes: int = 1,
@@ -223,7 +148,7 @@ def train(
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
-    **reading: Any,
+    **options: Any,
 ) -> Learner:
     """Learn from files or pipes, and save the model.
 
@@ -236,9 +161,6 @@ def train(
         writing. It may be `initial`, which is read first.
     algo : "auto" or a name of `pater.kernels.rules.RULES`
         "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
-    C, covariance, form, r, eta, approximation, class_weight, intercept, average, probability
-        As of the estimators; `approximation` is ALMA's α. One that the algorithm does not have is an error. Keys of
-        `class_weight` may be text; they are matched to numeric labels.
     scoring : str
         What "best" means to "auto", a name of `pater.models.metrics.SCORES`.
     scale : bool
@@ -253,8 +175,11 @@ def train(
         Go on from the checkpoint, if there is one.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
-    **reading
-        `format`, `label`, `weight`, `categorical`, `drop` and `bits`, as in :func:`pater.stream.read`.
+    **options
+        `format`, `label`, `weight`, `categorical`, `drop` and `bits`, as in :func:`pater.stream.read`. And the settings
+        of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `covariance`, `form`, `r`, `eta`
+        and `approximation`, as of the estimators; `approximation` is ALMA's α. One that the algorithm does not have is
+        an error. Keys of `class_weight` may be text; they are matched to numeric labels.
 
     Returns
     -------
@@ -265,6 +190,7 @@ def train(
         raise InputError(f"passes must be at least 1, got {passes}.")
     if scoring not in SCORES:
         raise InputError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
+    given = settings_among(options)
     every = Every.of(checkpoint_every)
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
@@ -277,7 +203,7 @@ def train(
         features=features,
         threads=threads,
         keep_missing=scale or (before is not None and before.scale),
-        **reading,
+        **options,
     )
     if model is not None and checkpoint is not None:
         names = [each.name for each in source.sources]
@@ -294,53 +220,33 @@ def train(
             raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
         before.go_on_with(columns)
     learner = before or Learner(
-        specs_of(
-            algo,
-            C=C,
-            covariance=covariance,
-            form=form,
-            r=r,
-            eta=eta,
-            approximation=approximation,
-            class_weight=matched(class_weight, numeric=columns.numeric_labels),
-            intercept=intercept,
-            average=average,
-            probability=probability,
-        ),
+        specs_of(algo, **{**given, "class_weight": matched(given["class_weight"], numeric=columns.numeric_labels)}),
         columns,
         scoring,
         scale,
     )
     learner.skip = on_error == "skip"
-    learner.sources = [*learner.sources, *(_told(each.name) for each in source.sources)]
+    learner.sources = [*learner.sources, *(as_text(each.name) for each in source.sources)]
     if threads:
         learner.threads = threads
     settings = {
         "algo": algo,
-        "C": C,
-        "covariance": covariance,
-        "form": form,
-        "r": r,
-        "eta": eta,
-        "approximation": approximation,
-        "class_weight": str(class_weight),
-        "intercept": intercept,
-        "average": average,
-        "probability": probability,
+        **given,
+        "class_weight": str(given["class_weight"]),
         "scoring": scoring,
         "scale": scale,
         "passes": passes,
         "on_error": on_error,
         "sources": len(source.sources),
         "columns": columns.to_json(),
-        "initial": _told(os.fspath(initial)) if initial is not None else None,
+        "initial": as_text(os.fspath(initial)) if initial is not None else None,
     }
     run = Run(source, learner, passes, settings, checkpoint, every)
     with ExitStack() as stack:
         if model is not None:
             stack.enter_context(lock_place(model))
         if resume and checkpoint is not None and checkpoint.exists():
-            run.go_on_from(checkpoint)
+            go_on_from(run, checkpoint)
         run.learn(show=show, at=at, report=report)
         if run.learner.model is None:
             raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")

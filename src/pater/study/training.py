@@ -6,7 +6,6 @@ Knows the package's passes; knows nothing of the protocol.
 from __future__ import annotations
 
 import time
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 from pater.data import DataError
 from pater.kernels import run as passes
 from pater.kernels.rules import RULES
-from pater.kernels.state import SETTINGS, State
+from pater.kernels.state import State
 from pater.models import matrices as batch
+from pater.models.spec import Spec, settings_of
 
 from .plan import Model
 from .readings import learn_by
@@ -37,7 +37,8 @@ def train(
 ) -> Trained:
     """Pass once over the rows; the seconds are the processor's, of the compiled call alone."""
     state = State.new(1, n_features, means=RULES[model.rule].moves_along_means)
-    settings = _settings(model, intercept)
+    spec = Spec(model.rule, alphas=(model.alpha_neg, model.alpha_pos), intercept=intercept)
+    settings = settings_of((spec,), (0, 1))
     state.arrange(*passes.layout_for(rows, state, settings))
     margins = np.empty((1, len(codes)))
     started = time.thread_time()
@@ -47,17 +48,6 @@ def train(
         raise DataError(f"row {bad} of the training half holds a number that is not finite, or too large to square")
     w, bias = state.own_weights()
     return Trained(w[0], float(bias[0]), margins[0], int(state.scalars["updates"][0]), seconds)
-
-
-@cache
-def _settings(model: Model, intercept: bool) -> NDArray[np.void]:
-    settings = np.zeros(1, SETTINGS)
-    settings["rule"] = RULES[model.rule].code
-    settings["positive"] = 1
-    settings["alpha_neg"], settings["alpha_pos"] = model.alpha_neg, model.alpha_pos
-    settings["C"] = 1.0
-    settings["intercept"] = intercept
-    return settings
 
 
 def warm_up() -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from pater.models.model import Spec
 from pater.models.search import alpha_grid
+from pater.models.settings import SETTINGS
+from pater.models.spec import Spec
 
 from ..plan import Plan
 from .gradient import Descent
@@ -33,7 +34,7 @@ class Learner(NamedTuple):
     note: str = ""
 
 
-R = 30.0  # of second-order PATER by default, and so of whoever is to be its equal
+R: float = SETTINGS["r"].default_of("so-pater-i")  # and so of whoever is to be its equal
 AROW_R = (1.0, 0.1, 10.0)
 
 

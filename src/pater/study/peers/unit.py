@@ -17,7 +17,8 @@ from scipy.sparse import csr_array
 
 from pater.data import DataSet
 from pater.models import metrics, search
-from pater.models.model import Spec
+from pater.models.settings import SETTINGS
+from pater.models.spec import Spec
 
 from ..halves import Fold, folds
 from ..plan import Plan
@@ -35,7 +36,6 @@ COLUMNS = {
 """The files of this part of the study. α⁻, α⁺ and r are those of the setting that was chosen in the pass."""
 
 CLASSES = np.array([0, 1])
-HAVE_R = ("so-perceptron", "arow", "so-pater-i", "so-pater-ii")
 
 
 @dataclass
@@ -95,7 +95,7 @@ def _to_note(spec: Spec | Descent) -> tuple[Any, Any, Any]:
     """α⁻, α⁺ and r, as far as the setting has them."""
     if isinstance(spec, Descent):
         return "", "", ""
-    return (*spec.alphas, spec.r if spec.rule in HAVE_R else "")
+    return (*spec.alphas, spec.r if SETTINGS["r"].has(spec.rule) else "")
 
 
 def _learned(fold: Fold, specs: list[Spec | Descent]) -> dict[Spec | Descent, _Learned]:

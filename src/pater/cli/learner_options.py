@@ -1,0 +1,151 @@
+"""The options of the command line that are settings of a learner, made from the table of them.
+
+Knows `models/settings.py` and Typer.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from pater.kernels.rules import RULES
+from pater.models.setting_kinds import Number, SettingError, Switch, in_words
+from pater.models.settings import AUTO, SETTINGS, Setting
+
+from .errors import UsageError
+
+_OPTIONS = [setting for setting in SETTINGS.values() if setting.options]
+_OPTIONS.sort(key=lambda setting: not setting.is_of_some)  # first those that only some rules have
+
+Algo = Annotated[
+    str,
+    typer.Option(
+        "--algo",
+        "-a",
+        metavar="NAME",
+        help=f"auto, {', '.join(name for name, rule in RULES.items() if not rule.second_order)}; of second order "
+        f"{in_words(tuple(name for name, rule in RULES.items() if rule.second_order), 'or')}.",
+    ),
+]
+
+
+def with_settings(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb an option for each setting, but for those named, in the place of its parameter `settings`.
+
+    The verb is handed what was given of them, by name.
+    """
+    mine = [setting for setting in _OPTIONS if setting.name not in without]
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        def call(**arguments: Any) -> None:
+            given = {setting.name: arguments.pop(setting.name) for setting in mine}
+            there = {name: value for name, value in given.items() if value is not None and value is not False}
+            verb(settings=there, **arguments)
+
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+            parameters += map(_parameter, mine) if parameter.name == "settings" else [parameter]
+        keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+        call.__name__, call.__doc__ = verb.__name__, verb.__doc__
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
+        call.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+        return call
+
+    return decorate
+
+
+def _parameter(setting: Setting) -> inspect.Parameter:
+    option = typer.Option(*setting.options, metavar=setting.metavar, help=_help(setting), show_default=False)
+    is_switch = isinstance(setting.kind, Switch)
+    kind: Any = bool if is_switch else (float if isinstance(setting.kind, Number) else str) | None
+    annotation = Annotated[kind, option]
+    default = False if is_switch else None
+    return inspect.Parameter(setting.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _help(setting: Setting) -> str:
+    if not setting.is_of_some:
+        return setting.says
+    range_ = f"; {setting.kind.wanted}" if isinstance(setting.kind, Number) else ""
+    return f"{setting.says} For {_rules(setting)}{range_}.  [default: {_default(setting)}]"
+
+
+def _rules(setting: Setting, shown: Callable[[str], str] = str) -> str:
+    """The rules that have a setting, in words."""
+    if setting.rules == tuple(name for name, rule in RULES.items() if rule.second_order):
+        return "every rule of second order"
+    return in_words(tuple(map(shown, setting.rules)))
+
+
+def _default(setting: Setting) -> str:
+    """What a setting is where it is not given, in words."""
+    rules_of: dict[Any, list[str]] = {}
+    for rule, value in setting.other_defaults:
+        rules_of.setdefault(value, []).append(rule)
+    told = [f"{_number(value)} for {in_words(tuple(rules))}" for value, rules in rules_of.items()]
+    return ", ".join([*told, f"{'else ' if told else ''}{_number(setting.default)}"])
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def table() -> str:
+    """The settings that only some rules have, as the table of docs/command-line.md."""
+    lines = ["| option | for | what it is |", "| --- | --- | --- |"]
+    for setting in filter(lambda setting: setting.is_of_some, _OPTIONS):
+        option, rules = min(setting.options, key=len), _rules(setting, lambda rule: f"`{rule}`")
+        wanted = setting.kind.wanted.capitalize()
+        lines.append(f"| `{option}` | {rules} | {setting.says} {wanted}; by default {_default(setting)}. |")
+    return "\n".join(lines)
+
+
+def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved: str | None) -> dict[str, Any]:
+    """What was given of the settings, by the keywords of `stream.train`.
+
+    It is wrong usage if one has a wrong value, or would be ignored. `saved` is the option that named a saved model,
+    whose own settings hold; `others` says of the learner's other options whether they were given.
+    """
+    ignored = [option for option, there in {"--algo": algo != AUTO, **others}.items() if there]
+    ignored += [SETTINGS[name].options[0] for name in given]
+    if saved and ignored:
+        raise UsageError(f"{', '.join(ignored)} cannot go with {saved}: the settings of that model hold.")
+    result = {}
+    for name, value in given.items():
+        setting = SETTINGS[name]
+        result[setting.keyword] = _taken(setting, value)
+        if algo in (AUTO, *RULES) and not setting.has(algo):
+            raise UsageError(f"--algo {algo} has no {setting.options[0]}; it is for {', '.join(setting.rules)}.")
+    return result
+
+
+def _taken(setting: Setting, value: Any) -> Any:
+    if isinstance(setting.kind, Switch):
+        return not setting.default
+    if setting.name == "class_weight":
+        return _class_weight(value)
+    try:
+        return setting.checked(value, setting.options[0])
+    except SettingError as error:
+        raise UsageError(str(error)) from None
+
+
+def _class_weight(text: str) -> dict[str, float] | str:
+    """From 1:10 or spam:3,ham:1 to weights by label."""
+    if text == "balanced":
+        return text
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        label, _, number = part.strip().rpartition(":")
+        try:
+            weights[label.strip()] = float(number)
+        except ValueError:
+            label = ""
+        if not label or not 0 < weights[label.strip()] < float("inf"):
+            raise UsageError(
+                f"--class-weight wants LABEL:WEIGHT with a positive weight, as in 1:10; got {part.strip()!r}."
+            )
+    return weights

@@ -1,0 +1,35 @@
+"""Which of several models speaks for a class: the best by its progressive score.
+
+Knows `metrics` only. Estimators and the command line choose alike, and model files store what was chosen, so that a
+file says the same to every reader.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .metrics import SCORES, Confusion
+
+ScoringSettings = dict[str, float] | None
+
+
+class Stored(NamedTuple):
+    """The choice that a model file names, and the score that it was made by. It holds until more is learned."""
+
+    models: tuple[int, ...]
+    scoring: str
+    settings: ScoringSettings
+
+
+def score(counts: Confusion, scoring: str, settings: ScoringSettings = None) -> NDArray[np.float64]:
+    """The scores of counts by name; more is better or not, as `metrics.SCORES` says."""
+    return SCORES[scoring].of(counts, **(settings or {}))
+
+
+def best(counts: Confusion, scoring: str, settings: ScoringSettings = None) -> NDArray[np.intp]:
+    """Which spec is best in each problem; of equals, the first, so put first what needs least justification."""
+    values = score(counts, scoring, settings)
+    return np.asarray(np.argmax(values if SCORES[scoring].more_is_better else -values, axis=1))

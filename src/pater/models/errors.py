@@ -1,0 +1,68 @@
+"""What can be wrong with rows, labels and settings that a model is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..kernels.doors import Rows
+from .matrices import STATE_NOT_FINITE, row_is_bad
+from .spec import Specs
+
+
+class BadRowError(ValueError):
+    """A row that no pass takes, by its place in the rows."""
+
+    def __init__(self, rows: Rows, row: int) -> None:
+        super().__init__(f"row {row} holds a NaN, an infinity or a number too large")
+        self.rows, self.row = rows, row
+
+
+class NotFiniteError(ValueError):
+    """Weights that are no numbers any more, found when a sound row was to be learned from."""
+
+    def __init__(self, row: int) -> None:
+        super().__init__(STATE_NOT_FINITE.format(row=row))
+        self.row = row
+
+
+class OtherModelsError(ValueError):
+    """Settings that what was learned cannot go on with."""
+
+    def __init__(self, names: list[str], todo: str = "fit again without warm_start") -> None:
+        super().__init__(
+            f"the parameters ask for other models than have been learned: {' and '.join(names)} cannot change between "
+            f"calls. Set the parameters back, or {todo}."
+        )
+        self.names = names
+
+
+def unlike(before: Specs, after: Specs) -> list[str]:
+    """The parameters in which these settings ask for other models: what was learned means something else to them."""
+    if len(before) != len(after):
+        return ["variants", "weights"]
+    names = []
+    if len(before) > 1 and any((a.rule, a.alphas) != (b.rule, b.alphas) for a, b in zip(before, after, strict=True)):
+        names = ["variants", "weights"]
+    for a, b in zip(before, after, strict=True):
+        names += ["covariance"] * (a.family != b.family)
+        names += ["form"] * (a.form != b.form)
+        names += ["fit_intercept"] * (a.intercept != b.intercept)
+        names += ["probability"] * (b.calibrate and not a.calibrate)
+    return list(dict.fromkeys(names))
+
+
+class UnknownLabelError(ValueError):
+    """A label outside the classes that were fixed."""
+
+    def __init__(self, label: Any, row: int, classes: NDArray[Any]) -> None:
+        super().__init__(
+            f"y contains the label {label!r} in row {row}, which is not among the classes that were fixed: "
+            f"{classes.tolist()}."
+        )
+
+
+def stopped_at(rows: Rows, row: int) -> BadRowError | NotFiniteError:
+    """What to say of a row that a pass has stopped at: a sound one is not to blame."""
+    return BadRowError(rows, row) if row_is_bad(rows, row) else NotFiniteError(row)

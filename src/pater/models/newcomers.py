@@ -1,0 +1,116 @@
+"""Learning from rows that bring new classes.
+
+Knows `run`, `labels` and `errors`, and what a model can do. Two classes need one model, with the second class as +1.
+Three or more have a model each, the class against the rest. A class that turns up later is added before the row that
+brings it: of one class or two, the model of either is the mirror image of the other, so nothing is lost in going over
+to three; the model of the new class starts empty at that row.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.run import NOTHING, Rows, available_threads, layout_for, learn
+from ..kernels.state import COUNTS
+from .errors import BadRowError, NotFiniteError, stopped_at
+from .labels import Encoded, ranks
+from .matrices import part
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def learn_encoded(
+    model: Model,
+    rows: Rows,
+    encoded: Encoded,
+    *,
+    weights: NDArray[np.float64] = NOTHING,
+    threads: int | None = 1,
+    room: Callable[[int, int], NDArray[np.float64] | None] = lambda start, stop: None,
+) -> None:
+    """Pass rows through the models, new classes included; after an error the state is undefined.
+
+    Up to three classes, each is added before the row that brings it; then the models of all others are made at once.
+    `room`, asked before some rows are passed, may give an array (models, rows) for what is said of them.
+    """
+    found, n_known, n_rows = np.concatenate([model.classes, encoded.new]), model.classes.size, encoded.codes.size
+    n_single = max(0, min(encoded.new.size, 3 - n_known))
+    ends = [*encoded.first_rows.tolist(), n_rows]
+    start = 0
+    try:
+        for k, stop in enumerate(ends[: n_single + 1]):
+            if k > 0:
+                model.add_class(encoded.new[k - 1])
+            codes = ranks(found[: n_known + k])[encoded.codes[start:stop]]
+            some, margins = part(rows, start, stop), room(start, stop)
+            model.learn_all(some, codes, weights=weights[start:stop], threads=threads, margins=margins)
+            start = stop
+        if n_single < encoded.new.size:
+            model.add_classes(encoded.new[n_single:])
+            rank = ranks(found)
+            begins = np.zeros(found.size, np.int64)
+            begins[rank[n_known + n_single :]] = encoded.first_rows[n_single:] - start
+            codes, last = rank[encoded.codes], ends[-2]
+            some, margins = part(rows, start, last), room(start, last)
+            _learn_as_they_come(model, some, codes[start:last], begins, weights[start:last], threads, margins)
+            start = last
+            some, margins = part(rows, last, n_rows), room(last, n_rows)
+            model.learn_all(some, codes[last:], weights=weights[last:], threads=threads, margins=margins)
+    except (BadRowError, NotFiniteError) as error:
+        raise stopped_at(rows, start + error.row) from None
+
+
+def _learn_as_they_come(
+    model: Model,
+    rows: Rows,
+    codes: NDArray[np.int64],
+    begins: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    threads: int | None,
+    margins: NDArray[np.float64] | None,
+) -> None:
+    """Pass rows through the models, those of each class from the row on where it begins.
+
+    A class at a time, since a state of as many classes as are known at each row would be made anew for each.
+    """
+    width, settings, n_rows = len(model.specs), model.settings(), codes.size
+    stops = model.history.cuts(n_rows) if model.history is not None else []
+    counts = np.zeros((len(stops), model.state.n_models, len(COUNTS)))
+    model.state.arrange(*layout_for(rows, model.state, settings))
+
+    def learn_class(k: int) -> int:
+        start, models = int(begins[k]), slice(k * width, (k + 1) * width)
+        if start >= n_rows:
+            return n_rows
+        first, mine = bisect_right(stops, start), model.state.of_target(k)
+        said = None if margins is None else np.empty((width, n_rows - start))
+        bad = learn(
+            part(rows, start, n_rows),
+            codes[start:],
+            mine,
+            settings[models],
+            weights=weights[start:],
+            stops=[stop - start for stop in stops[first:]],
+            counts=counts[first:, models],
+            margins=said,
+        )
+        if margins is not None:
+            margins[models, start:] = said
+        assert np.may_share_memory(mine.vectors, model.state.vectors)  # else what was learned is lost
+        return start + bad if bad >= 0 else n_rows
+
+    with ThreadPoolExecutor(threads or available_threads()) as pool:
+        bad = min(pool.map(learn_class, range(begins.size)))
+    if bad < n_rows:
+        raise stopped_at(rows, bad)
+    if model.history is not None:
+        for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
+            model.history.passed(stop - start, so_far[np.repeat(begins < stop, width)])

@@ -1,0 +1,49 @@
+"""From the name of an algorithm and its settings to the models that it stands for.
+
+Knows `settings`, `spec` and `search`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..formats.errors import InputError
+from ..kernels.rules import RULES
+from ..models.search import alpha_grid
+from ..models.setting_kinds import SettingError, Switch
+from ..models.settings import AUTO, AUTO_RULES, averages_by_itself, by_keyword
+from ..models.spec import Spec, Specs
+
+
+def settings_among(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the settings out of options, by their keywords: one that is not there is None, a switch at its default."""
+    known = by_keyword().items()
+    return {name: options.pop(name, each.default if isinstance(each.kind, Switch) else None) for name, each in known}
+
+
+def specs_of(algo: str, **given: Any) -> Specs:
+    """The models that an algorithm's name stands for: one, or for "auto" PATER-I and -II with all weights to try.
+
+    `given` are settings by their keywords (`settings.by_keyword`), None for what they are by themselves.
+    """
+    known, there = by_keyword(), algo in (AUTO, *RULES)
+    own: dict[str, Any] = {each.name: each.default_of(algo) for each in known.values() if there and each.has(algo)}
+    for name, value in given.items():
+        if value is None:
+            continue
+        if name not in known:
+            raise TypeError(f"there is no setting {name!r}; there are {', '.join(known)}.")
+        setting = known[name]
+        try:
+            own[setting.name] = setting.checked(value, name)
+        except SettingError as error:
+            raise InputError(str(error)) from None
+        if there and not setting.has(algo):
+            raise InputError(f"{algo} has no {name}; it is for {', '.join(setting.rules)}.")
+    if not there:
+        raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")
+    if algo == AUTO:
+        base = Spec(AUTO_RULES[0], **own, watch=True, discount=True)
+        return tuple(base._replace(rule=rule, alphas=pair) for pair in alpha_grid() for rule in AUTO_RULES)
+    spec = Spec(algo, **own, watch=True)
+    return (spec._replace(average=spec.average or averages_by_itself(algo, spec.covariance)),)

@@ -1,0 +1,82 @@
+"""Checkpoints: what they hold, and how a run goes on from one.
+
+Knows `model_file` and `learner`, and what a run is made of. A checkpoint is a model file that also says how far the run
+had come. What the run had read by then is known by its hash, so that a changed input is noticed; and blocks are cut by
+content alone, so that the rest of the run does, bit for bit, what it would have done.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..files.container import OF_ANOTHER_KIND
+from ..files.model_file import ModelFileError, load
+from ..formats.blocks import Place, after
+from ..formats.errors import Fault, InputError, Skipped, as_text
+from .learner import Learner
+
+if TYPE_CHECKING:
+    from .training import Run
+
+
+def progress_of(run: Run) -> dict[str, Any]:
+    """How far a run has come, as JSON."""
+    return {
+        "pass": run.number,
+        "source": run.source,
+        "place": list(run.place),
+        "ends": [list(place) for place in run.ends],
+        "faults": [[as_text(fault.source), *fault[1:]] for fault in run.skipped.first],
+        "settings": run.settings,
+    }
+
+
+def go_on_from(run: Run, path: Path) -> None:
+    """Take up what a checkpoint holds; an error if it belongs to another run, or if what was read has changed."""
+    saved = load(path)
+    try:
+        progress = saved.progress
+        if progress is None:
+            raise ValueError("it does not say how far the run had come")
+        number, source, settings = progress["pass"], progress["source"], dict(progress["settings"])
+        places = [_place(value) for value in (progress["place"], *progress["ends"])]
+        faults = [_fault(value) for value in progress["faults"]]
+        learner = Learner.from_saved(saved)
+        if not (type(number) is int and type(source) is int and number >= 1 and 0 <= source <= len(places) - 1):
+            raise ValueError("its place in the input is none")
+    except OF_ANOTHER_KIND as error:
+        raise ModelFileError(path, f"it is not a sound checkpoint: {str(error)[:200]}.") from None
+    for name, value in run.settings.items():
+        if settings.get(name) != value:
+            raise InputError(
+                f"{path} was written with {name} = {settings.get(name)!r}, but now it is {value!r}. "
+                "Go on with the same settings, or start anew without --resume."
+            )
+    learner.skip, learner.threads = run.learner.skip, run.learner.threads
+    run.learner, run.number, run.source, run.skipped = learner, number, source, Skipped(learner.skipped, faults)
+    run.place, run.ends = places[0], places[1:]
+    run.resumed_at = learner.rows
+    run.input.columns = learner.columns
+    for source_number in range(min(source, len(run.input.sources))):
+        _still_the_same(run, source_number)
+
+
+def _still_the_same(run: Run, number: int) -> None:
+    source, end = run.input.sources[number], run.ends[number]
+    for _ in after(end, run.input.blocks(source, hashed=True), source.name):
+        raise InputError(f"{source.name} changed: it has grown since it was learned from. Start anew without --resume.")
+
+
+def _place(value: Any) -> Place:
+    offset, lines, digest = value
+    if not (type(offset) is int and type(lines) is int and offset >= 0 and lines >= 0 and isinstance(digest, str)):
+        raise ValueError("a place in the input is none")
+    return Place(offset, lines, digest)
+
+
+def _fault(value: Any) -> Fault:
+    source, line, column, what, unit = value
+    if not all(type(n) is int for n in (line, column)) or not all(isinstance(t, str) for t in (source, what, unit)):
+        raise ValueError("a fault in the input is none")
+    return Fault(source, line, column, what, unit)

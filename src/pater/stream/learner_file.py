@@ -1,0 +1,83 @@
+"""A learner as a model file holds it, and back.
+
+Knows `model_file`, `columns` and `scaling`, and what a learner is made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..files.model_file import Saved
+from ..formats.columns import NUMBER, TABLE, Columns
+from ..models.labels import is_text
+from ..models.metrics import SCORES
+from ..models.model import Model
+from ..preprocessing.scaling import Scaler
+
+if TYPE_CHECKING:
+    from .learner import Learner
+
+
+def to_save(learner: Learner, model: Model, progress: dict[str, Any] | None) -> Saved:
+    """What a model file is to hold; with `progress`, a checkpoint, which keeps spare columns too."""
+    width, columns, scaler = model.state.n_features, learner.columns, learner.scaler
+    if progress is None and width > learner.n_features > 0:
+        width = learner.n_features
+        model = replace(model)
+        model.resize(width)
+    return Saved(
+        model,
+        scoring=learner.scoring,
+        scoring_settings=learner.scoring_settings,
+        feature_names=[name for name, _ in columns.table] if columns and columns.kind == TABLE else None,
+        columns=columns.to_json() if columns else None,
+        counts={
+            "rows": learner.rows,
+            "skipped": learner.skipped,
+            "missing": learner.missing,
+            "features": learner.n_features,
+        },
+        scaler={"rows": scaler.rows} if scaler else None,
+        sources=learner.sources,
+        progress=progress,
+        arrays=scaler.arrays(width) if scaler else {},
+    )
+
+
+def parts_of(saved: Saved) -> dict[str, Any]:
+    """What the learner of a model file is made of; a ValueError if the file describes none."""
+    model = saved.model
+    columns = Columns.from_json(saved.columns) if saved.columns is not None else _of_matrix(saved)
+    width = model.state.n_features
+    fixed = {"hashed": 1 << columns.bits, "table": len(columns.table)}.get(columns.kind, width)
+    if fixed != width:
+        raise ValueError("its columns do not fit its features")
+    if columns.table and model.classes.size and is_text(model.classes) == columns.numeric_labels:
+        raise ValueError("its classes do not fit its labels")
+    if saved.scoring not in SCORES:
+        raise ValueError(f"there is no score {saved.scoring!r}")
+    if not set(saved.scoring_settings or {}) <= set(SCORES[saved.scoring].settings):
+        raise ValueError(f"the score {saved.scoring!r} has other settings")
+    scaler = Scaler.from_arrays(saved.scaler, saved.arrays, width) if saved.scaler is not None else None
+    return {
+        "specs": model.specs,
+        "columns": columns,
+        "scoring": saved.scoring,
+        "scoring_settings": saved.scoring_settings,
+        "scale": scaler is not None,
+        "model": model,
+        "scaler": scaler,
+        "n_features": min(saved.counts.get("features", width), width),
+        "sources": list(saved.sources),
+        **{name: saved.counts.get(name, 0) for name in ("rows", "skipped", "missing")},
+    }
+
+
+def _of_matrix(saved: Saved) -> Columns:
+    """The columns of a model that an estimator has learned from matrices: by name, or else by number."""
+    names = saved.feature_names
+    if names is None or len(set(names)) < len(names):
+        return Columns()
+    numeric = not (saved.model.classes.size and is_text(saved.model.classes))
+    return Columns(TABLE, table=tuple((name, NUMBER) for name in names), numeric_labels=numeric)

@@ -1,0 +1,162 @@
+"""Add the rules of docs/add-an-algorithm.md, exactly as the page has them, and look for them everywhere.
+
+Run by `test_add_an_algorithm.py` in a process of its own: the passes are compiled with the table of rules as it is when
+they are imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import sys
+from pathlib import Path
+
+from pater.kernels import rules
+from pater.models import settings
+from pater.reference import first_order
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "add-an-algorithm.md").read_text()
+PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+LINES = re.findall(r"^```diff\n\+(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+
+
+def add(module, start):
+    """Add the block of the page that begins with this line to a module."""
+    (block,) = (block for block in PYTHON if re.search(f"^{start}", block, flags=re.MULTILINE))
+    exec(compile(block, module.__file__, "exec"), vars(module))
+
+
+add(rules, r"def ogd\(")
+add(rules, r"def ogd_of_power\(")
+for line in LINES:
+    rules.RULES.update(eval(f"{{{line}}}", vars(rules)))
+add(settings, "power = Setting")
+settings.SETTINGS["power"] = settings.power
+add(first_order, r"def ogd_reference\(")
+
+# ruff: noqa: E402 (what is compiled with the rules comes after them)
+import numpy as np
+import scipy.sparse as sp
+
+from pater import stream
+from pater.cli import main
+from pater.models.matrices import rows_of
+from pater.models.model import Model
+from pater.models.search import Grid
+from pater.models.spec import Spec
+from pater.stream.merging import merged
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 5)) * (RNG.random((600, 5)) < 0.6)
+TWO = (X @ [1, -1, 2, 0, 0.5] + RNG.normal(size=600) > 0.5).astype(int)
+THREE = np.digitize(X @ [1, -1, 2, 0, 0.5], [-0.5, 0.8])
+ONES = np.c_[X, np.ones(600)]
+
+
+def weights(rows, labels, spec):
+    model = Model.new(np.unique(labels), 5, (spec,))
+    model.learn(rows_of(rows), labels)
+    w, bias = model.state.weights()
+    return np.c_[w, bias]
+
+
+def close(found, wanted, tolerance):
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance * np.abs(wanted).max())
+
+
+def command(*arguments):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
+        main([str(argument) for argument in arguments])
+    return out.getvalue()
+
+
+def help_of_train():
+    """In one line, hyphens at the ends of lines mended."""
+    return " ".join(command("train", "--help").split()).replace("- ", "-")
+
+
+def dense_and_sparse():
+    for weight, alpha in ((None, (1, 1)), (((0, 0.5), (1, 3.0)), (0.5, 3.0)), ("balanced", "balanced")):
+        spec = Spec("ogd", C=0.7, class_weight=weight)
+        dense = weights(X, TWO, spec)
+        close(weights(sp.csr_array(X), TWO, spec), dense, 1e-10)
+        close(dense[0], first_order.ogd_reference(ONES, 2 * TWO - 1, 0.7, alpha=alpha)[-1], 1e-9)
+
+
+def several_classes():
+    found = weights(X, THREE, Spec("ogd", C=0.7))
+    for k in range(3):
+        close(found[k], first_order.ogd_reference(ONES, np.where(k == THREE, 1, -1), 0.7)[-1], 1e-9)
+
+
+def search():
+    grid = Grid([Spec("ogd", C=C) for C in (0.01, 0.1, 10.0)], "accuracy")
+    grid.learn(X, TWO)
+    assert len(set(grid.scores()["accuracy"][0])) == 3
+    assert grid.best[0] == np.argmax(grid.scores()["accuracy"])
+    for k, spec in enumerate(grid.specs):
+        close(grid.models[0].state.some_of([k]).weights()[0], weights(X, TWO, spec)[:, :5], 1e-10)
+
+
+def written(name, labels, rows):
+    cells = [" ".join(f"{j}:{x!r}" for j, x in enumerate(row)) for row in rows]
+    Path(name).write_text("".join(f"{label} {row}\n" for label, row in zip(labels, cells, strict=True)))
+
+
+def the_command_line():
+    written("rows.svm", TWO, X.tolist())
+    helped = help_of_train()
+    assert "alma, ogd, ogd-of-power; of second order" in helped
+    assert "For pa-i, pa-ii, scw-i, scw-ii, ogd and ogd-of-power; " in helped
+    command("train", "rows.svm", "-q", "--algo", "ogd", "-C", "0.7", "-m", "rows.pater")
+    told = json.loads(command("inspect", "rows.pater", "--json"))
+    assert (told["learner"], told["settings"]["C"]) == ("ogd", 0.7)
+    judged = json.loads(command("evaluate", "rows.svm", "--algo", "ogd", "--json"))
+    assert judged["accuracy"] > 0.7
+
+
+def saving_and_loading():
+    learner = stream.load("rows.pater")
+    close(learner.state().weights()[0][0, :5], weights(X, TWO, Spec("ogd", C=0.7))[0, :5], 1e-10)
+    learner.learn(next(iter(stream.read("rows.svm"))))
+    learner.save("more.pater")
+    assert stream.load("more.pater").rows == 1200
+
+
+def merging():
+    for k, name in enumerate("ab"):
+        half = slice(300 * k, 300 * (k + 1))
+        written(f"{name}.svm", TWO[half], X[half].tolist())
+        stream.train(f"{name}.svm", algo="ogd", C=0.7, model=f"{name}.pater")
+    command("merge", "a.pater", "b.pater", "-m", "both.pater")
+    parts = [stream.load(f"{name}.pater") for name in "ab"]
+    both = stream.load("both.pater").state().weights()[0]
+    close(both, merged(parts, ["a", "b"]).state().weights()[0], 1e-12)
+    close(both, np.mean([part.state().weights()[0] for part in parts], axis=0), 1e-12)
+
+
+def a_setting_of_its_own():
+    close(weights(X, TWO, Spec("ogd-of-power", C=0.7)), weights(X, TWO, Spec("ogd", C=0.7)), 1e-12)
+    told = "--power P How fast the steps shrink: the k-th has the length C/k^power. For ogd-of-power; "
+    assert told in help_of_train()
+    command("train", "rows.svm", "-q", "--algo", "ogd-of-power", "--power", "0.9", "-m", "power.pater")
+    assert stream.load("power.pater").specs[0].power == 0.9
+    assert json.loads(command("inspect", "power.pater", "--json"))["settings"]["power"] == 0.9
+    trained = stream.train("rows.svm", algo="ogd-of-power", power=0.9).state().weights()[0][0, :5]
+    close(trained, weights(X, TWO, Spec("ogd-of-power", power=0.9))[0, :5], 1e-10)
+
+
+for found in (
+    dense_and_sparse,
+    several_classes,
+    search,
+    the_command_line,
+    saving_and_loading,
+    merging,
+    a_setting_of_its_own,
+):
+    found()
+    print(found.__name__.replace("_", " "), file=sys.stderr)

@@ -1,0 +1,124 @@
+"""A learner of batches: what it is given stays as it is, and what it refuses leaves no trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pater.stream import Batch, InputError, Learner
+from pater.stream.algorithms import specs_of
+
+
+def dense_batch(n: int = 40, seed: int = 0) -> Batch:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(3.0, 5.0, size=(n, 4))
+    return Batch((X,), 4, np.where(X[:, 0] > 3.0, 1, -1), lines=np.arange(1, n + 1))
+
+
+def sparse_batch(n: int = 40, seed: int = 0, width: int = 6) -> Batch:
+    rng = np.random.default_rng(seed)
+    indices = np.sort(rng.permuted(np.tile(np.arange(width, dtype=np.uint32), (n, 1)), axis=1)[:, :3], axis=1).ravel()
+    indptr = np.arange(0, 3 * n + 1, 3, dtype=np.uint32)
+    return Batch(
+        (indptr, indices, rng.normal(2.0, 3.0, size=3 * n)),
+        width,
+        np.where(rng.random(n) > 0.5, 1, -1),
+        lines=np.arange(1, n + 1),
+    )
+
+
+BATCHES = [dense_batch, sparse_batch]
+
+
+def everything(learner: Learner) -> list[Any]:
+    """All that a learner is, to the bit."""
+    model, scaler = learner.model, learner.scaler
+    told: list[Any] = [learner.rows, learner.skipped, learner.missing, learner.n_features]
+    if model is not None:
+        told += [model.classes.tolist(), model.state.vectors.tobytes(), model.state.scalars.tobytes()]
+        told += [model.state.n_features]
+    if scaler is not None:
+        told += [scaler.rows, scaler.count.tobytes(), scaler.mean.tobytes(), scaler.square.tobytes()]
+    return told
+
+
+@pytest.mark.parametrize("batch_of", BATCHES)
+@pytest.mark.parametrize("algo", ["pater-i", "auto"])
+def test_scaling_leaves_the_batch_as_it_is(batch_of: Any, algo: str) -> None:
+    batch = batch_of()
+    before, rows = [array.copy() for array in batch.rows], batch.rows[-1]
+    learner = Learner(specs_of(algo), scale=True)
+    learner.learn(batch)
+    learner.margins(batch)
+    assert batch.rows[-1] is rows
+    assert all(np.array_equal(a, b) for a, b in zip(batch.rows, before, strict=True))
+    again = Learner(specs_of(algo), scale=True)
+    for _ in range(2):
+        again.learn(batch_of())
+    learner.learn(batch)
+    assert everything(learner) == everything(again)
+
+
+def too_large(batch: Batch) -> Batch:
+    batch.rows[-1].reshape(-1)[-1] = np.inf
+    return batch
+
+
+def of_text(batch: Batch) -> Batch:
+    batch.labels = np.array(["a"] * len(batch))
+    return batch
+
+
+def too_few_labels(batch: Batch) -> Batch:
+    assert batch.labels is not None
+    batch.labels = batch.labels[:-1]
+    return batch
+
+
+def of_an_unknown_class(batch: Batch) -> Batch:
+    assert batch.labels is not None
+    batch.labels[-1] = 7
+    return batch
+
+
+@pytest.mark.parametrize("spoil", [too_large, of_text, too_few_labels, of_an_unknown_class])
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("at", [(), (50, 60)])
+def test_what_is_refused_leaves_no_trace(spoil: Any, scale: bool, at: tuple[int, ...]) -> None:
+    learner = Learner(specs_of("pater-i"), scale=scale)
+    learner.learn(sparse_batch())
+    assert learner.model is not None
+    learner.model.fixed = True
+    before = everything(learner)
+    with pytest.raises(InputError):
+        learner.learn(spoil(sparse_batch(seed=1, width=5000)), at=at)
+    assert everything(learner) == before
+    learner.learn(sparse_batch(seed=2), at=at)
+    never = Learner(specs_of("pater-i"), scale=scale)
+    never.learn(sparse_batch())
+    assert never.model is not None
+    never.model.fixed = True
+    never.learn(sparse_batch(seed=2), at=at)
+    assert everything(learner) == everything(never)
+
+
+def test_a_first_batch_that_is_refused_leaves_no_trace() -> None:
+    learner = Learner(specs_of("pater-i"), scale=True)
+    with pytest.raises(InputError, match="line 40"):
+        learner.learn(too_large(sparse_batch()))
+    assert learner.model is None
+    assert learner.scaler is None
+
+
+def test_a_row_that_is_skipped_is_not_in_the_scaler() -> None:
+    learner, never = (Learner(specs_of("pater-i"), scale=True, skip=True) for _ in range(2))
+    (fault,) = learner.learn(too_large(sparse_batch()))
+    assert fault.line == 40
+    good = sparse_batch()
+    good.take(np.arange(40) < 39)
+    never.learn(good)
+    assert learner.skipped == 1
+    learner.skipped = 0
+    assert everything(learner) == everything(never)

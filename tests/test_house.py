@@ -1,0 +1,45 @@
+"""The shape of the code: files that fit in a head, calls that fit on a line, a root that shows the rooms."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pater
+
+ROOT = Path(pater.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+TABLES = ROOT / "data" / "sets"  # data, not code
+MOST_LINES = 300
+MOST_POSITIONAL = 8
+MOST_IN_ROOT = 6
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if TABLES not in path.parents], ids=name_of)
+def test_a_module_fits_in_a_head(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if ROOT / "kernels" not in path.parents], ids=name_of)
+def test_no_function_takes_many_arguments_by_position(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not is_kernel(node):
+            taken = [*node.args.posonlyargs, *node.args.args]
+            own = taken[1:] if taken and taken[0].arg in ("self", "cls") else taken
+            assert len(own) <= MOST_POSITIONAL, f"{getattr(node, 'name', 'lambda')}, line {node.lineno}"
+
+
+def is_kernel(node):
+    """Compiled functions take the arrays that they work on one by one, wherever they stand."""
+    decorators = getattr(node, "decorator_list", [])
+    return any("kernel" in ast.unparse(each) or "intrinsic" in ast.unparse(each) for each in decorators)
+
+
+def test_the_root_holds_rooms_and_little_else():
+    assert len(list(ROOT.glob("*.py"))) <= MOST_IN_ROOT

@@ -34,6 +34,11 @@ class Learner(NamedTuple):
     note: str = ""
 
 
+def is_full(spec: Spec | Descent) -> bool:
+    """Does it keep a full covariance?"""
+    return (spec.steps if isinstance(spec, Descent) else spec.family[1]) == "full"
+
+
 R: float = SETTINGS["r"].default_of("so-pater-i")  # and so of whoever is to be its equal
 AROW_R = (1.0, 0.1, 10.0)
 

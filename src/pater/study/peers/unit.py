@@ -25,7 +25,7 @@ from ..plan import Plan
 from ..runner import Work
 from ..unit import SCORES, Line, scores_of
 from .gradient import Descent, descend
-from .learners import LEARNERS, LINES
+from .learners import LEARNERS, LINES, is_full
 from .lines import batch_verdicts
 from .span import in_own_span
 
@@ -65,8 +65,8 @@ def _answers(fold: Fold) -> tuple[NDArray[np.bool_], list[tuple[Any, Any, Any]]]
     """Is f(x) ≥ 0? (everyone, test rows); and the (α⁻, α⁺, r) that each has come to."""
     turned = _turned(fold)
     specs = tuple(dict.fromkeys(spec for learner in LEARNERS for spec in learner.specs))
-    by_name = [spec for spec in specs if not _is_full(spec)]
-    in_any_basis = [spec for spec in specs if _is_full(spec)]
+    by_name = [spec for spec in specs if not is_full(spec)]
+    in_any_basis = [spec for spec in specs if is_full(spec)]
     learned = _learned(fold, by_name) | _learned(turned, in_any_basis)
     verdicts, settings = [], []
     for learner in LEARNERS:
@@ -85,10 +85,6 @@ class _Learned:
     w: NDArray[np.float64]
     bias: float
     progressive: float
-
-
-def _is_full(spec: Spec | Descent) -> bool:
-    return (spec.steps if isinstance(spec, Descent) else spec.family[1]) == "full"
 
 
 def _to_note(spec: Spec | Descent) -> tuple[Any, Any, Any]:

@@ -63,8 +63,8 @@ def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
         if np.mean(says) < HARDLY_EVER * np.mean(rows_of):
             warnings.warn(
                 f"the model predicts class {only} nearly always, and hardly ever class {never}, of which there are "
-                "many rows: the weights of the classes are too far apart for it. Bring them closer to 1; for costs, use "
-                "second-order PATER.",
+                "many rows: the weights of the classes are too far apart for it. Bring them closer to 1; for costs, "
+                "use second-order PATER.",
                 OneClassWarning,
                 stacklevel=2,
             )

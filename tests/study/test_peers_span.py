@@ -12,10 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from pater import TERClassifier
 from pater.models.search import Grid
 from pater.models.spec import Spec
-from pater.study.peers.learners import LEARNERS
+from pater.study.peers.gradient import Descent, descend
+from pater.study.peers.learners import LEARNERS, is_full
 from pater.study.peers.span import in_own_span
 
-FULL = list(dict.fromkeys(spec for learner in LEARNERS for spec in learner.specs if spec.family[1] == "full"))
+FULL = list(dict.fromkeys(spec for learner in LEARNERS for spec in learner.specs if is_full(spec)))
 
 
 def _wide(n: int = 40, d: int = 90) -> tuple[csr_array, csr_array, np.ndarray]:
@@ -26,7 +27,16 @@ def _wide(n: int = 40, d: int = 90) -> tuple[csr_array, csr_array, np.ndarray]:
     return X[:n], X[n:], codes[:n]
 
 
-def _margins(spec: Spec, X_train: Any, X_test: Any, codes: np.ndarray) -> np.ndarray:
+def _name(spec: Spec | Descent) -> str:
+    if isinstance(spec, Descent):
+        return f"{spec.loss} {spec.rate:g} {spec.gamma:g}"
+    return f"{spec.rule} {spec.form} {spec.r:g} {spec.class_weight}"
+
+
+def _margins(spec: Spec | Descent, X_train: Any, X_test: Any, codes: np.ndarray) -> np.ndarray:
+    if isinstance(spec, Descent):
+        learned = descend(spec, X_train, codes == 1)
+        return np.asarray(X_test @ learned.w + learned.bias)
     grid = Grid([spec])
     grid.start(np.array([0, 1]), X_train.shape[1], fixed=True)
     grid.learn(X_train, codes)
@@ -52,8 +62,8 @@ def test_rows_that_depend_on_others_take_no_column() -> None:
     np.testing.assert_allclose(beside @ inside.T, (test @ again.T).toarray(), atol=1e-12)
 
 
-@pytest.mark.parametrize("spec", FULL, ids=lambda spec: f"{spec.rule} {spec.form} {spec.r:g} {spec.class_weight}")
-def test_a_full_covariance_cannot_tell(spec: Spec) -> None:
+@pytest.mark.parametrize("spec", FULL, ids=_name)
+def test_a_full_covariance_cannot_tell(spec: Spec | Descent) -> None:
     train, test, codes = _wide()
     inside, beside = in_own_span(train, test)
     expected = _margins(spec, train, test, codes)

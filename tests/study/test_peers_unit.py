@@ -21,6 +21,9 @@ from pater import (
 )
 from pater.data import load
 from pater.kernels.rules import RULES
+from pater.models.metrics import Confusion, balanced_accuracy
+from pater.models.spec import Spec
+from pater.reference import cost_sensitive as reference
 from pater.study import Plan
 from pater.study.halves import Fold, folds
 from pater.study.peers import unit
@@ -75,7 +78,8 @@ def lines(fold: Fold) -> dict[str, dict[str, Any]]:
 
 
 def test_every_rule_of_the_package_takes_part_in_every_covariance_that_it_has() -> None:
-    asked = {(spec.rule, spec.family[1]) for learner in LEARNERS for spec in learner.specs}
+    specs = [spec for learner in LEARNERS for spec in learner.specs if isinstance(spec, Spec)]
+    asked = {(spec.rule, spec.family[1]) for spec in specs}
     second_order = {name for name, rule in RULES.items() if rule.second_order}
     assert asked == {(name, "none") for name in RULES.keys() - second_order} | {
         (name, covariance) for name in second_order for covariance in ("full", "diagonal")
@@ -103,6 +107,36 @@ def test_weights_are_those_that_the_pass_chooses(lines: dict[str, dict[str, Any]
     r = lines["AROW"]["r"]
     says = AROWClassifier(r).fit(fold.X_train, fold.train_codes).predict(fold.X_test)
     assert lines["AROW"]["accuracy"] == np.mean(says == fold.test_codes)
+
+
+def _references(X: Any, y: Any) -> dict[str, list[Any]]:
+    """The weights after each row, for every setting that a learner may choose from."""
+    rates = [10.0**k for k in range(-4, 3)]
+    acog = [(rate, gamma) for rate in rates[2:] for gamma in (1, 10, 100)]
+    return {
+        "CSOGD-I": [reference.csogd(X, y, "I", rate) for rate in rates[:-1]],
+        "CSOGD-II": [reference.csogd(X, y, "II", rate) for rate in rates[:-1]],
+        "ACOG-I": [reference.acog(X, y, "I", *pair) for pair in acog],
+        "ACOG-II": [reference.acog(X, y, "II", *pair) for pair in acog],
+        "diagonal ACOG-I": [reference.acog(X, y, "I", *pair, diagonal=True) for pair in acog],
+        "diagonal ACOG-II": [reference.acog(X, y, "II", *pair, diagonal=True) for pair in acog],
+        "AdaGrad LR": [reference.adagrad(X, y, rate) for rate in rates[2:5]],
+        "FTRL LR": [reference.ftrl(X, y, rate) for rate in rates[2:5]],
+    }
+
+
+def test_a_descent_is_the_best_of_its_references_in_the_pass(lines: dict[str, dict[str, Any]], fold: Fold) -> None:
+    X, test = (np.hstack([np.ones((len(half), 1)), half]) for half in (fold.X_train, fold.X_test))
+    positive, places = fold.train_codes == 1, np.arange(1, len(X) + 1)
+    found = _references(X, np.where(positive, 1, -1))
+    assert found.keys() == {one.name for one in LEARNERS if not isinstance(one.specs[0], Spec)}
+    for name, settings in found.items():
+        answers = [np.sum(np.vstack([0 * w[:1], w[:-1]]) * X, axis=1) >= 0 for w in settings]
+        scores = [float(balanced_accuracy(Confusion.of(positive, says, True, places))) for says in answers]
+        best = [w[-1] for w, score in zip(settings, scores, strict=True) if score == max(scores)]
+        accuracies = [np.mean((test @ w >= 0) == (fold.test_codes == 1)) for w in best]
+        assert lines[name]["accuracy"] in accuracies  # of equals the first, in an order that is not repeated here
+        assert (lines[name]["alpha_neg"], lines[name]["r"]) == ("", "")
 
 
 def test_no_choice_looks_at_the_test_half(fold: Fold) -> None:

@@ -22,6 +22,7 @@ from ..models.model import Model
 from ..models.predict import probabilities
 from ..models.settings import SETTINGS, Setting
 from ..models.spec import Spec, Specs
+from ..models.warnings import warn_of_one_class
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .parameters import OF_LEARNING
@@ -103,6 +104,7 @@ class OnlineClassifier(LinearClassifier):
             order = IN_ORDER if random is None else random.permutation(number_of_rows(rows)).astype(np.int64)
             model.learn_all(rows, codes, weights=weights, order=order, threads=self._threads(model, rows))
         self._model = model
+        warn_of_one_class(model, rows, labels)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, once and in order.

@@ -1,8 +1,8 @@
 """Who is compared: each learner by its name, the settings that it may choose from in the pass, and whose idea it is.
 
-Knows specs; runs nothing. Nothing here is ever chosen on test data, and nobody has more than one pass. Where there is
-more than one setting, progressive balanced accuracy chooses, discounted as everywhere in `pater.models.search`; of
-equals the first.
+Knows specs and descents; runs nothing. Nothing here is ever chosen on test data, and nobody has more than one pass.
+Where there is more than one setting, progressive balanced accuracy chooses, discounted as everywhere in
+`pater.models.search`; of equals the first.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pater.models.settings import SETTINGS
 from pater.models.spec import Spec
 
 from ..plan import Plan
+from .gradient import Descent
 
 Kind = Literal["published", "PATER", "balanced", "batch"]
 
@@ -23,17 +24,35 @@ class Learner(NamedTuple):
     """A learner under comparison.
 
     Its kind is "published" for what the literature has, the paper's own algorithms included; "PATER" for second-order
-    PATER; "balanced" for published learners with class_weight="balanced", which is this package's doing.
+    PATER; "balanced" for published learners with class_weight="balanced", which is this package's doing. Its settings
+    are specs, or descents where the package does not offer the learner.
     """
 
     name: str
     kind: Kind
-    specs: tuple[Spec, ...]
+    specs: tuple[Spec | Descent, ...]
     note: str = ""
+
+
+def is_full(spec: Spec | Descent) -> bool:
+    """Does it keep a full covariance?"""
+    return (spec.steps if isinstance(spec, Descent) else spec.family[1]) == "full"
 
 
 R: float = SETTINGS["r"].default_of("so-pater-i")  # and so of whoever is to be its equal
 AROW_R = (1.0, 0.1, 10.0)
+
+
+def _acog(loss: Literal["hinge I", "hinge II"], covariance: Literal["full", "diagonal"]) -> tuple[Descent, ...]:
+    return tuple(
+        Descent(loss, covariance, rate, gamma) for gamma in (1.0, 10.0, 100.0) for rate in (1.0, 0.1, 10.0, 0.01, 100.0)
+    )
+
+
+CSOGD_RATES = (0.01, 0.1, 0.001, 1.0, 0.0001, 10.0)
+CSOGD_NOTE = "η chosen of 0.0001, 0.001, …, 10"
+ACOG_NOTE = "η chosen of 0.01, 0.1, …, 100, and γ of 1, 10, 100"
+LOGISTIC_RATES = (0.1, 1.0, 0.01)
 
 SECOND_ORDER_PATER = "SO-PATER-I"
 """The form that the package recommends."""
@@ -68,6 +87,24 @@ LEARNERS = (
         "published",
         tuple(Spec("arow", r=r, covariance="diagonal") for r in AROW_R),
         "r chosen of 0.1, 1, 10",
+    ),
+    Learner("CSOGD-I", "published", tuple(Descent("hinge I", "plain", rate) for rate in CSOGD_RATES), CSOGD_NOTE),
+    Learner("CSOGD-II", "published", tuple(Descent("hinge II", "plain", rate) for rate in CSOGD_RATES), CSOGD_NOTE),
+    Learner("ACOG-I", "published", _acog("hinge I", "full"), ACOG_NOTE),
+    Learner("ACOG-II", "published", _acog("hinge II", "full"), ACOG_NOTE),
+    Learner("diagonal ACOG-I", "published", _acog("hinge I", "diagonal"), ACOG_NOTE),
+    Learner("diagonal ACOG-II", "published", _acog("hinge II", "diagonal"), ACOG_NOTE),
+    Learner(
+        "AdaGrad LR",
+        "published",
+        tuple(Descent("logistic", "AdaGrad", rate) for rate in LOGISTIC_RATES),
+        "balanced classes, η chosen of 0.01, 0.1, 1",
+    ),
+    Learner(
+        "FTRL LR",
+        "published",
+        tuple(Descent("logistic", "FTRL", rate) for rate in LOGISTIC_RATES),
+        "balanced classes, β = 1, λ₁ = 0, λ₂ = 1, α chosen of 0.01, 0.1, 1",
     ),
     Learner(SECOND_ORDER_PATER, "PATER", (Spec("so-pater-i", r=R),), "r = 30"),
     Learner("SO-PATER-II", "PATER", (Spec("so-pater-ii", r=R),), "r = 30"),

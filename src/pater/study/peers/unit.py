@@ -7,6 +7,7 @@ seconds it took.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,8 @@ from ..halves import Fold, folds
 from ..plan import Plan
 from ..runner import Work
 from ..unit import SCORES, Line, scores_of
-from .learners import LEARNERS, LINES
+from .gradient import Descent, descend
+from .learners import LEARNERS, LINES, is_full
 from .lines import batch_verdicts
 from .span import in_own_span
 
@@ -63,15 +65,15 @@ def _answers(fold: Fold) -> tuple[NDArray[np.bool_], list[tuple[Any, Any, Any]]]
     """Is f(x) ≥ 0? (everyone, test rows); and the (α⁻, α⁺, r) that each has come to."""
     turned = _turned(fold)
     specs = tuple(dict.fromkeys(spec for learner in LEARNERS for spec in learner.specs))
-    by_name = [spec for spec in specs if spec.family[1] != "full"]
-    in_any_basis = [spec for spec in specs if spec.family[1] == "full"]
+    by_name = [spec for spec in specs if not is_full(spec)]
+    in_any_basis = [spec for spec in specs if is_full(spec)]
     learned = _learned(fold, by_name) | _learned(turned, in_any_basis)
     verdicts, settings = [], []
     for learner in LEARNERS:
         spec = max(learner.specs, key=lambda one: learned[one].progressive)  # of equals the first
         own, place = learned[spec], turned if spec in in_any_basis else fold
         verdicts.append(np.asarray(own.w @ place.X_test.T).ravel() + own.bias >= 0)
-        settings.append((*spec.alphas, spec.r if SETTINGS["r"].has(spec.rule) else ""))
+        settings.append(_to_note(spec))
     lines = batch_verdicts(_dense(turned.X_train), fold.train_codes, _dense(turned.X_test))
     return np.array([*verdicts, *lines.values()]), settings + [("", "", "")] * len(lines)
 
@@ -85,20 +87,42 @@ class _Learned:
     progressive: float
 
 
-def _learned(fold: Fold, specs: list[Spec]) -> dict[Spec, _Learned]:
-    """All settings side by side, one pass over the training half."""
+def _to_note(spec: Spec | Descent) -> tuple[Any, Any, Any]:
+    """α⁻, α⁺ and r, as far as the setting has them."""
+    if isinstance(spec, Descent):
+        return "", "", ""
+    return (*spec.alphas, spec.r if SETTINGS["r"].has(spec.rule) else "")
+
+
+def _learned(fold: Fold, specs: list[Spec | Descent]) -> dict[Spec | Descent, _Learned]:
+    """Every setting after one pass over the training half."""
+    own = [spec for spec in specs if isinstance(spec, Spec)]
+    descents = [spec for spec in specs if isinstance(spec, Descent)]
+    found: dict[Spec | Descent, _Learned] = {spec: _descended(fold, spec) for spec in descents}
+    found.update(_side_by_side(fold, own))
+    return found
+
+
+def _descended(fold: Fold, descent: Descent) -> _Learned:
+    positive = fold.train_codes == 1
+    w, bias, margins = descend(descent, fold.X_train, positive)
+    discount = np.arange(1, len(margins) + 1)  # the t-th answer counts t, as in a grid
+    answers = metrics.Confusion.of(positive, margins >= 0, True, discount)
+    return _Learned(w, bias, float(metrics.balanced_accuracy(answers)))
+
+
+def _side_by_side(fold: Fold, specs: list[Spec]) -> Iterable[tuple[Spec, _Learned]]:
+    """The package's own, from rows read once."""
     grid = search.Grid(specs)
     grid.start(CLASSES, fold.X_train.shape[1], fixed=True)
     grid.learn(fold.X_train, fold.train_codes)
     progressive = metrics.balanced_accuracy(grid.counts())[0]
-    found = {}
     for model, places in zip(grid.models, grid.families, strict=True):
         for average in {spec.average for spec in model.specs}:
             w, bias = model.state.own_weights(average=average)
             for k, place in enumerate(places):
                 if specs[place].average == average:
-                    found[specs[place]] = _Learned(w[k], float(bias[k]), float(progressive[place]))
-    return found
+                    yield specs[place], _Learned(w[k], float(bias[k]), float(progressive[place]))
 
 
 def _turned(fold: Fold) -> Fold:

@@ -255,7 +255,7 @@ class OnlineClassifier(LinearClassifier):
     def _threads(self, model: Model, rows: Rows) -> int | None:
         """How many threads may share the models; None for one on each processor."""
         if self.n_jobs is None:  # a few numbers are learned from before joblib has answered
-            return 1 if model.state.n_models == 1 or rows[-1].size < FEW else int(effective_n_jobs(None))
+            return 1 if rows[-1].size < FEW or model.state.n_models == 1 else int(effective_n_jobs(None))
         if self.n_jobs > 0:
             return int(self.n_jobs)
         return None if self.n_jobs == -1 else max(1, available_threads() + 1 + int(self.n_jobs))

@@ -16,6 +16,7 @@ _HOMES = {
     "AROWClassifier": "estimators.baselines_second_order",
     "AutoPATERClassifier": "estimators.auto",
     "ConfidenceWeightedClassifier": "estimators.baselines_second_order",
+    "OneClassWarning": "models.warnings",
     "PATERClassifier": "estimators.pater",
     "PassiveAggressiveClassifier": "estimators.baselines",
     "Perceptron": "estimators.baselines",
@@ -31,6 +32,7 @@ __all__ = [
     "AROWClassifier",
     "AutoPATERClassifier",
     "ConfidenceWeightedClassifier",
+    "OneClassWarning",
     "PATERClassifier",
     "PassiveAggressiveClassifier",
     "Perceptron",
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from .estimators.pater import PATERClassifier, SecondOrderPATERClassifier
     from .estimators.plots import plot_progress
     from .estimators.ter import TERClassifier
+    from .models.warnings import OneClassWarning
 
 
 def __getattr__(name: str) -> Any:

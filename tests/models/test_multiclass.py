@@ -16,7 +16,7 @@ import pytest
 import pater.models.model
 from pater import AutoPATERClassifier, PATERClassifier
 from pater.kernels.rules import RULES
-from pater.models.model import ManyClassesWarning
+from pater.models.warnings import ManyClassesWarning
 
 FORMS = [(4, "dense-f8"), (70, "dense-f8"), (4, "csr-f8-i4")]
 
@@ -80,7 +80,7 @@ def test_the_model_of_a_later_class_starts_at_the_row_that_brings_it(rule, d, fo
     assert model.t_ == 400
 
 
-@pytest.mark.filterwarnings("ignore::pater.models.model.ManyClassesWarning")
+@pytest.mark.filterwarnings("ignore::pater.models.warnings.ManyClassesWarning")
 def test_many_classes_in_any_order_of_appearance(stream, bits):
     """More than the table of labels holds; classes_ is sorted, and each column belongs to its class."""
     X, _ = stream(3000, 6)

@@ -14,7 +14,7 @@ from .terminal import printable, say_skipped, tell, tell_json
 EXAMPLE = """\b
 Examples:
   pater evaluate new.svm --model rows.pater
-  pater evaluate rows.svm --algo pater-ii --class-weight 1:10 --plot curves.png
+  pater evaluate rows.svm --algo so-pater-i --plot curves.png
 """
 
 

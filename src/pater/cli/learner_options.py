@@ -154,7 +154,7 @@ def _taken(setting: Setting, value: Any) -> Any:
 
 
 def _class_weight(text: str) -> dict[str, float] | str:
-    """From 1:10 or spam:3,ham:1 to weights by label."""
+    """From spam:3,ham:1 to weights by label."""
     if text == "balanced":
         return text
     weights: dict[str, float] = {}
@@ -166,6 +166,6 @@ def _class_weight(text: str) -> dict[str, float] | str:
             label = ""
         if not label or not POSITIVE.allows(weights[label.strip()]):
             raise UsageError(
-                f"--class-weight wants LABEL:WEIGHT with a positive weight, as in 1:10; got {part.strip()!r}."
+                f"--class-weight wants LABEL:WEIGHT with a positive weight, as in spam:3; got {part.strip()!r}."
             )
     return weights

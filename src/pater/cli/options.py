@@ -95,11 +95,12 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling) -> Iterator[N
     without_blas()
     from pater.files.model_file import ModelFileError
     from pater.formats.errors import InputError
-    from pater.models.model import ManyClassesWarning
+    from pater.models.warnings import ManyClassesWarning, OneClassWarning
 
     try:
         with announced(compiling), warnings.catch_warnings():
             warnings.simplefilter("always", ManyClassesWarning)
+            warnings.simplefilter("once", OneClassWarning)
             warnings.showwarning = say_warning
             yield
     except (InputError, ModelFileError) as error:

@@ -17,7 +17,7 @@ EXAMPLE = """\b
 Examples:
   pater train rows.svm -m rows.pater
   pater train 'part-*.csv.gz' --label churn --scale -m churn.pater
-  pater train big.svm --algo pater-i --class-weight 1:10 --checkpoint-every 60s --resume -m big.pater
+  pater train big.svm --algo so-pater-i --covariance diagonal --checkpoint-every 60s --resume -m big.pater
   zcat clicks.vw.gz | pater train - --format vw -m clicks.pater
 """
 

@@ -17,7 +17,8 @@ from ..models.model import Model
 from ..models.search import PAPER_WEIGHTS, alpha_grid
 from ..models.settings import SETTINGS
 from ..models.spec import Specs
-from .online import OnlineClassifier, one_of
+from .online import OnlineClassifier
+from .parameters import one_of
 from .pater import PATERClassifier
 
 

@@ -20,9 +20,10 @@ from ..models.matrices import number_of_rows
 from ..models.model import Model
 from ..models.predict import probabilities
 from ..models.spec import Spec, Specs
+from ..models.warnings import warn_of_one_class
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
-from .parameters import OF_LEARNING, names_of, settings_of
+from .parameters import OF_LEARNING, names_of, one_of, settings_of
 
 FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
 
@@ -102,6 +103,7 @@ class OnlineClassifier(LinearClassifier):
             order = IN_ORDER if random is None else random.permutation(number_of_rows(rows)).astype(np.int64)
             model.learn_all(rows, codes, weights=weights, order=order, threads=self._threads(model, rows))
         self._model = model
+        warn_of_one_class(model, rows, labels)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, once and in order.
@@ -266,7 +268,7 @@ class OnlineClassifier(LinearClassifier):
     def _threads(self, model: Model, rows: Rows) -> int | None:
         """How many threads may share the models; None for one on each processor."""
         if self.n_jobs is None:  # a few numbers are learned from before joblib has answered
-            return 1 if model.state.n_models == 1 or rows[-1].size < FEW else int(effective_n_jobs(None))
+            return 1 if rows[-1].size < FEW or model.state.n_models == 1 else int(effective_n_jobs(None))
         if self.n_jobs > 0:
             return int(self.n_jobs)
         return None if self.n_jobs == -1 else max(1, available_threads() + 1 + int(self.n_jobs))
@@ -292,9 +294,3 @@ class OnlineClassifier(LinearClassifier):
             name: each.checked(getattr(self, each.parameter), each.parameter) for name, each in settings_of(type(self))
         }
         return Spec(rule, **{**values, "average": self._averages(rule), **more})
-
-
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
-    return str(value)

@@ -26,6 +26,13 @@ OF_LEARNING = {
 OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
 
 
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """The value, if it is one of those; a ValueError that names the parameter if it is not."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+    return str(value)
+
+
 @functools.cache
 def names_of(kind: Any) -> tuple[str, ...]:
     """The names of an estimator's parameters."""

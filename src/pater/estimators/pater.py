@@ -23,7 +23,11 @@ class PATERClassifier(OnlineClassifier):
         "I" learns from samples inside the margin only, by the loss of each; "II" learns from every sample, by the mean
         loss so far.
     class_weight : dict of label: weight, "balanced" or None, default=None
-        "balanced" is n/(2·n_c) of the samples seen so far, in `partial_fit` as in `fit`.
+        The α⁻ and α⁺ of wPATER. The total error rate weighs both classes alike however rare one is, so "balanced"
+        changes nothing here. Weights far from 1 ruin a first-order model: every step moves the intercept the same way,
+        until it predicts one class only (a `OneClassWarning` says so). For costs, use `SecondOrderPATERClassifier` with
+        weights of cost times the share of the class, {0: 0.99, 1: 50 * 0.01} for 1 % positives and misses that cost
+        fifty times as much as false alarms.
     fit_intercept : bool, default=True
         Whether there is a constant feature 1. It takes part in the class means.
     n_passes : int, default=1

@@ -96,8 +96,8 @@ class TERClassifier(LinearClassifier):
     ridge : float, default=0.0
         Penalty on ‖w‖², beside squared errors that sum to about one for each class.
     class_weight : dict of label: weight, "balanced" or None, default=None
-        The α⁻ and α⁺ of the weighted total error rate. Without it the classes already weigh the same; "balanced" is
-        n/(2·n_c), as in the online learners.
+        The α⁻ and α⁺ of the weighted total error rate. Without it the classes weigh the same, so "balanced" changes
+        nothing.
     fit_intercept : bool, default=True
         Whether there is an intercept. It is not penalised.
 
@@ -184,8 +184,6 @@ class TERClassifier(LinearClassifier):
         if isinstance(self.class_weight, dict):
             weight = [self.class_weight.get(label, 1.0) for label in classes.tolist()]
             alpha_pos, alpha_neg = weight[k], weight[0] if classes.size == 2 else 1.0
-        elif self.class_weight == "balanced":
-            alpha_pos, alpha_neg = (n_pos + n_neg) / (2 * n_pos), (n_pos + n_neg) / (2 * n_neg)
         v = s * np.where(positive, alpha_pos / n_pos, alpha_neg / n_neg)
         return solve(X, np.where(positive, 1.0, -1.0), v, ridge=self.ridge, intercept=self.fit_intercept)
 

@@ -7,7 +7,6 @@ scikit-learn nor files. Estimators and the command line are two faces of this.
 from __future__ import annotations
 
 import itertools
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,23 +26,9 @@ from .newcomers import learn_encoded
 from .operating_points import Point, SeenMargins, check_classes, seen_by
 from .spec import Specs, positives, settings_of
 from .state_operations import among, averaging, joined, merged, mirrored, remembering, resized
+from .warnings import warn_of_many, warn_of_one_class
 
-MANY_CLASSES = 100
 MOST_MARGINS = 1 << 22  # that are kept at a time for the thresholds
-
-
-class ManyClassesWarning(UserWarning):
-    """So many classes that the labels may not be what was meant."""
-
-
-def _warn_of_many(before: int, after: int) -> None:
-    if before < MANY_CLASSES <= after:
-        warnings.warn(
-            f"there are {after} classes so far. Each has a model of its own: time and memory grow with their number. "
-            "If the labels are numbers to be estimated, or names of rows, they are no classes.",
-            ManyClassesWarning,
-            stacklevel=2,
-        )
 
 
 @dataclass
@@ -64,7 +49,7 @@ class Model:
 
     @classmethod
     def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
-        _warn_of_many(0, classes.size)
+        warn_of_many(0, classes.size)
         n_models = len(positives(classes.size)) * len(specs)
         means, metric = specs[0].family
         state = State.new(n_models, n_features, means=means, metric=metric, group=len(specs))
@@ -155,7 +140,7 @@ class Model:
 
     def add_classes(self, labels: NDArray[Any]) -> None:
         """Make room for more classes. From three on, another changes no model that is there."""
-        _warn_of_many(self.classes.size, self.classes.size + labels.size)
+        warn_of_many(self.classes.size, self.classes.size + labels.size)
         self.stored_choice = self.taken_out = None
         n_single = max(0, min(labels.size, 3 - self.classes.size))
         for label in labels[:n_single]:
@@ -229,6 +214,7 @@ class Model:
             learn_encoded(target, rows, encoded, weights=weights, threads=threads)
         if target is not self:
             vars(self).update(vars(target))
+        warn_of_one_class(self, rows, labels)
 
     def learn_all(
         self,

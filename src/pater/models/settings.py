@@ -115,7 +115,7 @@ _TABLE = (
         "class_weight",
         ClassWeights(POSITIVE),
         None,
-        "How much the samples of a class count, for example 1:10; or balanced.",
+        "How much each class counts, for example spam:3,ham:1; or balanced, which PATER is by itself.",
         (Field("balanced", "i8", lambda weight: weight == "balanced"),),  # other weights go into α⁻ and α⁺
         parameter="class_weight",
         keyword="class_weight",

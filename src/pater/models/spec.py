@@ -99,7 +99,9 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
                 p["alpha_pos"] *= weight.get(classes[positive], 1.0)
                 if len(classes) == 2:
                     p["alpha_neg"] *= weight.get(classes[0], 1.0)
-            if RULES[spec.rule].moves_along_means:  # only their ratio counts; a power of two keeps it from overflowing
+            if RULES[spec.rule].moves_along_means:
+                p["balanced"] = 0  # they weigh classes alike by themselves
+                # Only the ratio of the weights counts; a power of two keeps it from overflowing.
                 _, exponent = np.frexp(max(p["alpha_neg"], p["alpha_pos"]))
                 p["alpha_neg"], p["alpha_pos"] = (np.ldexp(p[name], -exponent) for name in ("alpha_neg", "alpha_pos"))
     return settings.ravel()

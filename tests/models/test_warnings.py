@@ -1,0 +1,50 @@
+"""What is said of a model that has come to predict one class only."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from pater import OneClassWarning, PATERClassifier, SecondOrderPATERClassifier
+
+
+def rare(n: int = 4_000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of which 5 % are of class 1, which is hard to tell."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.05).astype(int)
+    return rng.normal(size=(n, 4)) + y[:, None] * 0.7, y
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_weights_that_make_a_model_predict_one_class_only_are_told_of(call):
+    X, y = rare()
+    with pytest.warns(OneClassWarning, match="predicts class 1 nearly always, and hardly ever class 0"):
+        getattr(PATERClassifier(class_weight={1: 3.0}), call)(X, y)
+    with pytest.warns(OneClassWarning, match="predicts class 0 nearly always"):
+        getattr(PATERClassifier(class_weight={0: 10.0}), call)(X, y)
+
+
+def test_a_model_that_predicts_both_is_left_alone():
+    X, y = rare()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PATERClassifier(class_weight={1: 1.1}).fit(X, y)
+        PATERClassifier().fit(X, y)
+        SecondOrderPATERClassifier(class_weight={0: 0.95, 1: 50 * 0.05}).fit(X, y)
+        PATERClassifier(class_weight={1: 1000.0}).partial_fit(X[:30], y[:30], classes=[0, 1])  # too few to tell
+
+
+def test_weights_of_cost_times_share_have_nearly_the_least_cost_in_second_order():
+    """{0: 1 − π, 1: c·π}: no other threshold on its own margins is more than 5 % cheaper, on rows not learned from."""
+    (X, y), (X_test, y_test) = rare(40_000), rare(40_000, seed=1)
+    model = SecondOrderPATERClassifier(class_weight={0: 0.95, 1: 20 * 0.05}).fit(X, y)
+    margins = model.decision_function(X_test)
+
+    def cost(threshold: float) -> float:
+        return float(
+            np.sum((margins >= threshold) & (y_test == 0)) + 20 * np.sum((margins < threshold) & (y_test == 1))
+        )
+
+    assert cost(0.0) <= 1.05 * min(map(cost, np.quantile(margins, np.linspace(0, 1, 401))))

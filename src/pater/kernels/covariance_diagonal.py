@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 
 from .class_means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_kernel, exact_part, kernel
-from .means_sparse import look, permitted_strain, too_large
+from .compile import exact_part, inlined, part
+from .lazy_form import permitted_strain, too_large
+from .means import hinge_of, look
 from .progress import observe
 from .rows import entry, reach, size
 from .rules import LARGEST_ROW
@@ -38,7 +39,7 @@ LARGEST_LAZY = 1e280  # of a lazy part of w: beyond it, it is folded
 LEAST_NOISE, MOST_NOISE = 1e-40, 1e40  # of 1/κ, as with a full covariance
 
 
-@kernel
+@part
 def _dot(rows, i, w, q):
     """w·x, ‖x‖² and xᵀΣx."""
     wx = 0.0
@@ -52,7 +53,7 @@ def _dot(rows, i, w, q):
     return wx, xx, c
 
 
-@kernel
+@part
 def _add(rows, i, a, q, v):
     """v ← v + a·Σx."""
     for k in range(size(rows, i)):
@@ -60,14 +61,14 @@ def _add(rows, i, a, q, v):
         v[j] += a * x / (1.0 + q[j])
 
 
-@kernel
+@part
 def _add_squares(rows, i, a, q):
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         q[j] += a * x * x
 
 
-@exact_kernel
+@exact_part
 def _count(rows, i, y, gain, t, w, steps, q):
     """Enter a mistake of the second-order perceptron, w = Σv with v ← v + gain·y·x and its part in Σ t·δₜ."""
     for k in range(size(rows, i)):
@@ -79,7 +80,7 @@ def _count(rows, i, y, gain, t, w, steps, q):
         q[j] = q_new
 
 
-@exact_kernel
+@exact_part
 def diagonal_point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     w, steps, q = vectors[POINT_U], vectors[POINT_V], vectors[POINT_Q]
@@ -146,7 +147,7 @@ def diagonal_point_pass(rows, order, codes, weights, margins, vectors, m, p, sta
     return -1
 
 
-@exact_kernel
+@exact_part
 def _dot_table(rows, i, table):
     """U·x, S⁺ᵀΣx, S⁻ᵀΣx, ‖x‖² and xᵀΣx."""
     ux = 0.0
@@ -165,7 +166,7 @@ def _dot_table(rows, i, table):
     return ux, px, nx, xx, c
 
 
-@exact_kernel
+@exact_part
 def _enter(rows, i, table, m, leads, s_pos, s_neg, gain):
     """Add s_pos·x to S⁺, s_neg·x to S⁻ and gain·x² to Q. A leader's w follows; else w and Σ t·δₜ stay as they are."""
     pp = 0.0
@@ -191,7 +192,7 @@ def _enter(rows, i, table, m, leads, s_pos, s_neg, gain):
     m.pn += pn
 
 
-@exact_kernel
+@exact_part
 def _know_products(table, m):
     """S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻ from the vectors."""
     m.pp = m.nn = m.pn = 0.0
@@ -203,7 +204,7 @@ def _know_products(table, m):
     m.products_known = 1
 
 
-@exact_kernel
+@exact_part
 def fold(table, m):
     """Move the lazy part of w and of Σ t·δₜ into U and V."""
     for j in range(m.width):
@@ -215,7 +216,7 @@ def fold(table, m):
     _know_products(table, m)
 
 
-@exact_kernel
+@exact_part
 def _gap(table, m, a_pos, a_neg, zz_bias):
     """zᵀΣz, to which the intercept adds zz_bias; 0 where z is nothing but the rounding of the class means."""
     terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
@@ -234,7 +235,7 @@ def _gap(table, m, a_pos, a_neg, zz_bias):
     return zz if zz > zero_gap(m.entered) * scale else 0.0
 
 
-@exact_kernel
+@exact_part
 def _lead(table, m, p, one):
     """w ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge of what has entered."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
@@ -254,7 +255,7 @@ def _lead(table, m, p, one):
     m.bias = bias
 
 
-@exact_part
+@inlined
 def _overflows(m, xx):
     """Could a lazy part of w overflow? Only where rows of 1e-100 and of 1e100 meet; w itself does not."""
     largest = max(m.largest, xx)
@@ -262,15 +263,15 @@ def _overflows(m, xx):
     return not max(m.A_pos, m.A_neg, m.B_pos, m.B_neg) * reach < LARGEST_LAZY
 
 
-@exact_part
+@inlined
 def _strained(m, c, positive, s, waits):
-    """Should w be folded before a row enters its class sum? As `means_sparse.strained`, with c = xᵀΣx for ‖x‖²."""
+    """Should w be folded before a row enters its class sum? As `lazy_form.strained`, with c = xᵀΣx for ‖x‖²."""
     losses = 0.0 if waits else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
     return too_large(m.A_pos if positive else m.A_neg, s * c, m.n_pos + m.n_neg, m.unit, losses, limit)
 
 
-@exact_kernel
+@exact_part
 def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     positive_code, waits, leads = p.positive, passive(p.rule), p.leader
@@ -285,12 +286,15 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
             return r
         s = weights[i] if weighted else 1.0
         positive = codes[i] == positive_code
-        margin, loss = look(m, ux, px, nx, positive)
+        y = 1.0 if positive else -1.0
+        margin, slack = look(m, ux, px, nx, y)
+        loss = hinge_of(slack)
         enters = not waits or loss > 0.0
         if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s, waits))):
             fold(table, m)
             ux, px, nx, xx, c = _dot_table(rows, i, table)
-            margin, loss = look(m, ux, px, nx, positive)
+            margin, slack = look(m, ux, px, nx, y)
+            loss = hinge_of(slack)
         if wanted:
             margins[r] = margin
         if s == 0.0:

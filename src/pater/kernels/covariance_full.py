@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from .class_means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_kernel, exact_part, kernel
+from .compile import exact_part, inlined, part
 from .progress import observe
 from .rows import add, clear, dot, spread
 from .rules import LARGEST_ROW
@@ -38,13 +38,13 @@ LEAST_NOISE, MOST_NOISE = 1e-40, 1e40  # of 1/κ, so that no product of it with 
 RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
 
 
-@exact_part
+@inlined
 def bounded_noise(noise, xx):
     """1/κ, within what the numbers of a row can say: rows of a norm beyond 10¹²·√r weigh less than they would."""
     return max(min(noise, MOST_NOISE), LEAST_NOISE, RESOLUTION * xx)
 
 
-@exact_part
+@inlined
 def reach(triangle, m, n):
     """Let the first n columns take part; how many do."""
     if n > m.width:
@@ -53,7 +53,7 @@ def reach(triangle, m, n):
     return m.width
 
 
-@kernel
+@part
 def _square(k, n):
     total = 0.0
     for j in range(n):
@@ -61,14 +61,14 @@ def _square(k, n):
     return total
 
 
-@kernel
+@part
 def _add(a, k, n, v):
     """v ← v + a·k but for the intercept."""
     for j in range(1, n):
         v[j - 1] += a * k[j]
 
 
-@exact_kernel
+@exact_part
 def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     w, steps = vectors[POINT_U], vectors[POINT_V]
@@ -129,7 +129,7 @@ def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, 
     return -1
 
 
-@kernel
+@part
 def _quadratic(own, other, P_own, P_other, n, a_own, a_other):
     """zᵀΣz but for the intercept's part, and the size of its terms."""
     zz = 0.0
@@ -140,14 +140,14 @@ def _quadratic(own, other, P_own, P_other, n, a_own, a_other):
     return zz, terms
 
 
-@kernel
+@part
 def _move(own, other, n, a_own, a_other, v):
     """v ← v + a_own·own − a_other·other."""
     for j in range(n):
         v[j] += a_own * own[j] - a_other * other[j]
 
 
-@exact_kernel
+@exact_part
 def _lead(m, p):
     """w ← Σ(v⁺S⁺ − v⁻S⁻)/r by the counts so far: the weights that fit best what has entered."""
     A_pos, A_neg = rates(m, p)
@@ -159,20 +159,22 @@ def _lead(m, p):
     m.bias = bias
 
 
-@exact_kernel
+@exact_part
 def _renew(S, n_class, triangle, n, x, f, g, P):
     """P ← ΣS from the triangle; the intercept's part of it. x is used, and is as it was afterwards."""
     one = x[0]
     x[0] = one * n_class
-    x[1:n] = S[: n - 1]
+    for j in range(1, n):
+        x[j] = S[j - 1]
     image(triangle, n, x, f, g)
-    P[: n - 1] = g[1:n]
     x[0] = one
-    x[1:n] = 0.0
+    for j in range(1, n):
+        P[j - 1] = g[j]
+        x[j] = 0.0
     return g[0]
 
 
-@exact_kernel
+@exact_part
 def _image_of_gap(own, other, a_own, a_other, z_bias, triangle, n, k, total, x, f, g):
     """g ← Σz from the triangle, with the Σ before the row of which k and `total` are left; zᵀΣz, which no rounding
     makes negative. x is used, and is as it was afterwards.
@@ -188,11 +190,12 @@ def _image_of_gap(own, other, a_own, a_other, z_bias, triangle, n, k, total, x, 
     for j in range(n):
         g[j] += k[j] * (kz / total)
     x[0] = one
-    x[1:n] = 0.0
+    for j in range(1, n):
+        x[j] = 0.0
     return zz + kz * (kz / total)
 
 
-@exact_kernel
+@exact_part
 def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, x, f, g, m, p, y, s, loss):
     """The paper's step in the metric of Σ: w ← w + τΣz, τ = term/(zᵀΣz)."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
@@ -233,7 +236,7 @@ def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, 
         shrink_vector(vectors[V])
 
 
-@exact_kernel
+@exact_part
 def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     w, S_pos, S_neg, P_pos, P_neg = vectors[U], vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from .class_means import balanced_alpha
-from .compile import exact_kernel, exact_part
+from .compile import exact_part, inlined
 from .progress import observe
 from .rows import add, dot
 from .rules import LARGEST_ROW
@@ -22,7 +22,7 @@ LEAST_SCALE_AVERAGED = 1e-3  # C·U and V are 1/scale times as large as their di
 LONGEST_IN_THE_BALL = 2.0**64  # brought back, w is this sample to working precision, as after any longer step
 
 
-@exact_kernel
+@exact_part
 def _square(w, bias):
     total = bias * bias
     for j in range(w.size):
@@ -30,14 +30,14 @@ def _square(w, bias):
     return total
 
 
-@exact_kernel
+@exact_part
 def _know_norm(w, m):
     m.pp = _square(w, m.bias) * m.scale * m.scale
     m.scales = m.t + 1.0
     m.products_known = 1
 
 
-@exact_kernel
+@exact_part
 def _back_into_the_ball(w, steps, m, average, length, along):
     """After a step of this length, and with such a y·f(x̂) before it."""
     m.pp = max(0.0, m.pp + length * (2.0 * along + length))
@@ -57,13 +57,13 @@ def _back_into_the_ball(w, steps, m, average, length, along):
         m.pp = _square(w, m.bias)
 
 
-@exact_part
+@inlined
 def _sane(step, xx, ball):
     """May a step be taken, as far as its length goes?"""
     return ball or (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP)
 
 
-@exact_kernel
+@exact_part
 def point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
     """Pass rows start..stop through one model; the position of the first bad row, or −1."""
     w, steps = vectors[POINT_U], vectors[POINT_V]

@@ -13,8 +13,8 @@ Four columns go together: then k is read and written once where it would be four
 
 from __future__ import annotations
 
-from .compile import exact_kernel, kernel
-from .simd import dot_4, turn_4
+from .compile import exact_part, part
+from .simd import dot_four_columns, turn_four_columns
 
 BLOCK = 4
 
@@ -24,7 +24,7 @@ def packed_size(n: int) -> int:
     return n * (n + 1) // 2
 
 
-@kernel
+@part
 def _dot(a, start, x, n):
     total = 0.0
     for i in range(n):
@@ -32,14 +32,14 @@ def _dot(a, start, x, n):
     return total
 
 
-@kernel
+@part
 def widen(triangle, old, new):
     """Let the columns old..new take part, with variance 1 and no covariance."""
     for j in range(old, new):
         triangle[j * (j + 1) // 2 + j] = 1.0
 
 
-@exact_kernel
+@exact_part
 def confidence(triangle, n, x, f):
     """f ← Uᵀx; xᵀΣx."""
     total = 0.0
@@ -59,16 +59,14 @@ def confidence(triangle, n, x, f):
     return total
 
 
-@exact_kernel
+@exact_part
 def _project_4(triangle, j, x, f):
     """F of four columns."""
     s0 = j * (j + 1) // 2
     s1 = s0 + j + 1
     s2 = s1 + j + 2
     s3 = s2 + j + 3
-    f0, f1, f2, f3 = dot_4(
-        triangle[s0 : s0 + j], triangle[s1 : s1 + j], triangle[s2 : s2 + j], triangle[s3 : s3 + j], x[:j]
-    )
+    f0, f1, f2, f3 = dot_four_columns(triangle, j, x)
     f[j] = f0 + x[j]
     f[j + 1] = f1 + triangle[s1 + j] * x[j] + x[j + 1]
     f[j + 2] = f2 + triangle[s2 + j] * x[j] + triangle[s2 + j + 1] * x[j + 1] + x[j + 2]
@@ -77,7 +75,7 @@ def _project_4(triangle, j, x, f):
     )
 
 
-@exact_kernel
+@exact_part
 def absorb(triangle, n, x, noise, f, known, k):
     """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx and the answer noise + xᵀΣx, both with the old Σ.
 
@@ -108,7 +106,7 @@ def absorb(triangle, n, x, noise, f, known, k):
     return alpha
 
 
-@exact_kernel
+@exact_part
 def _absorb_4(triangle, j, alpha, f, k):
     s0 = j * (j + 1) // 2
     s1 = s0 + j + 1
@@ -129,21 +127,7 @@ def _absorb_4(triangle, j, alpha, f, k):
     triangle[s2 + j + 2] *= alpha1 / alpha2
     triangle[s3 + j + 3] *= alpha2 / alpha3
     l0, l1, l2, l3 = -f[j] / alpha, -f[j + 1] / alpha0, -f[j + 2] / alpha1, -f[j + 3] / alpha2
-    turn_4(
-        triangle[s0 : s0 + j],
-        triangle[s1 : s1 + j],
-        triangle[s2 : s2 + j],
-        triangle[s3 : s3 + j],
-        k[:j],
-        l0,
-        l1,
-        l2,
-        l3,
-        v0,
-        v1,
-        v2,
-        v3,
-    )
+    turn_four_columns(triangle, j, k, (l0, l1, l2, l3), (v0, v1, v2, v3))
     # the corner where the four columns meet
     u = triangle[s1 + j]
     triangle[s1 + j] = u + l1 * v0
@@ -158,7 +142,7 @@ def _absorb_4(triangle, j, alpha, f, k):
     return alpha3
 
 
-@kernel
+@part
 def image(triangle, n, v, f, out):
     """out ← Σv by way of f = Uᵀv; vᵀΣv, which no rounding makes negative."""
     total = confidence(triangle, n, v, f)

@@ -60,7 +60,7 @@ def test_fit_is_partial_fit_in_any_chunks(
 def test_one_row_at_a_time(rule, d, form, average, learner, as_form, stream, bits):
     """The rows suffice for several folds: these follow a count in the state, not the calls."""
     n = 3 * max(FOLD_AT_LEAST // d, FOLD_EVERY) + 10
-    X, y = stream(n, d)
+    X, y = stream(n, d, noise=5.0)  # so that most rows enter
     X = as_form(X, form)
     whole = learner(rule, average=average).fit(X, y)
     rows = in_chunks(learner(rule, average=average), X, y, range(n + 1))

@@ -28,8 +28,7 @@ from scipy.sparse import issparse
 
 from pater import PATERClassifier
 from pater.kernels import run as passes
-from pater.kernels.lazy_form import FOLD_AT_LEAST, FOLD_EVERY
-from pater.kernels.means import CANCELLED
+from pater.kernels.lazy_form import CANCELLED, FOLD_AT_LEAST, FOLD_EVERY
 from pater.reference import first_order as reference
 
 u = 2.0**-53

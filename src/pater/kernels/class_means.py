@@ -47,6 +47,21 @@ def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
 
 
 @inlined
+def alphas(m, p):
+    """α⁺ and α⁻, balanced by what was seen so far if that is asked for."""
+    return balanced_alpha(m.seen_pos, m.seen_neg) if p.balanced else (p.alpha_pos, p.alpha_neg)
+
+
+@inlined
+def parts_of_gap(m, p):
+    """What S⁺ and S⁻ are multiplied by in z, α±/n±, and the intercept's part of it."""
+    alpha_pos, alpha_neg = alphas(m, p)
+    a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
+    a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
+    return a_pos, a_neg, bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
+
+
+@inlined
 def bounded(tau, zz):
     """τ, or 0 for a step longer than any that a sane scale of the data gives."""
     return tau if tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0

@@ -17,7 +17,9 @@ does not fit is as good as none, and so is one that cannot be read; where none c
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
 import os
 import pickle
 import sys
@@ -31,13 +33,15 @@ import numba
 import numpy as np
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 # Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
 # recognise bad rows by them.
 FAST = {"reassoc", "contract", "nsz"}
 
 COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else all runs in the interpreter
+
+PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python does not call it
 
 _DIGEST = hashlib.sha256().digest_size
 _COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
@@ -116,7 +120,7 @@ def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `kernel`, for what only kernels call: it is kept with them."""
+    """As `kernel`, for what only kernels call (Python cannot): it is kept with them."""
     return _part(function, fastmath=FAST)
 
 
@@ -127,12 +131,45 @@ def exact_part(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """As `exact_part`, for what is called once a row: it becomes part of its caller."""
-    return _part(function, fastmath=False, forceinline=True)
+    return _part(function, fastmath=False, inline="always")
+
+
+def body(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `exact_part`, for what one kernel calls in one place: it is written there before anything is compiled."""
+    return _part(function, fastmath=False, inline="always")
 
 
 def part_of_callers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let compiled functions call this one, which stays what it is to everyone else."""
-    return register_jitable(fastmath=False, forceinline=True, error_model="numpy")(function) if COMPILES else function
+    return register_jitable(fastmath=False, forceinline=True, **PART)(function) if COMPILES else function
+
+
+def by_kind(function: Callable[..., Any]) -> Any:
+    """A function with a form for each kind of its first argument, a named tuple: `@function.form_for(Kind)` adds one.
+
+    Only the form that a kernel calls is compiled, as part of it. `function` itself says what all forms do.
+    """
+    forms: dict[type, Callable[..., Any]] = {}
+
+    @functools.wraps(function)
+    def choose(first: Any, *arguments: Any) -> Any:
+        return forms[type(first)](first, *arguments)
+
+    def chosen(first: Any, *arguments: Any) -> Any:
+        return forms.get(getattr(first, "instance_class", type(None)))
+
+    def form_for(*kinds: type) -> Callable[..., Any]:
+        def register(form: Callable[..., Any]) -> Callable[..., Any]:
+            forms.update(dict.fromkeys(kinds, form))
+            return form
+
+        return register
+
+    choose.form_for = form_for  # type: ignore[attr-defined]
+    chosen.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    if COMPILES:
+        overload(choose, jit_options=PART | {"fastmath": False, "forceinline": True})(chosen)
+    return choose
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -147,8 +184,7 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _part(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    options |= {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(**options)(function) if COMPILES else function
+    return njit(**PART, **options)(function) if COMPILES else function
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -1,8 +1,8 @@
-"""The lazy form of the weights of a mean rule, w = U + A⁺S⁺ − A⁻S⁻: what keeps it exact, and its scales in range.
+"""The lazy form of the weights of a mean rule, w = U + A⁺S⁺ − A⁻S⁻: a step in it, and what keeps it exact.
 
-Knows `class_means`, `double_double`, `rows` and `state`. With x of class c, w stays as it is when x is added to S^c and
-c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, which change
-by the dot products that the prediction needs anyway.
+Knows `class_means`, `double_double`, `rows`, `simd` and `state`. With x of class c, w stays as it is when x is added to
+S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻,
+which change by the dot products that the prediction needs anyway.
 
 U and the lazy part may be much larger than w, and then cancel: where a row enters that is large against those along
 which A was gathered. `strained` sees it coming, and w is folded first; docs/algorithms.md derives the bound.
@@ -13,16 +13,30 @@ and S⁻.
 
 from __future__ import annotations
 
-from .class_means import TOO_LARGE, TOO_LARGE_GAIN, gap, lower_gain, products_of_sums, shrink, shrink_vector, zero_gap
+from .class_means import (
+    TOO_LARGE,
+    TOO_LARGE_GAIN,
+    bounded,
+    gap,
+    lower_gain,
+    parts_of_gap,
+    products_of_sums,
+    shrink,
+    shrink_vector,
+    zero_gap,
+)
 from .compile import exact_part, inlined
 from .double_double import all_products, count_products, squared_gap
 from .rows import either
+from .simd import fma
 from .state import S_NEG, S_POS, U, V
 from .steps import passive
 
 IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself
 FOLD_EVERY = 256  # folding costs d; after 256·d numbers added it is lost in them
 FOLD_AT_LEAST = 8192  # numbers: what leaving the registers costs is lost in so many
+CANCELLED = 1e-5  # of its terms: a ‖z‖² below it is taken with care
+SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, a step whose length is no overflow has a τ that is none
 SAFE_AGAIN = 1e-3  # of its terms: above it, care may end, once as many numbers were added as entering it cost
 CARE_AT_LEAST = 0.125  # of d
 STRAIN = 2.0**10  # what U may move the margin of a row by, in units of its usual size: three digits of sixteen
@@ -145,3 +159,54 @@ count_with_care = either(
     lambda rows, i, table, at, positive, sign, m: None,
     lambda rows, i, table, at, positive, sign, m: count_products(rows, i, table, at, positive, sign, m),
 )
+
+
+@inlined
+def look(m, ux, px, nx, y):
+    """Margin of a row, and how far it is from the margin to reach."""
+    lazy = m.A_pos * px - m.A_neg * nx
+    return (ux + m.bias) + lazy, fma(-y, m.bias, fma(-y, ux, m.unit)) - y * lazy
+
+
+@inlined
+def hinge_of(slack):
+    """The loss of a row so far from its margin; a NaN stays one."""
+    return 0.0 if slack < 0.0 else slack
+
+
+@inlined
+def direction(m, p):
+    """The parts of z, the size of the terms that ‖z‖² is a difference of, and ‖z‖² as working precision gives it."""
+    a_pos, a_neg, z_bias = parts_of_gap(m, p)
+    terms = a_pos * a_pos * max(m.pp_peak, m.pp) + a_neg * a_neg * max(m.nn_peak, m.nn)
+    squares = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
+    return a_pos, a_neg, z_bias, terms, fma(-2.0 * a_pos * a_neg, m.pn, squares) + z_bias * z_bias
+
+
+@exact_part
+def finish(rows, i, table, at, m, p, positive, s, loss):
+    """What is left to do for a row that is in its class sum, with whatever care it takes."""
+    if m.careful:
+        count_with_care(rows, i, table, at, positive, 1.0, m)
+    a_pos, a_neg, z_bias, terms, zz = direction(m, p)
+    if m.careful or not zz > fma(CANCELLED, terms, SMALLEST_GAP):
+        zz = exact_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms)
+    s_pos = s if positive else 0.0
+    s_neg = s - s_pos
+    so_far = 0.0 if passive(p.rule) else a_pos * m.loss_pos + a_neg * m.loss_neg
+    goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)  # what τ·‖z‖² is to be
+    m.loss_pos = fma(s_pos, loss, m.loss_pos)
+    m.loss_neg = fma(s_neg, loss, m.loss_neg)
+    inverse = 1.0 / zz if zz > 0.0 else 0.0
+    if bounded(goal * inverse, zz) > 0.0:
+        step_pos, step_neg, step_bias = (a_pos * inverse) * goal, (a_neg * inverse) * goal, (z_bias * inverse) * goal
+        m.updates += 1
+        m.A_pos += step_pos
+        m.A_neg += step_neg
+        m.bias += step_bias
+        if p.average:
+            m.B_pos += m.t * step_pos
+            m.B_neg += m.t * step_neg
+            m.bias_steps += m.t * step_bias
+    if untidy(m):
+        tidy(table, at, m)

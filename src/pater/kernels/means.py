@@ -10,96 +10,48 @@ both must come to the same bits.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .class_means import TOO_LARGE, balanced_alpha, bias_gap, bounded, next_gain, raise_gain
-from .compile import exact_part, inlined
+from .class_means import TOO_LARGE, balanced_alpha, bias_gap, next_gain, raise_gain
+from .compile import body, exact_part
 from .lazy_form import (
+    CANCELLED,
     IN_LANES,
+    SMALLEST_GAP,
     STRAIN,
     count_with_care,
-    exact_gap,
+    finish,
     fold,
     fold_after,
+    hinge_of,
     know_products,
+    look,
     permitted_strain,
     strained,
     tidy,
     too_large,
     untidy,
 )
-from .progress import calibrate, count_answer
-from .rows import is_dense, reach, reaches_beyond, size
+from .progress import note
+from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
-from .simd import add_and_products, first, fma, pair, products, second, swapped
+from .simd import add_and_products, first, fma, larger, pair, products, second, swapped
 from .state import LONGEST_STEP
 from .steps import passive
 
-CANCELLED = 1e-5  # of its terms: a ‖z‖² below it is taken with care
-SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, a step whose length is no overflow has a τ that is none
+
+class Means(NamedTuple):
+    """Models of mean rules."""
+
+    vectors: Any
 
 
 @exact_part
 def met(rows, i, table):
     """`products`, for where another copy of its loop is not worth its compiling."""
     return products(rows, i, table)
-
-
-@inlined
-def look(m, ux, px, nx, y):
-    """Margin of a row, and how far it is from the margin to reach."""
-    lazy = m.A_pos * px - m.A_neg * nx
-    return (ux + m.bias) + lazy, fma(-y, m.bias, fma(-y, ux, m.unit)) - y * lazy
-
-
-@inlined
-def hinge_of(slack):
-    """The loss of a row so far from its margin; a NaN stays one."""
-    return 0.0 if slack < 0.0 else slack
-
-
-@inlined
-def direction(m, p):
-    """The parts of z, the size of the terms that ‖z‖² is a difference of, and ‖z‖² as working precision gives it."""
-    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    if p.balanced:
-        alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
-    a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
-    a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
-    z_bias = bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
-    terms = a_pos * a_pos * max(m.pp_peak, m.pp) + a_neg * a_neg * max(m.nn_peak, m.nn)
-    squares = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
-    return a_pos, a_neg, z_bias, terms, fma(-2.0 * a_pos * a_neg, m.pn, squares) + z_bias * z_bias
-
-
-@exact_part
-def finish(rows, i, table, at, m, p, positive, s, loss):
-    """What is left to do for a row that is in its class sum, with whatever care it takes."""
-    if m.careful:
-        count_with_care(rows, i, table, at, positive, 1.0, m)
-    a_pos, a_neg, z_bias, terms, zz = direction(m, p)
-    if m.careful or not zz > fma(CANCELLED, terms, SMALLEST_GAP):
-        zz = exact_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms)
-    s_pos = s if positive else 0.0
-    s_neg = s - s_pos
-    so_far = 0.0 if passive(p.rule) else a_pos * m.loss_pos + a_neg * m.loss_neg
-    goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)  # what τ·‖z‖² is to be
-    m.loss_pos = fma(s_pos, loss, m.loss_pos)
-    m.loss_neg = fma(s_neg, loss, m.loss_neg)
-    inverse = 1.0 / zz if zz > 0.0 else 0.0
-    if bounded(goal * inverse, zz) > 0.0:
-        step_pos, step_neg, step_bias = (a_pos * inverse) * goal, (a_neg * inverse) * goal, (z_bias * inverse) * goal
-        m.updates += 1
-        m.A_pos += step_pos
-        m.A_neg += step_neg
-        m.bias += step_bias
-        if p.average:
-            m.B_pos += m.t * step_pos
-            m.B_neg += m.t * step_neg
-            m.bias_steps += m.t * step_bias
-    if untidy(m):
-        tidy(table, at, m)
 
 
 @exact_part
@@ -118,15 +70,8 @@ def any_row(rows, i, table, m, p, positive, s, found):
         margin, slack = look(m, ux, px, nx, y)
     if s == 0.0:
         return margin
-    m.t += 1
     m.width = max(m.width, reach(rows, i))
-    if positive:
-        m.seen_pos += s
-    else:
-        m.seen_neg += s
-    count_answer(m, p, margin, positive, s)
-    if p.calibrate:
-        calibrate(m, margin, positive, s)
+    note(m, p, margin, positive, s)
     loss = hinge_of(slack)
     if loss == 0.0 and passive(p.rule):
         return margin
@@ -216,7 +161,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
                 said_neg = said_neg * kept + own * (1.0 - yes)
         if everyone or loss > 0.0:
             squares = fma(own, fma(own, xx, along + along), squares)
-            peaks = pair(max(first(peaks), first(squares)), max(second(peaks), second(squares)))
+            peaks = larger(peaks, squares)
             crossing = own * swapped(along)
             cross += first(crossing) + second(crossing)
             n = n + own
@@ -274,9 +219,10 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     return r, s, loss, (ux, px, nx, xx)
 
 
-@exact_part
-def mean_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
-    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
+@body
+def mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    table, m, p, out = table_of(rows, home.vectors[k]), scalars[k], settings[k], margins[k]
     if is_dense(rows):
         m.width = max(m.width, reach(rows, 0))
         m.products_known, m.careful = 0 if m.careful else m.products_known, 0
@@ -288,7 +234,7 @@ def mean_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
         if m.careful or p.calibrate or 0.0 < p.forgetting < 1.0:
             found = met(rows, i, table)
         else:
-            r, s, loss, found = plain_rows(rows, order, codes, weights, margins, table, m, p, r, stop)
+            r, s, loss, found = plain_rows(rows, order, codes, weights, out, table, m, p, r, stop)
             if loss < 0.0 and untidy(m):
                 tidy(table, IN_LANES, m)
                 continue
@@ -302,7 +248,7 @@ def mean_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
             margin = any_row(rows, i, table, m, p, positive, weights[i] if weights.size > 0 else 1.0, found)
             if margin != margin:
                 return r
-            if margins.size > 0:
-                margins[r] = margin
+            if out.size > 0:
+                out[r] = margin
         r += 1
     return -1

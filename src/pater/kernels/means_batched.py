@@ -12,17 +12,29 @@ Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lane
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
-from .batched_layout import LINE
+import numpy as np
+
+from .batched_layout import LINE, SHARED_CELL
 from .class_means import TOO_LARGE
-from .compile import exact_part, inlined
+from .compile import body, exact_part, inlined
 from .double_double import count_products
-from .lazy_form import LOST, fold, fold_after, know_products, permitted_strain, tidy, too_large
-from .means import CANCELLED, SMALLEST_GAP, finish, hinge_of
+from .lazy_form import (
+    CANCELLED,
+    LOST,
+    SMALLEST_GAP,
+    finish,
+    fold,
+    fold_after,
+    hinge_of,
+    know_products,
+    permitted_strain,
+    tidy,
+    too_large,
+)
 from .rows import reach, size
-from .rules import LARGEST_ROW, RULES
+from .rules import LARGEST_ROW
 from .simd import add_to_lines, fma, products_of_three_lines, products_of_two_lines
 from .state import LONGEST_STEP, S_NEG, S_POS, SCALARS
 from .steps import passive
@@ -39,30 +51,21 @@ DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
 ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
 LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN = range(_N + 12, _N + 22)
 _ROWS = _N + 22
-_PLAIN = ("balanced", "average", "calibrate")
-_EVERYONE_ENTERS = np.array([not rule.passive for rule in RULES.values()])
-SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
 
 
-def fits(settings: NDArray[np.void], group: int) -> bool:
-    """Can these models learn in herds? There must be several of a target, and nothing but the plain steps to do."""
-    if group < SMALLEST_HERD:
-        return False
-    forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
-    mixed = settings["intercept"] != settings["intercept"][0]
-    return not (forget.any() or mixed.any() or any(settings[name].any() for name in _PLAIN))
+class HerdsOfMeans(NamedTuple):
+    """Models of mean rules in herds; `values` is their scalars seen as a matrix of doubles, `spans` as `spans` says."""
 
-
-def sharing(settings: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Which models have class sums that depend on the rows alone, not on what the model said of them?"""
-    return np.asarray(_EVERYONE_ENTERS[settings["rule"]])
+    vectors: Any
+    values: Any
+    spans: Any
 
 
 @inlined
 def place(model, shares):
     """As `batched_layout.Herd.at`, by the number of the model in its herd."""
     if shares:
-        return model + 2 if model > 0 else 0, S_POS, S_NEG
+        return model + 2 if model > 0 else 0, np.int64(S_POS), np.int64(S_NEG)  # of one type with the others
     return model, LINE + model, 2 * LINE + model
 
 
@@ -119,7 +122,7 @@ def judge(z, width, xx, s, sign):
 
 def _pass(width, shares):
     @exact_part
-    def herd_pass(rows, order, codes, weights, margins, table, values, scalars, settings, start, stop):
+    def one_herd(rows, order, codes, weights, margins, table, values, scalars, settings, start, stop):
         """Pass rows start..stop through the models of a herd; the position of the first bad row, or −1.
 
         `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
@@ -285,8 +288,19 @@ def _pass(width, shares):
             m.width = int(z[REACHED, k])
         return bad
 
-    return herd_pass
+    return one_herd
 
 
-herd_pass = _pass(LINE, False)
-sharing_herd_pass = _pass(2 * LINE, True)
+_apart, _sharing = _pass(LINE, False), _pass(2 * LINE, True)
+
+
+@body
+def herd_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through herd k; the position of the first bad row, or −1."""
+    first, last, shares = home.spans[k]
+    table, values, out = home.vectors[k], home.values[first:last], margins[first:last]
+    m, p = scalars[first:last], settings[first:last]
+    if shares:
+        shared = table.reshape(-1)[: table.shape[0] * SHARED_CELL].reshape((-1, SHARED_CELL))
+        return _sharing(rows, order, codes, weights, out, shared, values, m, p, start, stop)
+    return _apart(rows, order, codes, weights, out, table, values, m, p, start, stop)

@@ -8,6 +8,8 @@ w = U + A⁺S⁺ − A⁻S⁻ holds as in `means`.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from .class_means import (
     TOO_LARGE,
     TOO_LARGE_GAIN,
@@ -22,13 +24,26 @@ from .class_means import (
     shrink_vector,
     zero_gap,
 )
-from .compile import exact_part
+from .compile import body, exact_part
+from .means import mean_pass
 from .progress import observe
 from .rows import square
 from .rules import LARGEST_ROW
 from .simd import move_and_enter
 from .state import S_NEG, S_POS, U, V
-from .steps import hinge, mean_step
+from .steps import hinge, mean_step, passive
+
+
+class WideMeans(NamedTuple):
+    """Models of mean rules that every row enters, of many features."""
+
+    vectors: Any
+
+
+class MixedMeans(NamedTuple):
+    """Models of mean rules of either kind, of many features."""
+
+    vectors: Any
 
 
 @exact_part
@@ -40,14 +55,15 @@ def margin_of(x, w, S_pos, S_neg, m):
     return margin
 
 
-@exact_part
-def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
-    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
-    X = rows[0]
-    w, S_pos, S_neg, steps = vectors[U], vectors[S_POS], vectors[S_NEG], vectors[V]
+@body
+def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    X, v, m, p, out = rows[0], home.vectors[k], scalars[k], settings[k], margins[k]
+    d = X.shape[1]
+    w, S_pos, S_neg, steps = v[U][:d], v[S_POS][:d], v[S_NEG][:d], v[V][:d]
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, intercept, average = p.rule, p.positive, p.balanced, p.intercept, p.average
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one = 1.0 if intercept else 0.0
     forgets = 0.0 < p.forgetting < 1.0
     m.products_known, m.width = 0, X.shape[1]
@@ -59,7 +75,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             if not square(rows, i) <= LARGEST_ROW:
                 return r
             if wanted:
-                margins[r] = margin_of(x, w, S_pos, S_neg, m)
+                out[r] = margin_of(x, w, S_pos, S_neg, m)
             continue
         positive = codes[i] == positive_code
         if positive:
@@ -87,7 +103,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
         m.A_pos = m.A_neg = 0.0
         margin = wx + m.bias
         if wanted:
-            margins[r] = margin
+            out[r] = margin
         m.t += 1
         observe(m, p, margin, positive, s)
         loss = hinge(margin if positive else -margin, m.unit)
@@ -121,8 +137,16 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
                     m.bias_steps += m.t * tau * z_bias
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(m)
-            shrink_vector(vectors[U])
-            shrink_vector(vectors[V])
+            shrink_vector(w)
+            shrink_vector(steps)
         if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
             lower_gain(S_pos, S_neg, m)
     return -1
+
+
+@body
+def mixed_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k as it would be alone; the position of the first bad row, or −1."""
+    if passive(settings[k].rule):
+        return mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop)
+    return wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop)

@@ -82,3 +82,14 @@ def observe(m, p, margin, positive, s):
     count_answer(m, p, margin, positive, s)
     if p.calibrate:
         calibrate(m, margin, positive, s)
+
+
+@inlined
+def note(m, p, margin, positive, s):
+    """Count a sample of importance s, and take note of what was said of it before learning from it."""
+    m.t += 1
+    if positive:
+        m.seen_pos += s
+    else:
+        m.seen_neg += s
+    observe(m, p, margin, positive, s)

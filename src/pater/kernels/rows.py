@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from .compile import COMPILES, FAST
-
-_LINE = 8  # numbers in a cache line
+from .compile import COMPILES, FAST, PART
 
 
 def either(dense: Callable[..., Any], csr: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,7 +29,7 @@ def either(dense: Callable[..., Any], csr: Callable[..., Any]) -> Callable[..., 
 
     compiled.__signature__ = inspect.signature(dense)  # type: ignore[attr-defined]
     if COMPILES:
-        overload(function, jit_options={"fastmath": FAST, "error_model": "numpy"})(compiled)
+        overload(function, jit_options=PART | {"fastmath": FAST})(compiled)
     return function
 
 
@@ -144,25 +142,6 @@ spread = either(_spread_dense, _spread_csr)
 clear = either(lambda rows, i, x: None, _clear_csr)  # undo `spread`, if the next one needs it
 
 
-def _padded(rows, vectors):
-    """A copy in which each vector starts a cache line and fills whole ones with zeros."""
-    kinds, d = vectors.shape
-    padded = (max(d, 1) + _LINE - 1) // _LINE * _LINE
-    memory = np.zeros(kinds * padded + _LINE)
-    start = -(memory.ctypes.data // 8) % _LINE
-    copy = memory[start : start + kinds * padded].reshape((kinds, padded))
-    for kind in range(kinds):  # one by one: what Numba makes of a slice, with its errors, takes seconds to compile
-        for j in range(d):
-            copy[kind, j] = vectors[kind, j]
-    return copy.T
-
-
-def _unpadded(rows, table, vectors):
-    for kind in range(vectors.shape[0]):
-        for j in range(vectors.shape[1]):
-            vectors[kind, j] = table[j, kind]
-
-
-# The vectors of a model as the table (features, kinds) that the lazy pass reads such rows beside.
-table_for = either(_padded, lambda rows, vectors: vectors)
-put_back = either(_unpadded, lambda rows, table, vectors: None)  # undo `table_for`
+# The vectors of a model, (kinds, features) beside dense rows and (features, kinds) beside sparse ones, as the table
+# (features, kinds) that the lazy form works on.
+table_of = either(lambda rows, vectors: vectors.T, lambda rows, vectors: vectors)

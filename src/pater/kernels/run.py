@@ -12,26 +12,28 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import Any, NamedTuple
+from types import FunctionType
+from typing import Any
 
 import numpy as np
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from .batched_layout import SHARED_CELL, Herds, spans
+from .batched_layout import Herds, sharing, spans
+from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
-from .compile import COMPILES, kernel, part
-from .covariance_diagonal import diagonal_mean_pass, diagonal_point_pass
-from .covariance_full import full_mean_pass, full_point_pass
+from .compile import exact_kernel, part
 from .doors import Rows, check_pass
-from .means import mean_pass
-from .means_batched import fits as herd_fits
-from .means_batched import herd_pass, sharing, sharing_herd_pass
-from .means_wide import wide_pass
-from .points import point_pass
-from .rows import count, put_back, size, table_for
+from .means import Means, mean_pass
+from .means_batched import HerdsOfMeans, herd_pass
+from .means_diagonal import DiagonalMeans, diagonal_mean_pass
+from .means_full import FullMeans, full_mean_pass
+from .means_wide import MixedMeans, WideMeans, mixed_pass, wide_pass
+from .pages import whole_lines
+from .points import Points, point_pass
+from .points_diagonal import DiagonalPoints
+from .points_full import FullPoints
+from .rows import count, size
 from .state import Layout, Metric, State, counts_of
-from .steps import passive
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]
 
@@ -44,117 +46,6 @@ NOTHING = np.zeros(0)
 IN_ORDER = np.zeros(0, np.int64)
 
 
-# What a pass learns into. The type says which pass it is, so that only that one is compiled.
-
-
-class Points(NamedTuple):
-    vectors: NDArray[np.float64]
-
-
-class Means(NamedTuple):
-    vectors: NDArray[np.float64]
-
-
-class WideMeans(NamedTuple):
-    vectors: NDArray[np.float64]
-
-
-class HerdsOfMeans(NamedTuple):
-    vectors: NDArray[np.float64]
-    values: NDArray[np.float64]
-    spans: NDArray[np.int64]
-
-
-class DiagonalPoints(NamedTuple):
-    vectors: NDArray[np.float64]
-
-
-class DiagonalMeans(NamedTuple):
-    vectors: NDArray[np.float64]
-
-
-class FullPoints(NamedTuple):
-    vectors: NDArray[np.float64]
-    triangles: NDArray[np.float64]
-
-
-class FullMeans(NamedTuple):
-    vectors: NDArray[np.float64]
-    triangles: NDArray[np.float64]
-
-
-def _points(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    return point_pass(rows, order, codes, weights, margins[k], home.vectors[k], m[k], p[k], a, b)
-
-
-def _means(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    table = table_for(rows, home.vectors[k])
-    bad = mean_pass(rows, order, codes, weights, margins[k], table, m[k], p[k], a, b)
-    put_back(rows, table, home.vectors[k])
-    return bad
-
-
-def _wide_means(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    if passive(p[k].rule):
-        return _lazily(home, k, rows, order, codes, weights, margins, m, p, a, b)
-    return wide_pass(rows, order, codes, weights, margins[k], home.vectors[k], m[k], p[k], a, b)
-
-
-_lazily = part(_means)
-
-
-def _herds(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    first, last, shares = home.spans[k]
-    table, out, values = home.vectors[k], margins[first:last], home.values[first:last]
-    m, p = m[first:last], p[first:last]
-    if shares:
-        shared = table.reshape(-1)[: table.shape[0] * SHARED_CELL].reshape((-1, SHARED_CELL))
-        return sharing_herd_pass(rows, order, codes, weights, out, shared, values, m, p, a, b)
-    return herd_pass(rows, order, codes, weights, out, table, values, m, p, a, b)
-
-
-def _diagonal_points(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    return diagonal_point_pass(rows, order, codes, weights, margins[k], home.vectors[k], m[k], p[k], a, b)
-
-
-def _diagonal_means(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    return diagonal_mean_pass(rows, order, codes, weights, margins[k], home.vectors[k], m[k], p[k], a, b)
-
-
-def _full_points(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    v, triangle = home.vectors[k], home.triangles[k]
-    return full_point_pass(rows, order, codes, weights, margins[k], v, triangle, m[k], p[k], a, b)
-
-
-def _full_means(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    v, triangle = home.vectors[k], home.triangles[k]
-    return full_mean_pass(rows, order, codes, weights, margins[k], v, triangle, m[k], p[k], a, b)
-
-
-_PASSES: dict[type, Callable[..., int]] = {
-    Points: _points,
-    Means: _means,
-    WideMeans: _wide_means,
-    HerdsOfMeans: _herds,
-    DiagonalPoints: _diagonal_points,
-    DiagonalMeans: _diagonal_means,
-    FullPoints: _full_points,
-    FullMeans: _full_means,
-}
-
-
-def _pass(home, k, rows, order, codes, weights, margins, m, p, a, b):
-    """Pass rows a..b through model (or herd) k; the position of the first bad row, or −1."""
-    return _PASSES[type(home)](home, k, rows, order, codes, weights, margins, m, p, a, b)
-
-
-if COMPILES:
-
-    @overload(_pass, jit_options={"error_model": "numpy"})
-    def _compiled_pass(home, k, rows, order, codes, weights, margins, m, p, a, b):
-        return _PASSES[home.instance_class]
-
-
 @part
 def _block_size(rows, n_models):
     """All rows for one model; for several, as many as stay in the cache until the last has seen them."""
@@ -164,8 +55,13 @@ def _block_size(rows, n_models):
     return max(1, BLOCK_BYTES // (8 * size(rows, 0) + 8))
 
 
-@kernel
-def learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, first, last, start, stop):
+def _over_models(one_pass: Callable[..., int]) -> Callable[..., int]:
+    """The loop over models and blocks of rows around a pass: one text, compiled for each pass by itself."""
+    names = globals() | {"one_pass": one_pass}
+    return exact_kernel(FunctionType(_learn_rows.__code__, names, f"learn_rows of {one_pass.__name__}"))
+
+
+def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, first, last, start, stop):
     """Pass rows start..stop through the models (or herds) first..last; the position of the first bad row, or −1.
 
     Several models take turns, so many blocks of rows at a time.
@@ -174,11 +70,24 @@ def learn_rows(home, rows, order, codes, weights, margins, scalars, settings, bl
     for a in range(start, stop, block):
         for k in range(first, last):
             b = min(a + block, stop)
-            bad = _pass(home, k, rows, order, codes, weights, margins, scalars, settings, a, b)
+            bad = one_pass(home, k, rows, order, codes, weights, margins, scalars, settings, a, b)  # noqa: F821
             if bad >= 0:
                 return bad
     return -1
 
+
+_of_points = _over_models(point_pass)
+LEARN: dict[type, Callable[..., int]] = {
+    Points: _of_points,
+    DiagonalPoints: _of_points,
+    FullPoints: _of_points,
+    Means: _over_models(mean_pass),
+    WideMeans: _over_models(wide_pass),
+    MixedMeans: _over_models(mixed_pass),
+    HerdsOfMeans: _over_models(herd_pass),
+    DiagonalMeans: _over_models(diagonal_mean_pass),
+    FullMeans: _over_models(full_mean_pass),
+}
 
 # Sparse rows are cheap to read again beside the table of a herd, so take many; a triangle is best left in the cache.
 _BLOCKS = {HerdsOfMeans: 64, FullPoints: 1 << 40, FullMeans: 1 << 40}
@@ -244,7 +153,7 @@ def learn(
                 there = slice(spanned[first, 0], spanned[last - 1, 1])
                 counts[stop, models[there]] = counts_of(scalars[there])
 
-        bad = _run(learn_rows, herded, len(herds), n_rows, threads, stops, note_herds)
+        bad = _run(LEARN[HerdsOfMeans], herded, len(herds), n_rows, threads, stops, note_herds)
         state.scalars[models], margins[models] = scalars, out
         return bad
 
@@ -252,12 +161,15 @@ def learn(
         if counts is not None:
             counts[stop, first:last] = counts_of(state.scalars[first:last])
 
-    kind = _HOMES[state.metric, state.has_means]
-    if kind is Means and len(rows) == 1 and rows[0].shape[1] >= WIDE:
-        kind = WideMeans
-    home = kind(state.vectors, *(() if state.second is None else (state.second,)))
+    kind: type = _HOMES[state.metric, state.has_means]
+    vectors: Any = state.vectors
+    if kind is Means and len(rows) == 1:
+        wide = sharing(settings) & (state.n_features >= WIDE)
+        kind = WideMeans if wide.all() else MixedMeans if wide.any() else Means
+        vectors = whole_lines(vectors)
+    home = kind(vectors, *(() if state.second is None else (state.second,)))
     arguments = (home, rows, order, codes, weights, margins, state.scalars, settings, _BLOCKS.get(kind, 1))
-    return _run(learn_rows, arguments, n_models, n_rows, threads, stops, note)
+    return _run(LEARN[kind], arguments, n_models, n_rows, threads, stops, note)
 
 
 def _run(

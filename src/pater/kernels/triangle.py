@@ -13,7 +13,7 @@ Four columns go together: then k is read and written once where it would be four
 
 from __future__ import annotations
 
-from .compile import exact_part, part
+from .compile import exact_kernel, exact_part, kernel, part
 from .simd import dot_four_columns, turn_four_columns
 
 BLOCK = 4
@@ -32,7 +32,7 @@ def _dot(a, start, x, n):
     return total
 
 
-@part
+@kernel
 def widen(triangle, old, new):
     """Let the columns old..new take part, with variance 1 and no covariance."""
     for j in range(old, new):
@@ -42,21 +42,22 @@ def widen(triangle, old, new):
 @exact_part
 def confidence(triangle, n, x, f):
     """f ← Uᵀx; xᵀΣx."""
+    _project(triangle, n, x, f)
     total = 0.0
-    j = 0
-    while j < n:
-        if j + BLOCK <= n:
-            _project_4(triangle, j, x, f)
-            width = BLOCK
-        else:
-            start = j * (j + 1) // 2
-            f[j] = x[j] + _dot(triangle, start, x, j)
-            width = 1
-        for column in range(j, j + width):
-            d = triangle[column * (column + 1) // 2 + column]
-            total += (d * f[column]) * f[column]
-        j += width
+    for j in range(n):
+        d = triangle[j * (j + 1) // 2 + j]
+        total += (d * f[j]) * f[j]
     return total
+
+
+@exact_part
+def _project(triangle, n, x, f):
+    """f ← Uᵀx."""
+    whole = n - n % BLOCK
+    for j in range(0, whole, BLOCK):
+        _project_4(triangle, j, x, f)
+    for j in range(whole, n):
+        f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
 
 
 @exact_part
@@ -75,21 +76,19 @@ def _project_4(triangle, j, x, f):
     )
 
 
-@exact_part
+@exact_kernel
 def absorb(triangle, n, x, noise, f, known, k):
     """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx and the answer noise + xᵀΣx, both with the old Σ.
 
     `f` is Uᵀx if that is `known`, and is found on the way if not.
     """
     alpha = noise
-    j = 0
-    while j < n:
-        if j + BLOCK <= n:
-            if not known:
-                _project_4(triangle, j, x, f)
-            alpha = _absorb_4(triangle, j, alpha, f, k)
-            j += BLOCK
-            continue
+    whole = n - n % BLOCK
+    for j in range(0, whole, BLOCK):
+        if not known:
+            _project_4(triangle, j, x, f)
+        alpha = _absorb_4(triangle, j, alpha, f, k)
+    for j in range(whole, n):
         start = j * (j + 1) // 2
         if not known:
             f[j] = x[j] + _dot(triangle, start, x, j)
@@ -102,7 +101,6 @@ def absorb(triangle, n, x, noise, f, known, k):
             triangle[start + i] = u + turn * k[i]
             k[i] += v * u
         k[j] = v
-        j += 1
     return alpha
 
 
@@ -142,7 +140,7 @@ def _absorb_4(triangle, j, alpha, f, k):
     return alpha3
 
 
-@part
+@kernel
 def image(triangle, n, v, f, out):
     """out ← Σv by way of f = Uᵀv; vᵀΣv, which no rounding makes negative."""
     total = confidence(triangle, n, v, f)

@@ -20,6 +20,7 @@ __all__ = [
     "first",
     "fma",
     "four_products",
+    "larger",
     "move_and_enter",
     "pair",
     "products",

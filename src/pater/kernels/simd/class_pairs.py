@@ -77,6 +77,16 @@ def swapped(typing_context, a):
 
 
 @intrinsic
+def larger(typing_context, a, b):
+    """The larger number of each class, of two pairs."""
+
+    def codegen(context, builder, signature, args):
+        return builder.select(builder.fcmp_ordered(">", args[1], args[0]), args[1], args[0])
+
+    return PAIR(PAIR, PAIR), codegen
+
+
+@intrinsic
 def fma(typing_context, a, b, c):
     """a·b + c, of pairs or of numbers, rounded once on every machine that can."""
     kinds = [PAIR if kind is PAIR else types.float64 for kind in (a, b, c)]

@@ -80,7 +80,7 @@ def add_to_lines(rows, i, table, coefficients, line):
 
 @exact_part
 def dot_four_columns(triangle, j, x):
-    """The products of the first j numbers of the columns j … j + 3 of a packed triangle with x."""
+    """The products of the first j numbers, a multiple of four, of the columns j … j + 3 of a packed triangle with x."""
     sums = np.zeros(4)
     start = j * (j + 1) // 2
     for n in range(4):
@@ -142,6 +142,12 @@ def second(a):
 def swapped(a):
     """(b, a) of (a, b)."""
     return np.array((a[1], a[0]))
+
+
+@exact_part
+def larger(a, b):
+    """The larger number of each class, of two pairs."""
+    return np.array((max(a[0], b[0]), max(a[1], b[1])))
 
 
 @exact_part

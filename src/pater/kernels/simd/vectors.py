@@ -5,13 +5,14 @@ Knows `registers` and `dense_rows`; knows nothing of learning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from .dense_rows import Sums
-from .registers import AHEAD_BYTES, BYTE, F32, F64, Words, integer
+from .registers import AHEAD_BYTES, BYTE, F32, F64, FEW, I1, WIDTH, Words, integer
 
 _FOUR = types.UniTuple(types.float64, 4)
 
@@ -27,20 +28,30 @@ def _columns(words: Words, triangle: Any, j: Any) -> list[Any]:
     return found
 
 
+def _for_fours(builder: Any, count: Any, body: Callable[[Words, Any], None]) -> None:
+    """Call `body(words, place)` for eight of so many numbers, a multiple of four, at a time; then for four, if left."""
+    eights = builder.udiv(count, integer(WIDTH))
+    with cgutils.for_range(builder, eights) as loop:
+        body(Words(builder), builder.mul(loop.index, integer(WIDTH)))
+    with builder.if_then(builder.trunc(builder.udiv(count, integer(FEW)), I1)):
+        body(Words(builder, FEW), builder.mul(eights, integer(WIDTH)))
+
+
 @intrinsic
 def dot_four_columns(typing_context, triangle, j, x):
-    """The products of the first j numbers of the columns j … j + 3 of a packed triangle with x."""
+    """The products of the first j numbers, a multiple of four, of the columns j … j + 3 of a packed triangle with x."""
 
     def codegen(context, builder, signature, args):
         words = Words(builder)
         (data, _), (x_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2))
-        columns, sums = _columns(words, data, args[1]), Sums(words)
+        columns, sums = _columns(words, data, args[1]), {width: Sums(Words(builder, width)) for width in (WIDTH, FEW)}
 
-        def count(place: Any, mask: Any) -> None:
-            sums.count([words.load(u, place, F64, mask) for u in columns], words.load(x_data, place, F64, mask))
+        def count(words: Words, place: Any) -> None:
+            sums[words.width].count([words.load(u, place) for u in columns], words.load(x_data, place))
 
-        words.for_each_register(args[1], count)
-        return context.make_tuple(builder, signature.return_type, sums.totals())
+        _for_fours(builder, args[1], count)
+        totals = [builder.fadd(a, b) for a, b in zip(sums[WIDTH].totals(), sums[FEW].totals(), strict=True)]
+        return context.make_tuple(builder, signature.return_type, totals)
 
     return _FOUR(triangle, types.int64, x), codegen
 
@@ -53,17 +64,17 @@ def turn_four_columns(typing_context, triangle, j, k, turns, gains):
         words = Words(builder)
         (data, _), (k_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2))
         columns = _columns(words, data, args[1])
-        turns_, gains_ = ([words.spread(builder.extract_value(four, n)) for n in range(4)] for four in args[3:])
 
-        def turn(place: Any, mask: Any) -> None:
-            k_now = words.load(k_data, place, F64, mask)
-            for column, turn_, gain in zip(columns, turns_, gains_, strict=True):
-                u = words.load(column, place, F64, mask)
-                words.store(words.fma(k_now, turn_, u), column, place, mask)
+        def turn(words: Words, place: Any) -> None:
+            k_now = words.load(k_data, place)
+            for n, column in enumerate(columns):
+                turn_, gain = (words.spread(builder.extract_value(four, n)) for four in args[3:])
+                u = words.load(column, place)
+                words.store(words.fma(k_now, turn_, u), column, place)
                 k_now = words.fma(u, gain, k_now)
-            words.store(k_now, k_data, place, mask)
+            words.store(k_now, k_data, place)
 
-        words.for_each_register(args[1], turn)
+        _for_fours(builder, args[1], turn)
         return context.get_dummy_value()
 
     return types.void(triangle, types.int64, k, _FOUR, _FOUR), codegen

@@ -1,7 +1,7 @@
 """The point rules of second order with a diagonal covariance: what a row is to them, and does to it.
 
-Knows `points`, `steps`, `rows` and `state`. Each feature has a precision, 1 + Q, to which a row that enters adds κ·x².
-A step moves w by step·x/(1 + Q).
+Knows `points_second`, `steps`, `rows` and `state`. Each feature has a precision, 1 + Q, to which a row that enters adds
+κ·x². A step moves w by step·x/(1 + Q).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compile import exact_part, part
-from .points import arrays_of, meet, take
 from .points_full import LEAST_NOISE, MOST_NOISE
+from .points_second import arrays_of, meet, take
 from .rows import entry, size
 from .state import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .steps import (

@@ -1,6 +1,6 @@
 """The point rules of second order with a full covariance: what a row is to them, and does to it.
 
-Knows `points`, `steps`, `rows`, `triangle` and `state`.
+Knows `points_second`, `steps`, `rows`, `triangle` and `state`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compile import inlined, part
-from .points import arrays_of, meet, take
+from .points_second import arrays_of, meet, take
 from .rows import clear, dot, spread
 from .state import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .steps import (

@@ -32,6 +32,7 @@ from .pages import whole_lines
 from .points import Points, point_pass
 from .points_diagonal import DiagonalPoints
 from .points_full import FullPoints
+from .points_second import second_order_pass
 from .rows import count, size
 from .state import Layout, Metric, State, counts_of
 
@@ -76,11 +77,11 @@ def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, b
     return -1
 
 
-_of_points = _over_models(point_pass)
+_of_second_order = _over_models(second_order_pass)
 LEARN: dict[type, Callable[..., int]] = {
-    Points: _of_points,
-    DiagonalPoints: _of_points,
-    FullPoints: _of_points,
+    Points: _over_models(point_pass),
+    DiagonalPoints: _of_second_order,
+    FullPoints: _of_second_order,
     Means: _over_models(mean_pass),
     WideMeans: _over_models(wide_pass),
     MixedMeans: _over_models(mixed_pass),

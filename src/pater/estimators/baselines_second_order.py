@@ -21,7 +21,7 @@ class AROWClassifier(OnlineClassifier):
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
     class_weight, sample_weight
         Multiply the sample's part in the objective: r is divided by them.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
@@ -50,6 +50,7 @@ class AROWClassifier(OnlineClassifier):
         shuffle: bool = False,
         average: bool = False,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -62,6 +63,7 @@ class AROWClassifier(OnlineClassifier):
         self.shuffle = shuffle
         self.average = average
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -82,7 +84,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
     class_weight, sample_weight
         Multiply C; in "CW", which has none, the step.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
@@ -113,6 +115,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         shuffle: bool = False,
         average: bool = False,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -127,6 +130,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         self.shuffle = shuffle
         self.average = average
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -143,7 +147,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
     class_weight, sample_weight
         How many times a mistake counts.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
@@ -171,6 +175,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         shuffle: bool = False,
         average: bool = False,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -183,6 +188,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         self.shuffle = shuffle
         self.average = average
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

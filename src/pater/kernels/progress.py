@@ -3,7 +3,7 @@
 Knows `state` only. Every pass calls `observe` once a row. The counts of right and wrong answers are an honest estimate
 of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
 fitted to: p = σ(slope·r + offset), r the margin over its running size, by Newton steps on the logistic loss with a
-memory of some ten thousand samples.
+memory of some ten thousand samples. How good they are is added up, too: the Brier score and the log loss.
 
 The counts may fade, to follow a drift; and they may discount the clumsy beginnings of a model, by letting the t-th
 sample count t/T at time T.
@@ -36,10 +36,23 @@ def probability(m, margin):
 
 
 @exact_part
+def _judge(m, r, positive, s):
+    """Add up how far the probability of a sample was off before its label was known."""
+    signed = m.slope * r + m.offset
+    if not positive:
+        signed = -signed
+    wrong = 1.0 / (1.0 + math.exp(signed))
+    m.told += s
+    m.brier += s * wrong * wrong
+    m.log_loss += s * (max(0.0, -signed) + math.log1p(math.exp(-abs(signed))))
+
+
+@exact_part
 def calibrate(m, margin, positive, s):
     margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
     r = relative_margin(m, margin)
     p = probability(m, margin)
+    _judge(m, r, positive, s)
     error = s * (p - (1.0 if positive else 0.0))
     v = s * p * (1.0 - p)
     m.slope_slope = CALIBRATION_MEMORY * m.slope_slope + v * r * r

@@ -91,6 +91,9 @@ SCALARS = np.dtype(
         ),  # the largest that pp and nn were since they were last taken from the vectors: their rounding
         ("nn_peak", "f8"),
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
+        ("told", "f8"),  # importance of the samples of which a probability was told before they were learned from
+        ("brier", "f8"),  # their squared errors and their log losses
+        ("log_loss", "f8"),
     ]
 )
 

@@ -15,7 +15,7 @@ from ..kernels.compile import kernel
 from ..kernels.doors import Rows, check_rows, number_of_rows
 from ..kernels.progress import probability
 from ..kernels.rows import count, dot, entry, size
-from ..kernels.simd import dot_lanes
+from ..kernels.simd import four_products
 from ..kernels.state import POINT_U, POINT_V, S_NEG, S_POS, Q, State, U, V
 
 BLOCK = 4096  # rows of single precision widened at a time
@@ -27,7 +27,7 @@ def _lazy_margins(rows, tables, scalars, average, margins):
         m = scalars[k]
         t = max(m.t, 1)
         for i in range(count(rows)):
-            ux, px, nx, vx = dot_lanes(rows, i, tables[k])
+            ux, px, nx, vx = four_products(rows, i, tables[k])
             margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
             if average:
                 margin += (margin - (vx + (m.B_pos * px - m.B_neg * nx) + m.bias_steps)) / t

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from .compile import exact_kernel
+from .compile import exact_kernel, exact_part
 
 CENTRE = 256
 BINS = 2 * CENTRE + 1
@@ -55,18 +55,18 @@ NUMBERS = np.dtype(
 )
 
 
-@exact_kernel
+@exact_part
 def _bin_of(r):
     place = int(min(float(CENTRE), math.asinh(FINENESS * abs(r)) / WIDTH + 0.5))
     return CENTRE + place if r >= 0.0 else CENTRE - place
 
 
-@exact_kernel
+@exact_part
 def _relative(z):
     return math.sinh(z) / FINENESS
 
 
-@exact_kernel
+@exact_part
 def _from_above(counts, share):
     """The smallest threshold that leaves at most this share at or above it, in units of the usual size."""
     left = share * counts.sum()
@@ -77,7 +77,7 @@ def _from_above(counts, share):
     return -FARTHEST
 
 
-@exact_kernel
+@exact_part
 def _of_least_cost(counts, of_negative, of_positive):
     """The threshold between two bins where the cost is least; of equals, the one nearest to 0."""
     total_neg, total_pos = counts[0].sum(), counts[1].sum()
@@ -108,7 +108,7 @@ def threshold_for(counts, m, kind, a, b):
     return _of_least_cost(counts, a * (m.share_neg / total), b * (m.share_pos / total))
 
 
-@exact_kernel
+@exact_part
 def _count_answer(m, p, r, positive, s):
     fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
     if p.discount:
@@ -128,7 +128,7 @@ def _count_answer(m, p, r, positive, s):
         m.tn += s
 
 
-@exact_kernel
+@exact_part
 def _enter(counts, m, r, positive, s):
     """Count a sample in the histogram of its class, with more weight than the one before."""
     fade = 1.0 - 1.0 / MEMORY

@@ -101,6 +101,7 @@ def _bits(estimator: Any) -> dict[str, Any]:
         "fixed": model.fixed,
         "vectors": np.ascontiguousarray(model.state.kinds()).tobytes(),
         "second": b"" if model.state.second is None else model.state.second.tobytes(),
+        "margins": b"" if model.seen is None else model.seen.counts.tobytes() + model.seen.numbers.tobytes(),
         **{name: model.state.scalars[name].tobytes() for name in model.state.scalars.dtype.names},
     }
 

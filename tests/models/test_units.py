@@ -1,4 +1,4 @@
-"""Margins and weights in a unit that holds along the stream and for all models, where their own length means nothing."""
+"""Margins and weights in a unit that holds along the stream and for all models, where their length means nothing."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ LEARNERS = {
     "so-pater-i": lambda **k: pater.SecondOrderPATERClassifier(**k),
     "so-pater-ii": lambda **k: pater.SecondOrderPATERClassifier("II", **k),
     "so-pater-diagonal": lambda **k: pater.SecondOrderPATERClassifier(covariance="diagonal", **k),
+    "so-pater-step": lambda **k: pater.SecondOrderPATERClassifier("II", form="step", **k),
     "auto": lambda **k: pater.AutoPATERClassifier(**k),
     "perceptron": lambda **k: pater.Perceptron(**k),
     "pa": lambda **k: pater.PassiveAggressiveClassifier(**k),
@@ -50,18 +51,25 @@ def sampling_error(rate, n):
     return 4 * np.sqrt(rate * (1 - rate) / n)
 
 
+@pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_one_percent_of_false_alarms_ten_thousand_rows_later(name):
-    model = LEARNERS[name](operating_point={"max_fpr": 0.01})
+def test_one_percent_of_false_alarms_ten_thousand_rows_later(name, average):
+    model = LEARNERS[name](operating_point={"max_fpr": 0.01}, average=average)
     model.partial_fit(*rows(20_000, seed=0))
-    threshold, said = model.threshold_, []
     X, y = rows(15_000, seed=1)
-    for start in range(0, len(y), 50):  # learning goes on; the threshold stays as it was
-        some = slice(start, start + 50)
-        said.append(model.decision_function(X[some]) >= threshold)
-        model.partial_fit(X[some], y[some])
-    late = np.concatenate(said)[5_000:]
+    late = as_they_come(model, X, y)[5_000:]
     assert 0.005 <= late[y[5_000:] == 0].mean() <= 0.02
+
+
+@pytest.mark.parametrize("name", ["so-pater-i", "so-pater-ii", "perceptron", "pa", "alma", "arow", "cw"])
+def test_a_threshold_that_stays_as_it_was_holds_too(name):
+    """Where the margins have a unit: those of PATER-I grow and shrink as its weights do."""
+    model = LEARNERS[name](operating_point={"max_fpr": 0.01}, average=True)
+    model.partial_fit(*rows(20_000, seed=0))
+    threshold = model.threshold_
+    model.partial_fit(*rows(10_000, seed=1))
+    X, y = rows(20_000, seed=2)
+    assert 0.005 <= np.mean(model.decision_function(X)[y == 0] >= threshold) <= 0.02
 
 
 @pytest.mark.parametrize("point", [{"max_fpr": 0.05}, {"max_fnr": 0.2}])

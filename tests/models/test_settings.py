@@ -19,7 +19,7 @@ from pater.estimators.load import OF_RULE
 from pater.estimators.online import OnlineClassifier
 from pater.files.codec import UnsoundError, spec_from_json, spec_to_json
 from pater.kernels.rules import RULES
-from pater.models.setting_kinds import Choice, ClassWeights, Number, SettingError, Switch
+from pater.models.setting_kinds import Choice, ClassWeights, Number, OperatingPoint, SettingError, Switch
 from pater.models.settings import AUTO, SETTINGS, by_keyword
 from pater.models.spec import RECORD, Spec, settings_of
 from pater.stream import InputError
@@ -92,6 +92,8 @@ def examples(setting):
         return True, False
     if isinstance(setting.kind, ClassWeights):
         return None, "balanced", ((1, 2.0), ("spam", 3.0))
+    if isinstance(setting.kind, OperatingPoint):
+        return None, ("max_fpr", 0.01), ("max_fnr", 0.05), ("cost", 1.0, 50.0)
     return (
         [(0.5, 2.0)]
         if setting.name == "alphas"
@@ -160,9 +162,11 @@ def test_no_rule_is_that_of_two_estimators():
 @pytest.mark.parametrize("algo", [AUTO, *RULES])
 def test_an_algorithm_takes_its_own_settings_and_no_others(algo):
     for keyword, setting in by_keyword().items():
-        value = setting.default_of(algo) if setting.default is not None else "balanced"
+        given = {"class_weight": "balanced", "operating_point": {"max_fpr": 0.1}}
+        value = setting.default_of(algo) if setting.default is not None else given[keyword]
+        taken = setting.kind.taken(value)
         if setting.has(algo):
-            assert all(getattr(spec, setting.name) == value for spec in specs_of(algo, **{keyword: value}))
+            assert all(getattr(spec, setting.name) == taken for spec in specs_of(algo, **{keyword: value}))
         else:
             with pytest.raises(InputError, match=f"^{algo} has no {keyword}; it is for {', '.join(setting.rules)}"):
                 specs_of(algo, **{keyword: value})
@@ -173,7 +177,7 @@ def test_options_and_their_help(verb):
     command = get_command(app).commands[verb]
     options = {option: parameter for parameter in command.params for option in parameter.opts}
     for setting in SETTINGS.values():
-        for option in setting.options if (verb, setting.name) != ("evaluate", "calibrate") else ():
+        for option in setting.options:
             assert options[option].help.startswith(setting.says)
             if setting.is_of_some:
                 assert all(

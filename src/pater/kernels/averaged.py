@@ -19,7 +19,7 @@ from .means_wide import MixedMeans, WideMeans
 from .points import Points
 from .points_diagonal import DiagonalPoints
 from .points_full import FullPoints
-from .progress import calibrate
+from .progress import calibrate, in_unit
 from .rows import entry, size, table_of
 from .state import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 
@@ -92,14 +92,14 @@ def _learn_averaged(
         m, p = scalars[k], settings[k]
         for r in range(start, stop):
             i = order[r] if order.size > 0 else r
-            said, t, exponent = average_says(home, k, rows, i, m), m.t, m.exponent
+            said, size_square, t, exponent = average_says(home, k, rows, i, m), m.size_square, m.t, m.exponent
             bad = learn(  # noqa: F821
                 home, rows, order, codes, weights, nothing, scalars, plain, blocks, k, k + 1, r, r + 1
             )
             if bad >= 0:
                 return bad
             if margins.size > 0:
-                margins[k, r] = said
+                margins[k, r] = in_unit(size_square, said)
             if p.calibrate and m.t > t:
                 s = weights[i] if weights.size > 0 else 1.0
                 calibrate(m, math.ldexp(said, exponent - m.exponent), codes[i] == p.positive, s)

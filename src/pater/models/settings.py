@@ -202,15 +202,6 @@ _TABLE = (
         of_rule=_every,
     ),
     Setting(
-        "operating_point",
-        OperatingPoint(),
-        None,
-        "Where to decide between two classes: by a rate that is allowed, or by what mistakes cost.",
-        parameter="operating_point",
-        keyword="operating_point",
-        of_rule=_every,
-    ),
-    Setting(
         "covariance",
         Choice(("full", "diagonal")),
         "full",
@@ -267,6 +258,15 @@ _TABLE = (
         keyword="approximation",
         options=("--alpha",),
         metavar="ALPHA",
+    ),
+    Setting(
+        "operating_point",
+        OperatingPoint(),
+        None,
+        "Where to decide between two classes: by a rate that is allowed, or by what mistakes cost.",
+        parameter="operating_point",
+        keyword="operating_point",
+        of_rule=_every,
     ),
 )
 SETTINGS = {setting.name: setting for setting in _TABLE}

@@ -1,0 +1,79 @@
+"""Probabilities: of averaged models, too, they are fitted to the margins that they are asked of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss
+
+import pater
+from pater.kernels.run import learn
+from pater.models.matrices import rows_of
+from pater.models.model import Model
+
+LEARNERS = {
+    "pater-i": lambda **k: pater.PATERClassifier(**k),
+    "pater-ii": lambda **k: pater.PATERClassifier("II", **k),
+    "perceptron": lambda **k: pater.Perceptron(**k),
+    "pa-i": lambda **k: pater.PassiveAggressiveClassifier(**k),
+    "alma": lambda **k: pater.ALMAClassifier(**k),
+    "arow": lambda **k: pater.AROWClassifier(**k),
+    "arow-diagonal": lambda **k: pater.AROWClassifier(covariance="diagonal", **k),
+    "so-pater-i": lambda **k: pater.SecondOrderPATERClassifier(**k),
+    "so-pater-i-diagonal": lambda **k: pater.SecondOrderPATERClassifier(covariance="diagonal", **k),
+}
+
+
+def rows(n, *, seed, d=20):
+    """Drawn from a logistic model, a fifth of them positive."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, d))
+    p = 1 / (1 + np.exp(1.5 - X @ np.random.default_rng(3).normal(size=d) / 2))
+    return X, (random.random(n) < p).astype(int)
+
+
+STEADY = ("arow", "arow-diagonal", "so-pater-i")  # the last weights of others jump with every sample or mistake
+
+
+@pytest.mark.parametrize(
+    ("name", "average"), [*((name, True) for name in LEARNERS), *((name, False) for name in STEADY)]
+)
+def test_the_log_loss_is_near_that_of_a_fit_to_rows_set_aside(name, average):
+    model = LEARNERS[name](average=average, probability=True).fit(*rows(20_000, seed=0))
+    X_aside, y_aside = rows(20_000, seed=1)
+    X, y = rows(20_000, seed=2)
+    margins, size = model.decision_function(X), model.decision_function(X).std()
+    platt = LogisticRegression(C=1e6).fit(model.decision_function(X_aside)[:, None] / size, y_aside)
+    best = log_loss(y, platt.predict_proba(margins[:, None] / size)[:, 1])
+    p = model.predict_proba(X)[:, 1]
+    assert log_loss(y, p) <= 1.03 * best
+    m = model._model.state.scalars[0]
+    assert m["told"] == 20_000
+    assert m["log_loss"] / m["told"] == pytest.approx(log_loss(y, p), rel=0.08)
+    assert m["brier"] / m["told"] == pytest.approx(brier_score_loss(y, p), rel=0.08)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_margins_of_an_averaged_model_are_those_of_its_average(name, form):
+    X, y = rows(300, seed=0)
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    X = form(X)
+    by_row = LEARNERS[name](average=True, probability=True)
+    by_row.partial_fit(X[:1], y[:1], classes=[0, 1])
+    said = []
+    for k in range(1, len(y)):
+        said.append(by_row.decision_function(X[k : k + 1])[0])
+        by_row.partial_fit(X[k : k + 1], y[k : k + 1], sample_weight=weight[k : k + 1])
+    specs = by_row._checked_specs()
+    model = Model.new(np.array([0, 1]), X.shape[1], specs)
+    model.learn(rows_of(X[:1]), y[:1])
+    margins = np.empty((1, len(y) - 1))
+    assert learn(rows_of(X[1:]), y[1:], model.state, model.settings(), weights=weight[1:], margins=margins) < 0
+    np.testing.assert_allclose(margins[0], said, rtol=1e-9, atol=1e-9 * np.abs(said).max())
+    assert model.state.scalars.tobytes() == by_row._model.state.scalars.tobytes()
+    plain = LEARNERS[name](average=True).partial_fit(X[:1], y[:1], classes=[0, 1])
+    plain.partial_fit(X[1:], y[1:], sample_weight=weight[1:])
+    assert plain.coef_.tobytes() == by_row.coef_.tobytes()

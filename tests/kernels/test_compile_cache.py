@@ -25,7 +25,7 @@ import numpy as np
 from pater.kernels.points import Points
 from pater.kernels.rules import RULES
 from pater.kernels.run import IN_ORDER, LEARN, NOTHING
-from pater.kernels.state import SCALARS
+from pater.kernels.memory import SCALARS
 from pater.models.spec import RECORD
 X, codes, margins, home = np.array([[1.0, 2.0]]), np.ones(1, np.int64), np.zeros((1, 0)), Points(np.zeros((1, 2, 2)))
 model, settings = np.zeros(1, SCALARS), np.zeros(1, RECORD)

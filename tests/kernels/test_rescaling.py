@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pater import PATERClassifier
-from pater.kernels.state import RESCALE_BITS
+from pater.kernels.memory import RESCALE_BITS
 from pater.reference import first_order as reference
 
 extended = pytest.mark.skipif(np.finfo(np.longdouble).eps > 2.0**-60, reason="no extended precision on this machine")

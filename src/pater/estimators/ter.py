@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from ..files.model_file import BATCH_RULE
-from ..kernels.state import POINT_U, State
+from ..kernels.memory import POINT_U
+from ..kernels.state import State
 from ..models.errors import BadRowError
 from ..models.labels import classes_and_codes
 from ..models.matrices import first_bad_row, matrix_of

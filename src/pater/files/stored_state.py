@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.batched_layout import plan as plan_herds
-from ..kernels.state import COUNTS, SCALARS, Layout, Metric, State, TooWideError, triangle_size
+from ..kernels.memory import COUNTS, SCALARS
+from ..kernels.state import Layout, Metric, State, TooWideError, triangle_size
 from ..kernels.triangle import packed_size
 from ..models.history import History
 from ..models.spec import Specs

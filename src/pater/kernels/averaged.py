@@ -16,12 +16,12 @@ from .means import Means
 from .means_diagonal import DiagonalMeans
 from .means_full import FullMeans
 from .means_wide import MixedMeans, WideMeans
+from .memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from .points import Points
 from .points_diagonal import DiagonalPoints
 from .points_full import FullPoints
 from .progress import calibrate, in_unit
 from .rows import entry, size, table_of
-from .state import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 
 
 @by_kind

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from .compile import inlined, part
-from .state import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
+from .memory import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
 ROUNDING = 2.0**-52
 RESCALE = 2.0**-RESCALE_BITS

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .state import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, State, U
+from .memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
+from .state import State
 from .triangle import absorb, image, packed_size, widen
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .csr_form import NO_ROWS, OUT_OF_ORDER, OUT_OF_RANGE, SOUND, form
-from .state import COUNTS, State
+from .memory import COUNTS
+from .state import State
 
 Rows = tuple[NDArray[Any], ...]
 

@@ -10,8 +10,8 @@ The building blocks are Knuth's exact sum and Dekker's exact product.
 from __future__ import annotations
 
 from .compile import exact_part
+from .memory import S_NEG, S_POS
 from .rows import entry, size
-from .state import S_NEG, S_POS
 
 _SPLIT = 134217729.0  # 2^27 + 1
 

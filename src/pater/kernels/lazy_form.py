@@ -27,9 +27,9 @@ from .class_means import (
 )
 from .compile import exact_part, inlined
 from .double_double import all_products, count_products, squared_gap
+from .memory import S_NEG, S_POS, U, V
 from .rows import either
 from .simd import fma
-from .state import S_NEG, S_POS, U, V
 from .steps import passive
 
 IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself

@@ -34,11 +34,11 @@ from .lazy_form import (
     too_large,
     untidy,
 )
+from .memory import LONGEST_STEP
 from .progress import in_unit, next_size, note
 from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
 from .simd import add_and_products, first, fma, larger, pair, products, second, swapped
-from .state import LONGEST_STEP
 from .steps import passive
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .batched_layout import LINE, SHARED_CELL
-from .class_means import TOO_LARGE
+from .class_means import TOO_LARGE, bias_gap
 from .compile import body, exact_part, inlined
 from .double_double import count_products
 from .lazy_form import (
@@ -33,11 +33,11 @@ from .lazy_form import (
     tidy,
     too_large,
 )
+from .memory import LONGEST_STEP, S_NEG, S_POS, SCALARS
 from .progress import in_unit, next_size
 from .rows import reach, size
 from .rules import LARGEST_ROW
 from .simd import add_to_lines, fma, products_of_three_lines, products_of_two_lines
-from .state import LONGEST_STEP, S_NEG, S_POS, SCALARS
 from .steps import passive
 
 _FIELDS = list(SCALARS.names or ())
@@ -82,10 +82,11 @@ def _take(values, model, z, k):
 
 
 @exact_part
-def _give(values, model, z, k):
-    """And back."""
+def _give(values, model, z, k, m):
+    """And back, whole numbers as such."""
     for field in range(_N):
         values[model, field] = z[field, k]
+    m.work_since_fold, m.entered, m.width = int(z[WORK, k]), int(z[ENTERED, k]), int(z[REACHED, k])
 
 
 @inlined
@@ -136,11 +137,8 @@ def _pass(width, shares):
             at = place(model, shares)
             k = at[0]
             know_products(table, at, m)
-            z[ALPHA_POS, k], z[ALPHA_NEG, k], z[EVERYONE, k] = (
-                p.alpha_pos,
-                p.alpha_neg,
-                0.0 if passive(p.rule) else 1.0,
-            )
+            z[ALPHA_POS, k], z[ALPHA_NEG, k] = p.alpha_pos, p.alpha_neg
+            z[EVERYONE, k] = 0.0 if passive(p.rule) else 1.0
             z[WATCHED, k], z[SIZED, k] = 1.0 if p.watch else 0.0, 1.0 if p.sized else 0.0
             z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
             z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
@@ -164,9 +162,7 @@ def _pass(width, shares):
                     at = place(model, shares)
                     k = at[0]
                     if z[TROUBLED, k] > 0.0:
-                        _give(values, model, z, k)
-                        scalars[model].width = int(z[REACHED, k])
-                        scalars[model].work_since_fold = int(z[WORK, k])
+                        _give(values, model, z, k, scalars[model])
                         fold(table, at, scalars[model])
                         _take(values, model, z, k)
                         z[WORK, k] = float(scalars[model].work_since_fold)
@@ -213,7 +209,7 @@ def _pass(width, shares):
                     at = place(model, shares)
                     k = at[0]
                     if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
-                        _give(values, model, z, k)
+                        _give(values, model, z, k, scalars[model])
                         count_products(rows, i, table, at, positive, -1.0, scalars[model])
                         scalars[model].careful_work += size(rows, i)
                         _take(values, model, z, k)
@@ -236,9 +232,7 @@ def _pass(width, shares):
                 z[ENTERED, k] += e
                 a_pos = z[ALPHA_POS, k] / n_pos if n_pos > 0.0 else 0.0
                 a_neg = z[ALPHA_NEG, k] / n_neg if n_neg > 0.0 else 0.0
-                z_bias = counts_bias * (
-                    (z[ALPHA_POS, k] if n_pos > 0.0 else 0.0) - (z[ALPHA_NEG, k] if n_neg > 0.0 else 0.0)
-                )
+                z_bias = counts_bias * bias_gap(z[ALPHA_POS, k], z[ALPHA_NEG, k], n_pos, n_neg)
                 pp_peak, nn_peak = max(z[PP_PEAK, k], z[PP, k]), max(z[NN_PEAK, k], z[NN, k])
                 z[PP_PEAK, k] = pp_peak if plain > 0.0 else z[PP_PEAK, k]
                 z[NN_PEAK, k] = nn_peak if plain > 0.0 else z[NN_PEAK, k]
@@ -272,10 +266,7 @@ def _pass(width, shares):
                     k, m = at[0], scalars[model]
                     full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
                     if z[TROUBLED, k] > 0.0 or full:
-                        _give(values, model, z, k)
-                        m.work_since_fold = int(z[WORK, k])
-                        m.entered = int(z[ENTERED, k])
-                        m.width = int(z[REACHED, k])
+                        _give(values, model, z, k, m)
                         if z[TROUBLED, k] > 0.0:
                             finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
                         else:
@@ -284,12 +275,9 @@ def _pass(width, shares):
                         _take(values, model, z, k)
         for model in range(n_models):
             k, m = place(model, shares)[0], scalars[model]
-            _give(values, model, z, k)
+            _give(values, model, z, k, m)
             m.t += n_seen
             m.updates += int(z[UPDATES, k])
-            m.work_since_fold = int(z[WORK, k])
-            m.entered = int(z[ENTERED, k])
-            m.width = int(z[REACHED, k])
         return bad
 
     return one_herd

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
 from .compile import body, exact_part, inlined
 from .lazy_form import hinge_of, look, permitted_strain, too_large
+from .memory import S_NEG, S_POS, Q, U, V
 from .points_full import LEAST_NOISE, MOST_NOISE
 from .progress import in_unit, note
 from .rows import entry, reach, size
 from .rules import LARGEST_ROW
-from .state import S_NEG, S_POS, Q, U, V
 from .steps import mean_step, passive
 
 

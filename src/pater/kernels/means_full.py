@@ -17,11 +17,11 @@ import numpy as np
 
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
 from .compile import body, exact_part, part
+from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
 from .points_full import add_image, bounded_noise, reach
 from .progress import in_unit, note
 from .rows import add, clear, dot, spread
 from .rules import LARGEST_ROW
-from .state import P_NEG, P_POS, S_NEG, S_POS, U, V
 from .steps import hinge, mean_step, passive
 from .triangle import absorb, image
 

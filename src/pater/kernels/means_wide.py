@@ -25,11 +25,11 @@ from .class_means import (
 )
 from .compile import body, exact_part
 from .means import mean_pass
+from .memory import S_NEG, S_POS, U, V
 from .progress import in_unit, observe
 from .rows import square
 from .rules import LARGEST_ROW
 from .simd import move_and_enter
-from .state import S_NEG, S_POS, U, V
 from .steps import hinge, mean_step, passive
 
 

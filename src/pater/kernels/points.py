@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from .class_means import balanced_alpha
 from .compile import body, exact_part, inlined
+from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .progress import note
 from .rows import add, dot
 from .rules import LARGEST_ROW
-from .state import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .steps import point_step, stays_in_ball
 
 

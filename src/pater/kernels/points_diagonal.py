@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compile import exact_part, part
+from .memory import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .points_full import LEAST_NOISE, MOST_NOISE
 from .points_second import arrays_of, meet, take
 from .rows import entry, size
-from .state import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .steps import (
     confident_gain,
     confident_step,

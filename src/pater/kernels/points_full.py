@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compile import inlined, part
+from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .points_second import arrays_of, meet, take
 from .rows import clear, dot, spread
-from .state import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .steps import (
     confident_gain,
     confident_step,

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import check_lengths
+from ..kernels.memory import COUNTS
 from ..kernels.run import IN_ORDER, NOTHING, Rows, learn
-from ..kernels.state import COUNTS, State, triangle_size
+from ..kernels.state import State, triangle_size
 from .choice import ScoringSettings, Stored, best
 from .errors import BadRowError, OtherModelsError, UnknownLabelError, stopped_at, unlike
 from .history import History

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.memory import COUNTS
 from ..kernels.run import NOTHING, Rows, available_threads, layout_for, learn
-from ..kernels.state import COUNTS
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .labels import Encoded, ranks
 from .matrices import part

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from ..kernels.compile import kernel
 from ..kernels.doors import Rows, check_rows, number_of_rows
+from ..kernels.memory import POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from ..kernels.progress import probability
 from ..kernels.rows import count, dot, entry, size
 from ..kernels.simd import four_products
-from ..kernels.state import POINT_U, POINT_V, S_NEG, S_POS, Q, State, U, V
+from ..kernels.state import State
 
 BLOCK = 4096  # rows of single precision widened at a time
 

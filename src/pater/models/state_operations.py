@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.covariance_merge import merge_metrics
+from ..kernels.memory import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, U, V
 from ..kernels.pages import zeros
-from ..kernels.state import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, State, U, V, triangle_size
+from ..kernels.state import State, triangle_size
 
 _CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square", "size_square")
 _JUDGED = ("told", "brier", "log_loss")

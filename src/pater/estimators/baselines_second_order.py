@@ -19,6 +19,8 @@ class AROWClassifier(OnlineClassifier):
         The larger, the smaller the steps, and the less noise in the labels matters.
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+    forgetting : float, default=1.0
+        As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         Multiply the sample's part in the objective: r is divided by them.
     fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
@@ -49,6 +51,7 @@ class AROWClassifier(OnlineClassifier):
         n_passes: int = 1,
         shuffle: bool = False,
         average: bool = False,
+        forgetting: float = 1.0,
         probability: bool = False,
         warm_start: bool = False,
         random_state: Any = None,
@@ -61,6 +64,7 @@ class AROWClassifier(OnlineClassifier):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.average = average
+        self.forgetting = forgetting
         self.probability = probability
         self.warm_start = warm_start
         self.random_state = random_state
@@ -80,6 +84,8 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         Aggressiveness. Not used by "CW".
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+    forgetting : float, default=1.0
+        As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         Multiply C; in "CW", which has none, the step.
     fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
@@ -112,6 +118,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         n_passes: int = 1,
         shuffle: bool = False,
         average: bool = False,
+        forgetting: float = 1.0,
         probability: bool = False,
         warm_start: bool = False,
         random_state: Any = None,
@@ -126,6 +133,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.average = average
+        self.forgetting = forgetting
         self.probability = probability
         self.warm_start = warm_start
         self.random_state = random_state
@@ -141,6 +149,8 @@ class SecondOrderPerceptron(OnlineClassifier):
         The paper's a: how many mistakes of unit size it takes to outweigh the prior.
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+    forgetting : float, default=1.0
+        As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         How many times a mistake counts.
     fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
@@ -170,6 +180,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         n_passes: int = 1,
         shuffle: bool = False,
         average: bool = False,
+        forgetting: float = 1.0,
         probability: bool = False,
         warm_start: bool = False,
         random_state: Any = None,
@@ -182,6 +193,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.average = average
+        self.forgetting = forgetting
         self.probability = probability
         self.warm_start = warm_start
         self.random_state = random_state

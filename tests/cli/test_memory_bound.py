@@ -12,6 +12,8 @@ import pytest
 PATER = [sys.executable, "-m", "pater"]
 LIMIT = 400e6
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -31,7 +33,6 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 MEASURED = """
 import resource, subprocess, sys
 
-pytestmark = pytest.mark.slow
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 """

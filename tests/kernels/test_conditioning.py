@@ -28,7 +28,7 @@ from scipy.sparse import issparse
 
 from pater import PATERClassifier
 from pater.kernels import run as passes
-from pater.kernels.means_sparse import CANCELLED, FOLD_AT_LEAST, FOLD_EVERY
+from pater.kernels.lazy_form import CANCELLED, FOLD_AT_LEAST, FOLD_EVERY
 from pater.reference import first_order as reference
 
 u = 2.0**-53
@@ -37,9 +37,9 @@ if np.finfo(np.longdouble).eps > 2.0**-60:
     pytest.skip("no extended precision on this machine", allow_module_level=True)
 
 
-def is_lazy(d, form):
+def is_lazy(d, form, variant="II"):
     """Is this a pass that keeps its steps in A± until it folds?"""
-    return form.startswith("csr") or d < passes.WIDE
+    return form.startswith("csr") or d < passes.WIDE or variant == "I"
 
 
 def probed_gap(model, row, label):
@@ -70,7 +70,7 @@ def distant_means(n, d, ratio):
 
 
 @pytest.mark.parametrize("ratio", [0.0, 1e2, 3e3, 1e4, 1e6, 1e8, 1e10])
-@pytest.mark.parametrize(("d", "form"), [(5, "dense-f8"), (80, "dense-f8"), (100, "dense-f8"), (80, "csr-f8-i4")])
+@pytest.mark.parametrize(("d", "form"), [(5, "dense-f8"), (50, "dense-f8"), (100, "dense-f8"), (80, "csr-f8-i4")])
 def test_the_squared_gap_is_as_exact_as_its_condition_permits(d, form, ratio, as_form):
     n = 700
     X, y = distant_means(n, d, ratio)
@@ -101,7 +101,7 @@ def test_the_squared_gap_is_as_exact_as_its_condition_permits(d, form, ratio, as
 
 @pytest.mark.parametrize("ratio", [1e2, 1e4, 1e6])
 @pytest.mark.parametrize("variant", ["I", "II"])
-@pytest.mark.parametrize(("d", "form"), [(5, "dense-f8"), (80, "dense-f8"), (100, "dense-f8"), (80, "csr-f8-i4")])
+@pytest.mark.parametrize(("d", "form"), [(5, "dense-f8"), (50, "dense-f8"), (100, "dense-f8"), (80, "csr-f8-i4")])
 def test_every_step_moves_along_the_gap_never_against_it(d, form, variant, ratio, as_form):
     """One row at a time: what was added to A⁺ and A⁻ is never negative, that is, ‖z‖² never has the wrong sign."""
     X, y = distant_means(300, d, ratio)
@@ -112,7 +112,7 @@ def test_every_step_moves_along_the_gap_never_against_it(d, form, variant, ratio
         m = None if t == 0 else model._model.state.scalars[0].copy()
         model.partial_fit(rows[t : t + 1], y[t : t + 1], classes=[-1, 1])
         after = model._model.state.scalars[0]
-        lazy = is_lazy(d, form)
+        lazy = is_lazy(d, form, variant)
         if m is not None and after["exponent"] == m["exponent"] and (after["work_since_fold"] > 0 or not lazy):
             entered = after["entered"] - m["entered"]
             folded = lazy and after["work_since_fold"] != m["work_since_fold"] + entered * d  # before the row entered
@@ -155,7 +155,7 @@ def test_a_million_rows_of_no_gap(d, form, as_form):
 
 
 @pytest.mark.parametrize("variant", ["I", "II"])
-@pytest.mark.parametrize(("d", "form"), [(5, "dense-f8"), (80, "dense-f8"), (100, "dense-f8"), (80, "csr-f8-i4")])
+@pytest.mark.parametrize(("d", "form"), [(5, "dense-f8"), (50, "dense-f8"), (100, "dense-f8"), (80, "csr-f8-i4")])
 def test_whole_streams_against_extended_precision(d, form, variant, as_form):
     """Means ten times the spread, 2000 rows: the rounding of ‖z‖², κ²·n·u at most, is all that may be seen at the end.
 

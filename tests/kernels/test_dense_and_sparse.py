@@ -7,8 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from pater import PATERClassifier, Perceptron
+from pater.kernels.means import Means
 from pater.kernels.rules import RULES
-from pater.kernels.run import learn_dense, learn_plain
+from pater.kernels.run import LEARN
 from pater.models.labels import _scan
 
 N = 4000
@@ -122,13 +123,12 @@ def test_read_only_arrays_do_not_ask_for_new_machine_code(make, stream):
     X, y = stream(300, 9)
     X, s = make(X), np.ones(300)
     PATERClassifier().fit(X, y, sample_weight=s).predict(X)
-    run = learn_dense if make is np.asarray else learn_plain
-    before = len(run.signatures), len(_scan.signatures)
+    before = len(LEARN[Means].signatures), len(_scan.signatures)
     arrays = [y, s, X] if make is np.asarray else [y, s, X.data, X.indices, X.indptr]
     for array in arrays:
         array.flags.writeable = False
     PATERClassifier().fit(X, y, sample_weight=s).predict(X)
-    assert (len(run.signatures), len(_scan.signatures)) == before
+    assert (len(LEARN[Means].signatures), len(_scan.signatures)) == before
 
 
 def test_integers_and_booleans_are_numbers(stream, weights):

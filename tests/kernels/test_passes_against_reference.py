@@ -14,6 +14,7 @@ import functools
 import numpy as np
 import pytest
 
+from pater.kernels.compile import COMPILES
 from pater.kernels.rules import RULES
 from pater.kernels.run import NOTHING, learn
 from pater.kernels.state import State
@@ -24,7 +25,7 @@ from pater.reference import first_order as reference
 FIRST_ORDER = ["perceptron", "pa", "pa-i", "pa-ii", "pater-i", "pater-ii"]  # the others: tests/test_second_reference.py
 TOLERANCE = 1e-9
 C = 0.05
-N = 10_000
+N = 10_000 if COMPILES else 100  # the interpreter takes its time
 FORMS = ["dense-f8", "dense-f4", "csr-f8-i4", "csr-f8-i8", "csr-f4-i4", "csr-f4-i8"]
 WEIGHTS = {"plain": (1.0, 1.0), "class weights": (0.3, 1.7), "balanced": "balanced", "quarter": (0.25, 1.0)}
 

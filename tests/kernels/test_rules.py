@@ -31,10 +31,10 @@ def test_point_rules_are_their_formulas(margin, xx, C):
     assert rules.pa(margin, xx) == loss / xx
     assert rules.pa_i(margin, xx, C) == min(C, loss / xx)
     assert rules.pa_ii(margin, xx, C) == pytest.approx(loss / (xx + 1 / (2 * C)), rel=1e-15)
-    p = np.zeros((), RECORD)
+    p = np.zeros(1, RECORD).view(np.recarray)[0]
     p["C"] = C
     for name, tau in (("perceptron", perceptron(margin)), ("pa", pa(margin, xx)), ("pa-ii", pa_ii(margin, xx, C))):
-        assert steps.point_step(RULES[name].code, margin, xx, 1.0, p[()]) == tau
+        assert steps.point_step(RULES[name].code, margin, xx, 1.0, p) == tau
 
 
 @given(own=st.floats(0, 1e3), accumulated=st.floats(0, 1e3), zz=st.floats(1e-3, 1e6))

@@ -18,10 +18,11 @@ from pater import (
     SecondOrderPATERClassifier,
     SecondOrderPerceptron,
 )
+from pater.kernels.compile import COMPILES
 from pater.reference import first_order as reference
 from pater.reference import second_order as reference_second
 
-N = 1500
+N = 1500 if COMPILES else 100  # the interpreter takes its time
 FORMS = ["dense-f8", "dense-f4", "csr-f8-i4", "csr-f4-i8"]
 WEIGHTS = {"plain": (1.0, 1.0), "class weights": (0.3, 1.7), "balanced": "balanced"}
 R, ETA, C = 0.7, 0.8, 0.3

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as o
-from .learner_options import Algo, checked, with_settings
+from .learner_options import Algo, checked, operating_point, with_settings
 from .terminal import printable, say_skipped, tell, tell_json
 
 EXAMPLE = """\b
@@ -18,7 +18,7 @@ Examples:
 """
 
 
-@with_settings("calibrate")
+@with_settings
 def evaluate(
     data: o.Data,
     *,
@@ -41,11 +41,15 @@ def evaluate(
     features: o.Features = o.LIMIT_OF_FEATURES,
     scale: o.Scale = False,
     scoring: o.Scoring = "balanced_accuracy",
+    max_fpr: o.MaxFpr = None,
+    max_fnr: o.MaxFnr = None,
+    cost: o.Cost = None,
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
 ) -> None:
     """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
-    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy"}
+    point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
+    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy", **point}
     with o.one_line_errors():
         from pater.formats.errors import Skipped
         from pater.formats.reading import make_input
@@ -57,6 +61,7 @@ def evaluate(
         from pater.stream.training import matched
 
         given = checked(algo, settings, others=others, saved="--model" if model else None)
+        given |= operating_point(max_fpr, max_fnr, cost)
         saved = load(model) if model else None
         source = make_input(
             data,
@@ -110,6 +115,8 @@ def _show(result: dict[str, Any]) -> None:
             ("F1", "f1"),
         ]
         told = [f"{shown} {each[name]:.4f}" for shown, name in [*rates, ("G-mean", "g_mean")]]
+        if "brier" in each:
+            told += [f"Brier score {each['brier']:.4f}", f"log loss {each['log_loss']:.4f}"]
         if each["roc_auc"] is not None:
             told += [f"ROC area {each['roc_auc']:.4f}", f"average precision {each['average_precision']:.4f}"]
         tell(f"class {each['class']}: {', '.join(told)}")

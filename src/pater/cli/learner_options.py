@@ -32,29 +32,25 @@ Algo = Annotated[
 ]
 
 
-def with_settings(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb an option for each setting, but for those named, in the place of its parameter `settings`.
+def with_settings(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb an option for each setting, in the place of its parameter `settings`.
 
     The verb is handed what was given of them, by name.
     """
-    mine = [setting for setting in _OPTIONS if setting.name not in without]
 
-    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
-        def call(**arguments: Any) -> None:
-            given = {setting.name: arguments.pop(setting.name) for setting in mine}
-            there = {name: value for name, value in given.items() if value is not None and value is not False}
-            verb(settings=there, **arguments)
+    def call(**arguments: Any) -> None:
+        given = {setting.name: arguments.pop(setting.name) for setting in _OPTIONS}
+        there = {name: value for name, value in given.items() if value is not None and value is not False}
+        verb(settings=there, **arguments)
 
-        parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(verb, eval_str=True).parameters.values():
-            parameters += map(_parameter, mine) if parameter.name == "settings" else [parameter]
-        keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-        call.__name__, call.__doc__ = verb.__name__, verb.__doc__
-        call.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
-        call.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
-        return call
-
-    return decorate
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(verb, eval_str=True).parameters.values():
+        parameters += map(_parameter, _OPTIONS) if parameter.name == "settings" else [parameter]
+    keywords = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    call.__name__, call.__doc__ = verb.__name__, verb.__doc__
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in keywords}
+    call.__signature__ = inspect.Signature(keywords)  # type: ignore[attr-defined]
+    return call
 
 
 def _parameter(setting: Setting) -> inspect.Parameter:
@@ -123,6 +119,30 @@ def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved:
         if algo in (AUTO, *RULES) and not setting.has(algo):
             raise UsageError(f"--algo {algo} has no {setting.options[0]}; it is for {', '.join(setting.rules)}.")
     return result
+
+
+def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | None) -> dict[str, Any]:
+    """The operating point that options ask for, as a keyword of `stream.train`; wrong usage if they ask for two."""
+    given = {"--max-fpr": max_fpr, "--max-fnr": max_fnr, "--cost": cost}
+    there = [option for option, value in given.items() if value is not None]
+    if not there:
+        return {}
+    if len(there) > 1:
+        raise UsageError(f"{in_words(tuple(there))} cannot go together: there is one operating point.")
+    (option,) = there
+    if cost is not None:
+        fp, _, fn = cost.partition(":")
+        try:
+            point: dict[str, Any] = {"cost": {"false_positive": float(fp), "false_negative": float(fn)}}
+        except ValueError:
+            raise UsageError(f"--cost wants two positive numbers, as in 1:50; got {cost!r}.") from None
+    else:
+        point = {option.removeprefix("--").replace("-", "_"): given[option]}
+    try:
+        SETTINGS["operating_point"].checked(point, option)
+    except SettingError as error:
+        raise UsageError(str(error)) from None
+    return {"operating_point": point}
 
 
 def _taken(setting: Setting, value: Any) -> Any:

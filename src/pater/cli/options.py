@@ -65,6 +65,22 @@ Scoring = Annotated[
     str,
     typer.Option("--scoring", metavar="NAME", help="What best means to auto: accuracy, balanced_accuracy, ter, f1 ..."),
 ]
+MaxFpr = Annotated[
+    float | None,
+    typer.Option(
+        "--max-fpr", metavar="RATE", help="Decide so that at most this share of the negatives is called positive."
+    ),
+]
+MaxFnr = Annotated[
+    float | None,
+    typer.Option(
+        "--max-fnr", metavar="RATE", help="Decide so that at most this share of the positives is called negative."
+    ),
+]
+Cost = Annotated[
+    str | None,
+    typer.Option("--cost", metavar="FP:FN", help="Decide by what a false positive and a false negative cost: 1:50."),
+]
 Scale = Annotated[bool, typer.Option("--scale", help="Standardise as the stream passes.")]
 ModelOut = Annotated[Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.")]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", dir_okay=False)]

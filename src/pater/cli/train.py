@@ -9,7 +9,7 @@ import typer
 
 from . import options as o
 from .errors import StoppedError
-from .learner_options import Algo, checked, with_settings
+from .learner_options import Algo, checked, operating_point, with_settings
 from .progressive import Display
 from .signals import stop_in_order
 
@@ -22,7 +22,7 @@ Examples:
 """
 
 
-@with_settings()
+@with_settings
 def train(
     data: o.Data,
     *,
@@ -52,6 +52,9 @@ def train(
     features: o.Features = o.LIMIT_OF_FEATURES,
     scale: o.Scale = False,
     scoring: o.Scoring = "balanced_accuracy",
+    max_fpr: o.MaxFpr = None,
+    max_fnr: o.MaxFnr = None,
+    cost: o.Cost = None,
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors and what was skipped.")] = False,
@@ -60,7 +63,8 @@ def train(
     ] = False,
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
-    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy"}
+    point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
+    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy", **point}
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors(display.compiling):
         from pater.stream.training import train as learn
@@ -73,6 +77,7 @@ def train(
                 model=model,
                 algo=algo,
                 **checked(algo, settings, others=others, saved="--initial-model" if initial else None),
+                **operating_point(max_fpr, max_fnr, cost),
                 scoring=scoring,
                 scale=scale,
                 passes=passes,

@@ -17,7 +17,8 @@ from ..models.model import Model
 from ..models.search import PAPER_WEIGHTS, alpha_grid
 from ..models.settings import SETTINGS
 from ..models.spec import Specs
-from .online import OnlineClassifier, one_of
+from .online import OnlineClassifier
+from .parameters import one_of
 from .pater import PATERClassifier
 
 
@@ -43,6 +44,8 @@ class AutoPATERClassifier(OnlineClassifier):
     discount : bool, default=True
         Whether a sample counts in proportion to its place in the stream, so that the clumsy beginnings of a model tell
         less than what it has become. On the paper's data sets this chooses better than plain progressive scores.
+    operating_point : dict or None, default=None
+        As in :class:`PATERClassifier`; the scores are then those of what was predicted at the operating point.
     class_weight, fit_intercept, n_passes, shuffle, average, forgetting, probability, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`; class weights multiply those that are tried, and `n_jobs` threads share all
         models of all classes.
@@ -84,6 +87,7 @@ class AutoPATERClassifier(OnlineClassifier):
         average: bool = False,
         forgetting: float = 1.0,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -101,6 +105,7 @@ class AutoPATERClassifier(OnlineClassifier):
         self.average = average
         self.forgetting = forgetting
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

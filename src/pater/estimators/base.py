@@ -42,6 +42,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Does the average of the weights predict?"""
         return model.specs[0].average
 
+    def _threshold(self, model: Model) -> float:
+        """The margin from which on a row is of the second of two classes."""
+        return 0.0
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The labels, sorted."""
@@ -97,7 +101,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return margins
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row: of two, the second where the margin is ≥ 0; of more, that of the largest margin.
+        """The class of each row: of two, the second from the threshold on, 0 as a rule; of more, the largest margin's.
 
         Parameters
         ----------
@@ -110,7 +114,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The labels.
 
         """
-        return labels_of(self._checked_margins(X), self._model.classes)
+        threshold = self._threshold(self._fitted_model())
+        return labels_of(self._checked_margins(X), self._model.classes, threshold)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator to a model file, from which :func:`pater.load` brings it back to the bit.

@@ -15,8 +15,10 @@ class Perceptron(OnlineClassifier):
 
     Parameters
     ----------
-    class_weight, fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    class_weight, fit_intercept, n_passes, shuffle, average, probability, operating_point
         As in :class:`PATERClassifier`; weights multiply the step.
+    warm_start, random_state, n_jobs
+        As in :class:`PATERClassifier`.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class Perceptron(OnlineClassifier):
         shuffle: bool = False,
         average: bool = False,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -47,6 +50,7 @@ class Perceptron(OnlineClassifier):
         self.shuffle = shuffle
         self.average = average
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -66,7 +70,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         Aggressiveness. Not used by "PA".
     class_weight, sample_weight
         Multiply the step.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
@@ -95,6 +99,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         shuffle: bool = False,
         average: bool = False,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -107,6 +112,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         self.shuffle = shuffle
         self.average = average
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -121,7 +127,7 @@ class ALMAClassifier(OnlineClassifier):
         On separable data the margin reaches at least 1 − α of the largest; above 0 and at most 1.
     class_weight, sample_weight
         Multiply the step.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
@@ -148,6 +154,7 @@ class ALMAClassifier(OnlineClassifier):
         shuffle: bool = False,
         average: bool = False,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -159,6 +166,7 @@ class ALMAClassifier(OnlineClassifier):
         self.shuffle = shuffle
         self.average = average
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -23,7 +23,7 @@ class AROWClassifier(OnlineClassifier):
         As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         Multiply the sample's part in the objective: r is divided by them.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
@@ -53,6 +53,7 @@ class AROWClassifier(OnlineClassifier):
         average: bool = False,
         forgetting: float = 1.0,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -66,6 +67,7 @@ class AROWClassifier(OnlineClassifier):
         self.average = average
         self.forgetting = forgetting
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -88,7 +90,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         Multiply C; in "CW", which has none, the step.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
@@ -120,6 +122,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         average: bool = False,
         forgetting: float = 1.0,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -135,6 +138,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         self.average = average
         self.forgetting = forgetting
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -153,7 +157,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         How many times a mistake counts.
-    fit_intercept, n_passes, shuffle, average, probability, warm_start, random_state, n_jobs
+    fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`.
 
     References
@@ -182,6 +186,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         average: bool = False,
         forgetting: float = 1.0,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -195,6 +200,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         self.average = average
         self.forgetting = forgetting
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -14,6 +14,7 @@ import numpy as np
 from ..files import model_file as modelfile
 from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, Saved
+from ..models.setting_kinds import OperatingPoint
 from ..models.settings import SETTINGS
 from ..models.spec import Spec, Specs
 from ..stream.learner import Learner
@@ -134,6 +135,8 @@ def _of_specs(saved: Saved) -> LinearClassifier:
     shared = {each.parameter: getattr(specs[0], name) for name, each in SETTINGS.items() if each.parameter in names}
     if isinstance(shared["class_weight"], tuple):
         shared["class_weight"] = dict(shared["class_weight"])
+    if "operating_point" in shared:
+        shared["operating_point"] = OperatingPoint.told(shared["operating_point"])
     estimator: LinearClassifier = kind(**shared, **more)
     return estimator
 

@@ -5,7 +5,6 @@ Knows scikit-learn, `base` and `model`; holds no mathematics: it checks what is 
 
 from __future__ import annotations
 
-import functools
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,12 +19,11 @@ from ..models.labels import as_labels, classes_and_codes, in_order
 from ..models.matrices import number_of_rows
 from ..models.model import Model
 from ..models.predict import probabilities
-from ..models.settings import SETTINGS, Setting
 from ..models.spec import Spec, Specs
 from ..models.warnings import warn_of_one_class
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
-from .parameters import OF_LEARNING
+from .parameters import OF_LEARNING, names_of, one_of, settings_of
 
 FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
 
@@ -47,6 +45,7 @@ class OnlineClassifier(LinearClassifier):
     average: bool | None
     forgetting: float
     probability: bool
+    operating_point: Any
     warm_start: bool
     random_state: Any
     n_jobs: int | None
@@ -224,6 +223,20 @@ class OnlineClassifier(LinearClassifier):
         """How many samples the model has seen."""
         return int(self._fitted_model().state.scalars["t"].max())
 
+    @property
+    def threshold_(self) -> float:
+        """The margin from which on the second of two classes is predicted: 0, or that of the `operating_point`."""
+        return self._threshold(self._fitted_model())
+
+    def _threshold(self, model: Model) -> float:
+        if self.operating_point is None:
+            return 0.0
+        if model.seen is None:
+            raise ValueError(
+                "operating_point is set, but nothing was learned since: its threshold begins with more rows."
+            )
+        return model.threshold(self._checked_specs()[0].operating_point, *self._scored_by())
+
     def _average_of(self, model: Model) -> bool:
         """Does the average predict? It may be left alone at any time, but not be had where it was not kept."""
         kept = super()._average_of(model)
@@ -255,7 +268,7 @@ class OnlineClassifier(LinearClassifier):
     def _threads(self, model: Model, rows: Rows) -> int | None:
         """How many threads may share the models; None for one on each processor."""
         if self.n_jobs is None:  # a few numbers are learned from before joblib has answered
-            return 1 if model.state.n_models == 1 or rows[-1].size < FEW else int(effective_n_jobs(None))
+            return 1 if rows[-1].size < FEW or model.state.n_models == 1 else int(effective_n_jobs(None))
         if self.n_jobs > 0:
             return int(self.n_jobs)
         return None if self.n_jobs == -1 else max(1, available_threads() + 1 + int(self.n_jobs))
@@ -264,8 +277,9 @@ class OnlineClassifier(LinearClassifier):
         """The specs that the parameters ask for. They are looked at again only when a parameter has changed."""
         weight = self.class_weight
         kind: Any = type(self)
-        values = [*map(self.__dict__.__getitem__, _parameter_names(kind))]
-        key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None)
+        values = [*map(self.__dict__.__getitem__, names_of(kind))]
+        point = None if self.operating_point is None else str(self.operating_point)
+        key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None, point)
         known = vars(self).get("_checked")
         if known is None or known[0] != key:
             self._validate_params()
@@ -276,23 +290,7 @@ class OnlineClassifier(LinearClassifier):
 
     def _spec(self, rule: str, **more: Any) -> Spec:
         """A spec of this rule, with the settings that are parameters of this estimator, and more."""
-        values = {name: each.checked(getattr(self, each.parameter), each.parameter) for name, each in _settings(self)}
+        values = {
+            name: each.checked(getattr(self, each.parameter), each.parameter) for name, each in settings_of(type(self))
+        }
         return Spec(rule, **{**values, "average": self._averages(rule), **more})
-
-
-@functools.cache
-def _parameter_names(kind: Any) -> tuple[str, ...]:
-    names: list[str] = kind._get_param_names()
-    return tuple(names)
-
-
-def _settings(estimator: OnlineClassifier) -> list[tuple[str, Setting]]:
-    kind: Any = type(estimator)
-    names = _parameter_names(kind)
-    return [(name, setting) for name, setting in SETTINGS.items() if setting.parameter in names]
-
-
-def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
-    return str(value)

@@ -1,11 +1,12 @@
 """The parameters of estimators: what they may be, and as JSON and back.
 
-Knows scikit-learn, signatures and `codec`; knows no estimator. What is written has passed the checks of the one who
-reads it.
+Knows scikit-learn, signatures, `settings` and `codec`; knows no estimator. What is written has passed the checks of
+the one who reads it.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from numbers import Integral, Real
@@ -15,6 +16,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from ..files.codec import is_number, is_weight
+from ..models.settings import SETTINGS, Setting
 
 # What parameters may be that only estimators have, for scikit-learn to check. Settings are checked by their own table.
 OF_LEARNING = {
@@ -22,6 +24,25 @@ OF_LEARNING = {
     "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
 }
 OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
+
+
+def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """The value, if it is one of those; a ValueError that names the parameter if it is not."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+    return str(value)
+
+
+@functools.cache
+def names_of(kind: Any) -> tuple[str, ...]:
+    """The names of an estimator's parameters."""
+    names: list[str] = kind._get_param_names()
+    return tuple(names)
+
+
+def settings_of(kind: Any) -> list[tuple[str, Setting]]:
+    """The settings that are parameters of an estimator, by the names that they have in `Spec`."""
+    return [(name, setting) for name, setting in SETTINGS.items() if setting.parameter in names_of(kind)]
 
 
 def to_json(estimator: Any, kinds: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +102,8 @@ def _is_sound(name: str, value: Any, default: Any) -> bool:
         return value in (None, "balanced") or (isinstance(value, list) and all(map(is_weight, value)))
     if name == "scoring_settings":
         return value is None or (isinstance(value, dict) and all(map(is_number, value.values())))
+    if name == "operating_point":
+        return value is None or isinstance(value, dict)
     if name in ("random_state", "n_jobs"):
         return value is None or _is_whole(value)
     if name == "average":

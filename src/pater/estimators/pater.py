@@ -42,6 +42,10 @@ class PATERClassifier(OnlineClassifier):
         nothing; with 0.999 a class remembers about its last thousand samples. At least 1e-12.
     probability : bool, default=False
         Whether to fit probabilities along the stream, for `predict_proba`; to be set before the first row is learned.
+    operating_point : dict or None, default=None
+        Where to decide between two classes: {"max_fpr": 0.01}, {"max_fnr": 0.05} or {"cost": {"false_positive": 1,
+        "false_negative": 50}}. `predict` then says the second class from `threshold_` on, which is estimated along the
+        stream from what was said of each sample before it was learned from. None decides at 0, as the rule does.
     warm_start : bool, default=False
         Whether `fit` goes on from what was learned before.
     random_state : int, RandomState or None, default=None
@@ -56,6 +60,8 @@ class PATERClassifier(OnlineClassifier):
         As everywhere in scikit-learn; `coef_` and `intercept_` are made when asked for.
     t_ : int
         Samples seen.
+    threshold_ : float
+        The margin from which on the second of two classes is predicted: 0, or that of the `operating_point`.
 
     References
     ----------
@@ -86,6 +92,7 @@ class PATERClassifier(OnlineClassifier):
         average: bool = False,
         forgetting: float = 1.0,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -98,6 +105,7 @@ class PATERClassifier(OnlineClassifier):
         self.average = average
         self.forgetting = forgetting
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -130,7 +138,7 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         nothing; with 0.999 the learner remembers about its last thousand samples. It goes by time, whatever the class,
         because both classes share Σ; in first order each class fades at its own samples. A full covariance costs O(d²)
         a row as long as 1 − `forgetting` is at most about 1/d. At least 1e-12.
-    class_weight, fit_intercept, n_passes, shuffle, probability, warm_start, random_state, n_jobs
+    class_weight, fit_intercept, n_passes, shuffle, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`; class weights are wPATER's α⁻ and α⁺.
 
     Attributes
@@ -166,6 +174,7 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         average: bool | None = None,
         forgetting: float = 1.0,
         probability: bool = False,
+        operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -181,6 +190,7 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         self.average = average
         self.forgetting = forgetting
         self.probability = probability
+        self.operating_point = operating_point
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

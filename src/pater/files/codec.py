@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..kernels.rules import RULES
 from ..kernels.state import Metric
-from ..models.setting_kinds import ClassWeights, Number, SettingError, Switch, Weights
+from ..models.setting_kinds import ClassWeights, Number, OperatingPoint, SettingError, Switch, Weights
 from ..models.settings import SETTINGS, Setting
 from ..models.spec import Spec
 
@@ -89,6 +89,8 @@ def _to_json(value: Any, setting: Setting) -> Any:
         return [float(each) for each in value]
     if isinstance(setting.kind, ClassWeights) and isinstance(value, tuple):
         return [[np.asarray(label).item(), float(weight)] for label, weight in value]
+    if isinstance(setting.kind, OperatingPoint):
+        return setting.kind.told(value)
     return value
 
 
@@ -106,6 +108,8 @@ def _from_json(value: Any, setting: Setting) -> Any:
         if isinstance(value, list):
             require(all(map(is_weight, value)), "a class weight has no label, or no number")
             value = dict(value)
+    elif isinstance(kind, OperatingPoint):
+        sound = value is None or isinstance(value, dict)
     else:
         sound = isinstance(value, str)
     require(sound, f"its {setting.name} is not {kind.wanted}")

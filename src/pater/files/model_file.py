@@ -29,6 +29,7 @@ from .codec import (
     spec_to_json,
 )
 from .container import OF_ANOTHER_KIND, Arrays, ModelFileError, Places, Shape, is_newer, minor, read, write
+from .stored_margins import OPERATING, seen_in, seen_of
 from .stored_state import (
     MOST_ROWS,
     REALS,
@@ -115,6 +116,7 @@ def save(path: str | os.PathLike[str], saved: Saved, *, accept: Callable[[Saved]
             "counts": WHOLE_NUMBERS,
         },
         "history": None,
+        "operating": None if model.seen is None else list(OPERATING),
         "chosen": model.chosen(saved.scoring, saved.scoring_settings) if len(model.specs) > 1 else None,
         **{name: getattr(saved, name) for name in _ADDED},
     }
@@ -132,6 +134,9 @@ def save(path: str | os.PathLike[str], saved: Saved, *, accept: Callable[[Saved]
             "points": [[rows, len(counts)] for rows, counts in points],
         }
         arrays["history"] = np.concatenate([np.zeros((0, 4)), *(counts for _, counts in points)])
+    if model.seen is not None:
+        arrays["operating.counts"] = model.seen.counts
+        arrays["operating.numbers"] = np.stack([model.seen.numbers[name] for name in OPERATING], axis=1)
     if state.second is not None:  # only what rows have reached
         arrays["second"] = state.second[:, : packed_size(int(state.scalars["width"].max(initial=0)))]
     arrays |= saved.arrays
@@ -200,6 +205,8 @@ class _Reading:
                 require(before, "its columns come after its vectors")
             if header["history"] is not None:
                 wanted["history"] = ((points_in(header["history"]), 4), np.float64)
+            if header.get("operating") is not None:
+                wanted |= seen_in(header["operating"], n_models)
             for name, place in wanted.items():
                 require(places[name] == place, f"{name} has the wrong shape or type")
             if plan.metric == "full":
@@ -241,7 +248,9 @@ class _Reading:
             added = _added(header)
             models, scored_by = header.get("chosen"), (added["scoring"], added["scoring_settings"])
             choice = Stored(tuple(models), *scored_by) if models is not None else None
-            model = Model(plan.classes, state, plan.specs, plan.fixed, history_of(header["history"], arrays), choice)
+            history = history_of(header["history"], arrays)
+            seen = seen_of(header.get("operating"), arrays, plan)
+            model = Model(plan.classes, state, plan.specs, plan.fixed, history, choice, seen)
             require((model.history is not None) == (len(plan.specs) > 1), "it lacks its history")
             return Saved(model, arrays=arrays, newer=is_newer(header["version"]), **added)
 

@@ -29,6 +29,7 @@ _DEFAULTS = State.new(1, 0, means=False).scalars
 # products, and where classes cancel, rounding may leave them a little below zero.
 _NEVER_NEGATIVE = {"n_pos", "n_neg", "loss_pos", "loss_neg", "seen_pos", "seen_neg", "largest", "unit", "scales"}
 _NEVER_NEGATIVE |= {"tp", "fp", "tn", "fn", "margin_square", "slope_slope", "offset_offset", "bias_Q"}
+_NEVER_NEGATIVE |= {"told", "brier", "log_loss"}
 _POSITIVE = {"gain_pos", "gain_neg"}  # they are divided by
 _FLAGS = {"products_known", "careful"}
 MOST_FEATURES = 1 << 30
@@ -130,7 +131,7 @@ def columns_kept(arrays: Arrays, plan: Plan) -> NDArray[np.int64] | None:
     return kept
 
 
-def _finite(array: NDArray[Any], name: str) -> NDArray[Any]:
+def finite(array: NDArray[Any], name: str) -> NDArray[Any]:
     require(np.isfinite(array).all(), f"{name} holds a number that is not finite")
     return array
 
@@ -140,7 +141,7 @@ def scalars_of(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDAr
 
     Those are refused that would lead outside of arrays or have no meaning.
     """
-    reals, counts = _finite(arrays.pop("reals"), "reals"), arrays.pop("counts")
+    reals, counts = finite(arrays.pop("reals"), "reals"), arrays.pop("counts")
     scalars = np.repeat(_DEFAULTS, n_models)
     for k, name in enumerate(described["reals"]):
         if name not in REALS:
@@ -194,7 +195,7 @@ def points_in(value: Any) -> int:
 def history_of(value: Any, arrays: Arrays) -> History | None:
     if value is None:
         return None
-    counts = _finite(arrays.pop("history"), "history")
+    counts = finite(arrays.pop("history"), "history")
     ends = np.cumsum([n for _, n in value["points"]]).tolist()
     cut = [(rows, counts[end - n : end]) for (rows, n), end in zip(value["points"], ends, strict=True)]
     return History(value["rows"], value["next_point"], cut)

@@ -1,6 +1,6 @@
 """How the vectors of many models stand side by side, for passes that work on all of them at once.
 
-Knows only NumPy. The models of a search read the same rows. In a herd, the numbers that all its models keep of a
+Knows NumPy and `rules`. The models of a search read the same rows. In a herd, the numbers that all its models keep of a
 feature are one cell:
 
 - of three cache lines: U of up to eight models, then S⁺ of each, then S⁻ of each; or,
@@ -17,9 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .rules import RULES
+
 LINE = 8  # numbers
 CELL, SHARED_CELL = 3 * LINE, 2 * LINE
 MOST, MOST_SHARING = LINE, 2 * LINE - 2  # models in a herd
+SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
+_PLAIN = ("balanced", "average", "calibrate")
+_EVERYONE_ENTERS = np.array([not rule.passive for rule in RULES.values()])
 
 Place = tuple[int, int, int]
 
@@ -37,6 +42,20 @@ class Herd(NamedTuple):
 
 
 Herds = tuple[Herd, ...]
+
+
+def fits(settings: NDArray[np.void], group: int) -> bool:
+    """Can these models learn in herds? There must be several of a target, and nothing but the plain steps to do."""
+    if group < SMALLEST_HERD:
+        return False
+    forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
+    mixed = settings["intercept"] != settings["intercept"][0]
+    return not (forget.any() or mixed.any() or any(settings[name].any() for name in _PLAIN))
+
+
+def sharing(settings: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Which models have class sums that depend on the rows alone, not on what the model said of them?"""
+    return np.asarray(_EVERYONE_ENTERS[settings["rule"]])
 
 
 def plan(sharing: Sequence[bool], group: int) -> Herds:

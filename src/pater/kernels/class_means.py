@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from .compile import exact_part, kernel
+from .compile import inlined, part
 from .state import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
 ROUNDING = 2.0**-52
@@ -16,14 +16,14 @@ TOO_LARGE = 2.0**400  # its square is a number, and that of what is left of it
 TOO_LARGE_GAIN = 2.0**40
 
 
-@exact_part
+@inlined
 def balanced_alpha(seen_pos, seen_neg):
     """α^c = n/(2·n^c) of the samples seen so far; 1 for a class not seen yet."""
     half = 0.5 * (seen_pos + seen_neg)
     return (half / seen_pos if seen_pos > 0.0 else 1.0), (half / seen_neg if seen_neg > 0.0 else 1.0)
 
 
-@exact_part
+@inlined
 def rates(m, p):
     """With what gain a sample of either class enters Σ⁻¹: v/r, v^c = α^c·n/((α⁺ + α⁻)·n^c) of the samples seen so far.
 
@@ -40,19 +40,34 @@ def rates(m, p):
     return pos * (alpha_pos / half), neg * (alpha_neg / half)
 
 
-@exact_part
+@inlined
 def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
     """The intercept's part of z: the mean of its constant 1 is 1 in a class that has samples."""
     return (alpha_pos if n_pos > 0.0 else 0.0) - (alpha_neg if n_neg > 0.0 else 0.0)
 
 
-@exact_part
+@inlined
+def alphas(m, p):
+    """α⁺ and α⁻, balanced by what was seen so far if that is asked for."""
+    return balanced_alpha(m.seen_pos, m.seen_neg) if p.balanced else (p.alpha_pos, p.alpha_neg)
+
+
+@inlined
+def parts_of_gap(m, p):
+    """What S⁺ and S⁻ are multiplied by in z, α±/n±, and the intercept's part of it."""
+    alpha_pos, alpha_neg = alphas(m, p)
+    a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
+    a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
+    return a_pos, a_neg, bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
+
+
+@inlined
 def bounded(tau, zz):
     """τ, or 0 for a step longer than any that a sane scale of the data gives."""
     return tau if tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0
 
 
-@kernel
+@part
 def zero_gap(entered):
     """The share of its terms below which ‖z‖² is zero to working precision, with so many rows in the class sums.
 
@@ -62,46 +77,40 @@ def zero_gap(entered):
     return share * share
 
 
-@kernel
-def suspect(entered):
-    """The share of the largest row below which ‖z‖² may be zero to working precision."""
-    return 4.0 * zero_gap(entered)
-
-
-@kernel
-def gap(S_pos, S_neg, a_pos, a_neg, z_bias, entered):
-    """‖z‖² from the vectors themselves; 0 where z is nothing but the rounding of the class means."""
-    zz = z_bias * z_bias
-    scale = zz
+@part
+def gap(S_pos, S_neg, a_pos, a_neg):
+    """‖a_pos·S⁺ − a_neg·S⁻‖² from the vectors themselves, and the size of its terms."""
+    zz = 0.0
+    scale = 0.0
     for j in range(S_pos.size):
         p = a_pos * S_pos[j]
         q = a_neg * S_neg[j]
         zz += (p - q) * (p - q)
         scale += p * p + q * q
-    return zz if zz > zero_gap(entered) * scale else 0.0
+    return zz, scale
 
 
-@kernel
-def products(S_pos, S_neg):
-    """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻."""
+@part
+def products_of_sums(table, width, p, n):
+    """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, of the sums in these columns of a table."""
     pp = 0.0
     nn = 0.0
     pn = 0.0
-    for j in range(S_pos.size):
-        pp += S_pos[j] * S_pos[j]
-        nn += S_neg[j] * S_neg[j]
-        pn += S_pos[j] * S_neg[j]
+    for j in range(width):
+        pp += table[j, p] * table[j, p]
+        nn += table[j, n] * table[j, n]
+        pn += table[j, p] * table[j, n]
     return pp, nn, pn
 
 
-@kernel
+@part
 def shrink_vector(vector):
     """Divide a vector in units of a weight by 2^600."""
     for j in range(vector.size):
         vector[j] *= RESCALE
 
 
-@kernel
+@part
 def shrink(m):
     """Divide all scalars that are in units of a weight or a margin by 2^600."""
     m.bias *= RESCALE
@@ -118,7 +127,7 @@ def shrink(m):
     m.unit *= RESCALE
 
 
-@exact_part
+@inlined
 def next_gain(m, positive, forgetting):
     """What one more sample of the class will weigh.
 
@@ -127,7 +136,7 @@ def next_gain(m, positive, forgetting):
     return (m.gain_pos if positive else m.gain_neg) / forgetting
 
 
-@exact_part
+@inlined
 def raise_gain(m, positive, forgetting):
     if positive:
         m.gain_pos /= forgetting
@@ -135,7 +144,7 @@ def raise_gain(m, positive, forgetting):
         m.gain_neg /= forgetting
 
 
-@kernel
+@part
 def lower_gain(S_pos, S_neg, m):
     """Take a common factor, a power of two, out of sum, count and loss of a class before they overflow."""
     down_pos = math.ldexp(1.0, -math.frexp(m.gain_pos)[1]) if m.gain_pos > TOO_LARGE_GAIN else 1.0

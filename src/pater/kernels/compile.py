@@ -17,27 +17,34 @@ does not fit is as good as none, and so is one that cannot be read; where none c
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
 import os
 import pickle
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import numba
+import numpy as np
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 # Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
 # recognise bad rows by them.
 FAST = {"reassoc", "contract", "nsz"}
 
+COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else all runs in the interpreter
+
+PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python does not call it
+
 _DIGEST = hashlib.sha256().digest_size
-_COMPILER = f"{sys.version} {numba.__version__} {llvmlite.__version__}"
+_COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
 
 
 def _kernel_sources() -> str:
@@ -104,22 +111,80 @@ def _digest(path: str, data: bytes) -> bytes:
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` without the interpreter lock, cached on disk where a folder can be written."""
-    return _compiled(function, fastmath=FAST)
+    return _compiled(function, fastmath=FAST) if COMPILES else _interpreted(function)
 
 
 def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same, with every operation as it is written: for arithmetic that lives by its rounding."""
-    return _compiled(function, fastmath=False)
+    return _compiled(function, fastmath=False) if COMPILES else _interpreted(function)
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `kernel`, for what only kernels call (Python cannot): it is kept with them."""
+    return _part(function, fastmath=FAST)
 
 
 def exact_part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, for what is called once a row: it becomes part of its caller."""
-    return _compiled(function, fastmath=False, forceinline=True)
+    """As `exact_kernel`, for what only kernels call: it is kept with them."""
+    return _part(function, fastmath=False)
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `exact_part`, for what is called once a row: it becomes part of its caller."""
+    return _part(function, fastmath=False, inline="always")
+
+
+def body(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `exact_part`, for what one kernel calls in one place: it is written there before anything is compiled."""
+    return _part(function, fastmath=False, inline="always")
 
 
 def part_of_callers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let compiled functions call this one, which stays what it is to everyone else."""
-    return register_jitable(fastmath=False, forceinline=True, error_model="numpy")(function)
+    return register_jitable(fastmath=False, forceinline=True, **PART)(function) if COMPILES else function
+
+
+def by_kind(function: Callable[..., Any]) -> Any:
+    """A function with a form for each kind of its first argument, a named tuple: `@function.form_for(Kind)` adds one.
+
+    Only the form that a kernel calls is compiled, as part of it. `function` itself says what all forms do.
+    """
+    forms: dict[type, Callable[..., Any]] = {}
+
+    @functools.wraps(function)
+    def choose(first: Any, *arguments: Any) -> Any:
+        return forms[type(first)](first, *arguments)
+
+    def chosen(first: Any, *arguments: Any) -> Any:
+        return forms.get(getattr(first, "instance_class", type(None)))
+
+    def form_for(*kinds: type) -> Callable[..., Any]:
+        def register(form: Callable[..., Any]) -> Callable[..., Any]:
+            forms.update(dict.fromkeys(kinds, form))
+            return form
+
+        return register
+
+    choose.form_for = form_for  # type: ignore[attr-defined]
+    chosen.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    if COMPILES:
+        overload(choose, jit_options=PART | {"fastmath": False, "forceinline": True})(chosen)
+    return choose
+
+
+def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as it is, with records that know their fields by name, and with 1/0 as compiled code has it."""
+
+    def call(*arguments: Any) -> Any:
+        records = (a.view(np.recarray) if getattr(a, "dtype", None) and a.dtype.names else a for a in arguments)
+        with np.errstate(all="ignore"):
+            return function(*records)
+
+    return call
+
+
+def _part(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    return njit(**PART, **options)(function) if COMPILES else function
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -75,7 +75,7 @@ def _rows_of(triangle: Floats, n: int) -> list[tuple[Floats, float]]:
 
 
 def _lead_full(result: State, k: int, p: Any) -> None:
-    """As `covariance_full._lead`."""
+    """As `means_full._lead`."""
     m, (pos, neg), (alpha_pos, alpha_neg) = result.scalars, *_weights_now(result.scalars[k], p)
     if not m["seen_pos"][k] > 0 or not m["seen_neg"][k] > 0:
         alpha_pos = alpha_neg = 1.0
@@ -86,7 +86,7 @@ def _lead_full(result: State, k: int, p: Any) -> None:
 
 
 def _lead_diagonal(result: State, k: int, p: Any) -> None:
-    """As `covariance_diagonal._lead`."""
+    """As `means_diagonal._lead`."""
     m, vectors, (_, alphas) = result.scalars, result.vectors[k], _weights_now(result.scalars[k], p)
     seen = (m["seen_pos"][k], m["seen_neg"][k])
     a_pos, a_neg = (alpha / n if n > 0 else 0.0 for alpha, n in zip(alphas, seen, strict=True))

@@ -9,14 +9,14 @@ The building blocks are Knuth's exact sum and Dekker's exact product.
 
 from __future__ import annotations
 
-from .compile import exact_kernel
+from .compile import exact_part
 from .rows import entry, size
 from .state import S_NEG, S_POS
 
 _SPLIT = 134217729.0  # 2^27 + 1
 
 
-@exact_kernel
+@exact_part
 def add(a, a_low, b, b_low):
     """a + b."""
     s = a + b
@@ -26,7 +26,7 @@ def add(a, a_low, b, b_low):
     return high, low - (high - s)
 
 
-@exact_kernel
+@exact_part
 def product(a, b):
     """a·b of two single numbers, exactly."""
     p = a * b
@@ -39,14 +39,14 @@ def product(a, b):
     return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@exact_kernel
+@exact_part
 def scaled(a, a_low, factor):
     """factor·a."""
     p, p_low = product(a, factor)
     return add(p, p_low, a_low * factor, 0.0)
 
 
-@exact_kernel
+@exact_part
 def count_products(rows, i, table, at, positive, sign, m):
     """Add what the columns of a row hold of ‖S^own‖² and S⁺·S⁻, or (sign −1) take it away.
 
@@ -68,7 +68,7 @@ def count_products(rows, i, table, at, positive, sign, m):
     m.pn, m.pn_low = add(m.pn, m.pn_low, cross, cross_low)
 
 
-@exact_kernel
+@exact_part
 def all_products(table, at, m):
     """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ from the vectors."""
     pp, pp_low, nn, nn_low, pn, pn_low = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -83,7 +83,7 @@ def all_products(table, at, m):
     m.pp, m.pp_low, m.nn, m.nn_low, m.pn, m.pn_low = pp, pp_low, nn, nn_low, pn, pn_low
 
 
-@exact_kernel
+@exact_part
 def squared_gap(m, a_pos, a_neg):
     """‖a_pos·S⁺ − a_neg·S⁻‖², never below 0."""
     pp, pp_low = scaled(*scaled(m.pp, m.pp_low, a_pos), a_pos)

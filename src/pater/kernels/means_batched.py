@@ -1,10 +1,10 @@
 """The lazy pass for many models at once, in the lanes of vector registers.
 
-Knows `means_sparse`, `simd`, `double_double`, `batched_layout` and `state`. The models of a search read the same rows
-and differ in their settings only. Side by side in memory they share the index, the value and the cache lines of every
-non-zero, and their scalars are worked on eight at a time. Each operation is that of the lazy pass, in the same order,
-so that every model ends with the same bits as if it had learned alone. What seldom happens is left to the lazy pass's
-own functions, for one model at a time.
+Knows `means`, `lazy_form`, `simd`, `batched_layout` and `state`. The models of a search read the same rows and differ
+in their settings only. Side by side in memory they share the index, the value and the cache lines of every non-zero,
+and their scalars are worked on eight at a time. Each operation is that of the lazy pass, in the same order, so that
+every model ends with the same bits as if it had learned alone. What seldom happens is left to the lazy pass's own
+functions, for one model at a time.
 
 Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lanes that a row does not concern, that adds
 0 and changes no bit.
@@ -12,28 +12,31 @@ Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lane
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
-from .batched_layout import LINE
+import numpy as np
+
+from .batched_layout import LINE, SHARED_CELL
 from .class_means import TOO_LARGE
-from .compile import exact_kernel, exact_part
+from .compile import body, exact_part, inlined
 from .double_double import count_products
-from .means_sparse import (
+from .lazy_form import (
     CANCELLED,
+    LOST,
+    SMALLEST_GAP,
     finish,
     fold,
     fold_after,
+    hinge_of,
     know_products,
-    overflows,
     permitted_strain,
     tidy,
     too_large,
 )
 from .rows import reach, size
-from .rules import LARGEST_ROW, RULES
-from .simd import add_herd, dot_herd, dot_sharing_herd
-from .state import LONGEST_STEP, LONGEST_TAU, S_NEG, S_POS, SCALARS
+from .rules import LARGEST_ROW
+from .simd import add_to_lines, fma, products_of_three_lines, products_of_two_lines
+from .state import LONGEST_STEP, S_NEG, S_POS, SCALARS
 from .steps import passive
 
 _FIELDS = list(SCALARS.names or ())
@@ -48,39 +51,47 @@ DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
 ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
 LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN = range(_N + 12, _N + 22)
 _ROWS = _N + 22
-_PLAIN = ("balanced", "average", "calibrate")
-_EVERYONE_ENTERS = np.array([not rule.passive for rule in RULES.values()])
-SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
 
 
-def fits(settings: NDArray[np.void], group: int) -> bool:
-    """Can these models learn in herds? There must be several of a target, and nothing but the plain steps to do."""
-    if group < SMALLEST_HERD:
-        return False
-    forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
-    mixed = settings["intercept"] != settings["intercept"][0]
-    return not (forget.any() or mixed.any() or any(settings[name].any() for name in _PLAIN))
+class HerdsOfMeans(NamedTuple):
+    """Models of mean rules in herds; `values` is their scalars seen as a matrix of doubles, `spans` as `spans` says."""
+
+    vectors: Any
+    values: Any
+    spans: Any
 
 
-def sharing(settings: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Which models have class sums that depend on the rows alone, not on what the model said of them?"""
-    return np.asarray(_EVERYONE_ENTERS[settings["rule"]])
-
-
-@exact_part
+@inlined
 def place(model, shares):
     """As `batched_layout.Herd.at`, by the number of the model in its herd."""
     if shares:
-        return model + 2 if model > 0 else 0, S_POS, S_NEG
+        return model + 2 if model > 0 else 0, np.int64(S_POS), np.int64(S_NEG)  # of one type with the others
     return model, LINE + model, 2 * LINE + model
 
 
+# One by one: what Numba makes of a slice, with its errors, takes seconds to compile.
+
+
 @exact_part
+def _take(values, model, z, k):
+    """The scalars of a model into its lane."""
+    for field in range(_N):
+        z[field, k] = values[model, field]
+
+
+@exact_part
+def _give(values, model, z, k):
+    """And back."""
+    for field in range(_N):
+        values[model, field] = z[field, k]
+
+
+@inlined
 def look(rows, i, table, z, shares):
     """The products of the row with U, S⁺ and S⁻ of every model, into z; and ‖x‖²."""
     if not shares:
-        return dot_herd(rows, i, table, z[DOT_U:])
-    xx = dot_sharing_herd(rows, i, table, z[DOT_U:])
+        return products_of_three_lines(rows, i, table, z[DOT_U:])
+    xx = products_of_two_lines(rows, i, table, z[DOT_U:])
     px, nx = z[DOT_U, S_POS], z[DOT_U, S_NEG]
     for k in range(2 * LINE):
         z[DOT_POS, k] = px
@@ -89,30 +100,29 @@ def look(rows, i, table, z, shares):
     return xx
 
 
-@exact_part
+@inlined
 def judge(z, width, xx, s, sign):
-    """Margin and loss of the row for every model; how many are to be folded first, as `means_sparse.strained` says."""
+    """Margin and loss of the row for every model; how many are to be folded first, as `lazy_form.strained` says."""
     n_strained = 0
     for k in range(width):
         A_pos, A_neg, px, nx = z[A_POS, k], z[A_NEG, k], z[DOT_POS, k], z[DOT_NEG, k]
-        margin = z[DOT_U, k] + (A_pos * px - A_neg * nx) + z[BIAS, k]
-        loss = max(0.0, z[UNIT, k] - sign * margin)
+        lazy = A_pos * px - A_neg * nx
+        slack = fma(-sign, z[BIAS, k], fma(-sign, z[DOT_U, k], z[UNIT, k])) - sign * lazy
         losses = z[LOSS_POS, k] + z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
         n, limit = z[N_POS, k] + z[N_NEG, k], permitted_strain(z[WORK, k], z[REACHED, k])
         A_own = A_pos if sign > 0.0 else A_neg
-        enters = loss > 0.0 or z[EVERYONE, k] > 0.0
-        strained = overflows(A_pos, A_neg, px, nx, xx) or (
-            enters and too_large(A_own, s * xx, n, z[UNIT, k], losses, limit)
-        )
-        z[MARGIN, k], z[LOSS, k] = margin, loss
+        enters = (slack > 0.0) | (z[EVERYONE, k] > 0.0)
+        lost = (not abs(slack) < LOST) & (A_pos + A_neg > 0.0)
+        strained = lost | (enters & too_large(A_own, s * xx, n, z[UNIT, k], losses, limit))
+        z[MARGIN, k], z[LOSS, k] = (z[DOT_U, k] + z[BIAS, k]) + lazy, hinge_of(slack)
         z[TROUBLED, k] = 1.0 if strained else 0.0
         n_strained += 1 if strained else 0
     return n_strained
 
 
 def _pass(width, shares):
-    @exact_kernel
-    def herd_pass(rows, order, codes, weights, margins, table, values, scalars, settings, start, stop):
+    @exact_part
+    def one_herd(rows, order, codes, weights, margins, table, values, scalars, settings, start, stop):
         """Pass rows start..stop through the models of a herd; the position of the first bad row, or −1.
 
         `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
@@ -134,7 +144,7 @@ def _pass(width, shares):
             z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
             z[WORK, k], z[CAREFUL, k], z[ENTERED, k] = float(m.work_since_fold), float(m.careful), float(m.entered)
             z[REACHED, k] = float(m.width)
-            z[:_N, k] = values[model]
+            _take(values, model, z, k)
         counts_bias = 1.0 if settings[0].intercept else 0.0
         n_seen = 0
         bad = -1
@@ -152,11 +162,11 @@ def _pass(width, shares):
                     at = place(model, shares)
                     k = at[0]
                     if z[TROUBLED, k] > 0.0:
-                        values[model] = z[:_N, k]
+                        _give(values, model, z, k)
                         scalars[model].width = int(z[REACHED, k])
                         scalars[model].work_since_fold = int(z[WORK, k])
                         fold(table, at, scalars[model])
-                        z[:_N, k] = values[model]
+                        _take(values, model, z, k)
                         z[WORK, k] = float(scalars[model].work_since_fold)
                 xx = look(rows, i, table, z, shares)
                 judge(z, width, xx, s, sign)
@@ -199,10 +209,10 @@ def _pass(width, shares):
                     at = place(model, shares)
                     k = at[0]
                     if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
-                        values[model] = z[:_N, k]
+                        _give(values, model, z, k)
                         count_products(rows, i, table, at, positive, -1.0, scalars[model])
                         scalars[model].careful_work += size(rows, i)
-                        z[:_N, k] = values[model]
+                        _take(values, model, z, k)
             here = float(size(rows, i))
             for k in range(width):
                 e = z[ENTERS, k]
@@ -211,14 +221,12 @@ def _pass(width, shares):
                 z[ADD_U, k] = e * (z[A_NEG, k] * s_neg - z[A_POS, k] * s_pos)
                 z[ADD_POS, k] = e * s_pos
                 z[ADD_NEG, k] = e * s_neg
-                z[PP, k] += plain * (s_pos * (2.0 * px + s_pos * xx))
-                z[NN, k] += plain * (s_neg * (2.0 * nx + s_neg * xx))
+                z[PP, k] = fma(plain * s_pos, fma(s_pos, xx, 2.0 * px), z[PP, k])
+                z[NN, k] = fma(plain * s_neg, fma(s_neg, xx, 2.0 * nx), z[NN, k])
                 z[PN, k] += plain * (s_pos * nx + s_neg * px)
                 n_pos = z[N_POS, k] + e * s_pos
                 n_neg = z[N_NEG, k] + e * s_neg
-                loss_pos = z[LOSS_POS, k] + e * (s_pos * loss)
-                loss_neg = z[LOSS_NEG, k] + e * (s_neg * loss)
-                z[N_POS, k], z[N_NEG, k], z[LOSS_POS, k], z[LOSS_NEG, k] = n_pos, n_neg, loss_pos, loss_neg
+                z[N_POS, k], z[N_NEG, k] = n_pos, n_neg
                 z[LARGEST, k] = max(z[LARGEST, k], e * xx)
                 z[WORK, k] += e * here
                 z[ENTERED, k] += e
@@ -228,33 +236,39 @@ def _pass(width, shares):
                     (z[ALPHA_POS, k] if n_pos > 0.0 else 0.0) - (z[ALPHA_NEG, k] if n_neg > 0.0 else 0.0)
                 )
                 pp_peak, nn_peak = max(z[PP_PEAK, k], z[PP, k]), max(z[NN_PEAK, k], z[NN, k])
-                z[PP_PEAK, k] = pp_peak if plain > 0.0 and s_pos > 0.0 else z[PP_PEAK, k]
-                z[NN_PEAK, k] = nn_peak if plain > 0.0 and s_neg > 0.0 else z[NN_PEAK, k]
+                z[PP_PEAK, k] = pp_peak if plain > 0.0 else z[PP_PEAK, k]
+                z[NN_PEAK, k] = nn_peak if plain > 0.0 else z[NN_PEAK, k]
                 terms = a_pos * a_pos * pp_peak + a_neg * a_neg * nn_peak
-                zz = a_pos * a_pos * z[PP, k] + a_neg * a_neg * z[NN, k]
-                zz = zz - 2.0 * a_pos * a_neg * z[PN, k] + z_bias * z_bias
-                sound = 1.0 if zz > CANCELLED * terms else 0.0
-                z[TROUBLED, k] = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
-                own_loss = s * loss * (a_pos if positive else a_neg)
-                tau = (a_pos * loss_pos + a_neg * loss_neg if z[EVERYONE, k] > 0.0 else own_loss) / zz
-                tau = tau if 0.0 < tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0
-                tau = tau if e - z[TROUBLED, k] > 0.0 else 0.0
-                z[A_POS, k] += tau * a_pos
-                z[A_NEG, k] += tau * a_neg
-                z[BIAS, k] += tau * z_bias
-                z[UPDATES, k] += 1.0 if tau > 0.0 else 0.0
-                full = loss_pos + loss_neg > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
-                n_seldom += 1 if full or z[TROUBLED, k] > 0.0 else 0
+                squares = a_pos * a_pos * z[PP, k] + a_neg * a_neg * z[NN, k]
+                zz = fma(-2.0 * a_pos * a_neg, z[PN, k], squares) + z_bias * z_bias
+                sound = 1.0 if zz > fma(CANCELLED, terms, SMALLEST_GAP) else 0.0
+                troubled = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
+                moves = e - troubled
+                z[TROUBLED, k] = troubled
+                so_far = a_pos * z[LOSS_POS, k] + a_neg * z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
+                loss_pos, loss_neg = z[LOSS_POS, k], z[LOSS_NEG, k]
+                loss_pos, loss_neg = fma(moves * s_pos, loss, loss_pos), fma(moves * s_neg, loss, loss_neg)
+                z[LOSS_POS, k], z[LOSS_NEG, k] = loss_pos, loss_neg
+                goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)
+                inverse = 1.0 / zz
+                steps = 1.0 if (moves > 0.0) & (goal > 0.0) & (goal * (goal * inverse) < LONGEST_STEP) else 0.0
+                goal, inverse = steps * goal, inverse if steps > 0.0 else 0.0
+                z[A_POS, k] += (a_pos * inverse) * goal
+                z[A_NEG, k] += (a_neg * inverse) * goal
+                z[BIAS, k] += (z_bias * inverse) * goal
+                z[UPDATES, k] += steps
+                full = (loss_pos + loss_neg > TOO_LARGE) | (z[WORK, k] >= fold_after(z[REACHED, k]))
+                n_seldom += 1 if full | (troubled > 0.0) else 0
             if shares:
                 z[ADD_U, S_POS], z[ADD_U, S_NEG] = s_pos, s_neg
-            add_herd(rows, i, table, z[ADD_U:], 1 if shares or positive else 2)
+            add_to_lines(rows, i, table, z[ADD_U:], 1 if shares or positive else 2)
             if n_seldom > 0:
                 for model in range(n_models):
                     at = place(model, shares)
                     k, m = at[0], scalars[model]
                     full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
                     if z[TROUBLED, k] > 0.0 or full:
-                        values[model] = z[:_N, k]
+                        _give(values, model, z, k)
                         m.work_since_fold = int(z[WORK, k])
                         m.entered = int(z[ENTERED, k])
                         m.width = int(z[REACHED, k])
@@ -263,10 +277,10 @@ def _pass(width, shares):
                         else:
                             tidy(table, at, m)
                         z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
-                        z[:_N, k] = values[model]
+                        _take(values, model, z, k)
         for model in range(n_models):
             k, m = place(model, shares)[0], scalars[model]
-            values[model] = z[:_N, k]
+            _give(values, model, z, k)
             m.t += n_seen
             m.updates += int(z[UPDATES, k])
             m.work_since_fold = int(z[WORK, k])
@@ -274,8 +288,19 @@ def _pass(width, shares):
             m.width = int(z[REACHED, k])
         return bad
 
-    return herd_pass
+    return one_herd
 
 
-herd_pass = _pass(LINE, False)
-sharing_herd_pass = _pass(2 * LINE, True)
+_apart, _sharing = _pass(LINE, False), _pass(2 * LINE, True)
+
+
+@body
+def herd_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through herd k; the position of the first bad row, or −1."""
+    first, last, shares = home.spans[k]
+    table, values, out = home.vectors[k], home.values[first:last], margins[first:last]
+    m, p = scalars[first:last], settings[first:last]
+    if shares:
+        shared = table.reshape(-1)[: table.shape[0] * SHARED_CELL].reshape((-1, SHARED_CELL))
+        return _sharing(rows, order, codes, weights, out, shared, values, m, p, start, stop)
+    return _apart(rows, order, codes, weights, out, table, values, m, p, start, stop)

@@ -1,11 +1,14 @@
-"""The pass of the mean rules over dense rows of many columns, where the memory sets the pace.
+"""The pass of the mean rules that every row enters, over dense rows of many columns, where the memory sets the pace.
 
-Knows `rules`, `class_means`, `simd` and `state`. Every row changes every weight here, so nothing is gained by keeping
+Knows `steps`, `class_means`, `simd` and `state`. Every row changes every weight here, so nothing is gained by keeping
 steps back, but one: the step of a row is added to w in the loop that reads the next row, and each vector is passed over
-once a row. Between rows that step waits in A± and B±, so that w = U + A⁺S⁺ − A⁻S⁻ holds as in the lazy pass.
+once a row, beside one row where the lazy form has two. Between rows that step waits in A± and B±, so that
+w = U + A⁺S⁺ − A⁻S⁻ holds as in `means`.
 """
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 from .class_means import (
     TOO_LARGE,
@@ -19,18 +22,31 @@ from .class_means import (
     raise_gain,
     shrink,
     shrink_vector,
-    suspect,
+    zero_gap,
 )
-from .compile import exact_kernel
+from .compile import body, exact_part
+from .means import mean_pass
 from .progress import observe
 from .rows import square
 from .rules import LARGEST_ROW
-from .simd import enter, read, read_and_enter, read_at_rest
+from .simd import move_and_enter
 from .state import S_NEG, S_POS, U, V
 from .steps import hinge, mean_step, passive
 
 
-@exact_kernel
+class WideMeans(NamedTuple):
+    """Models of mean rules that every row enters, of many features."""
+
+    vectors: Any
+
+
+class MixedMeans(NamedTuple):
+    """Models of mean rules of either kind, of many features."""
+
+    vectors: Any
+
+
+@exact_part
 def margin_of(x, w, S_pos, S_neg, m):
     """f(x), a waiting step included."""
     margin = m.bias
@@ -39,16 +55,17 @@ def margin_of(x, w, S_pos, S_neg, m):
     return margin
 
 
-@exact_kernel
-def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
-    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
-    X = rows[0]
-    w, S_pos, S_neg, steps = vectors[U], vectors[S_POS], vectors[S_NEG], vectors[V]
+@body
+def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    X, v, m, p, out = rows[0], home.vectors[k], scalars[k], settings[k], margins[k]
+    d = X.shape[1]
+    w, S_pos, S_neg, steps = v[U][:d], v[S_POS][:d], v[S_NEG][:d], v[V][:d]
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, intercept, average = p.rule, p.positive, p.balanced, p.intercept, p.average
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one = 1.0 if intercept else 0.0
-    everyone_enters, forgets = not passive(rule), 0.0 < p.forgetting < 1.0
+    forgets = 0.0 < p.forgetting < 1.0
     m.products_known, m.width = 0, X.shape[1]
     for r in range(start, stop):
         i = order[r] if ordered else r
@@ -58,7 +75,7 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
             if not square(rows, i) <= LARGEST_ROW:
                 return r
             if wanted:
-                margins[r] = margin_of(x, w, S_pos, S_neg, m)
+                out[r] = margin_of(x, w, S_pos, S_neg, m)
             continue
         positive = codes[i] == positive_code
         if positive:
@@ -80,26 +97,16 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
                 steps[j] += m.B_pos * S_pos[j] - m.B_neg * S_neg[j]
             m.B_pos = m.B_neg = 0.0
 
-        zz = 0.0
-        if everyone_enters:
-            wx, xx, zz = read_and_enter(x, s_now, w, own, other, step_own, step_other, a_own, -a_other)
-        elif step_own != 0.0 or step_other != 0.0:
-            wx, xx = read(x, w, own, other, step_own, step_other)
-        else:
-            wx, xx = read_at_rest(x, w)
+        wx, xx, zz = move_and_enter(x, s_now, w, own, other, step_own, step_other, a_own, -a_other)
         if not xx <= LARGEST_ROW:
             return r
         m.A_pos = m.A_neg = 0.0
         margin = wx + m.bias
         if wanted:
-            margins[r] = margin
+            out[r] = margin
         m.t += 1
         observe(m, p, margin, positive, s)
         loss = hinge(margin if positive else -margin, m.unit)
-        if not everyone_enters:
-            if loss == 0.0:
-                continue
-            (zz,) = enter(x, s_now, own, other, a_own, -a_other)
         m.n_pos, m.n_neg = n_pos, n_neg
         m.largest = max(m.largest, xx)
         m.entered += 1
@@ -112,8 +119,10 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
 
         z_bias = bias_gap(alpha_pos, alpha_neg, n_pos, n_neg) if intercept else 0.0
         zz += z_bias * z_bias
-        if zz < suspect(m.entered) * (alpha_pos * alpha_pos + alpha_neg * alpha_neg) * (m.largest + one):
-            zz = gap(S_pos, S_neg, a_pos, a_neg, z_bias, m.entered)
+        if zz < 4.0 * zero_gap(m.entered) * (alpha_pos * alpha_pos + alpha_neg * alpha_neg) * (m.largest + one):
+            zz, terms = gap(S_pos, S_neg, a_pos, a_neg)
+            zz += z_bias * z_bias
+            zz = zz if zz > zero_gap(m.entered) * (terms + z_bias * z_bias) else 0.0
         if zz > 0.0:
             accumulated_loss = a_pos * m.loss_pos + a_neg * m.loss_neg
             tau = bounded(mean_step(rule, a_own * s_now * loss, accumulated_loss, zz, p), zz)
@@ -128,8 +137,16 @@ def wide_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
                     m.bias_steps += m.t * tau * z_bias
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(m)
-            shrink_vector(vectors[U])
-            shrink_vector(vectors[V])
+            shrink_vector(w)
+            shrink_vector(steps)
         if m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN:
             lower_gain(S_pos, S_neg, m)
     return -1
+
+
+@body
+def mixed_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k as it would be alone; the position of the first bad row, or −1."""
+    if passive(settings[k].rule):
+        return mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop)
+    return wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop)

@@ -1,4 +1,4 @@
-"""The pass of the point rules: Perceptron, the passive-aggressive family and ALMA.
+"""The pass of the point rules of first order: Perceptron, the passive-aggressive family and ALMA.
 
 Knows `steps`, `rows` and `state`. The weights of ALMA never leave the unit ball. To bring w back into it is to divide
 all of it; so w is kept as scale·U, and that costs one number. With C the running sum of `scale`, Σ wₜ = C·U − V where V
@@ -8,21 +8,29 @@ gathers C·ΔU. For the others scale is 1, and C is t.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 from .class_means import balanced_alpha
-from .compile import exact_kernel, exact_part
-from .progress import observe
+from .compile import body, exact_part, inlined
+from .progress import note
 from .rows import add, dot
 from .rules import LARGEST_ROW
 from .state import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .steps import point_step, stays_in_ball
+
+
+class Points(NamedTuple):
+    """Models of point rules of first order."""
+
+    vectors: Any
+
 
 LEAST_SCALE = 1e-100
 LEAST_SCALE_AVERAGED = 1e-3  # C·U and V are 1/scale times as large as their difference
 LONGEST_IN_THE_BALL = 2.0**64  # brought back, w is this sample to working precision, as after any longer step
 
 
-@exact_kernel
+@exact_part
 def _square(w, bias):
     total = bias * bias
     for j in range(w.size):
@@ -30,14 +38,14 @@ def _square(w, bias):
     return total
 
 
-@exact_kernel
+@exact_part
 def _know_norm(w, m):
     m.pp = _square(w, m.bias) * m.scale * m.scale
     m.scales = m.t + 1.0
     m.products_known = 1
 
 
-@exact_kernel
+@exact_part
 def _back_into_the_ball(w, steps, m, average, length, along):
     """After a step of this length, and with such a y·f(x̂) before it."""
     m.pp = max(0.0, m.pp + length * (2.0 * along + length))
@@ -57,19 +65,20 @@ def _back_into_the_ball(w, steps, m, average, length, along):
         m.pp = _square(w, m.bias)
 
 
-@exact_part
+@inlined
 def _sane(step, xx, ball):
     """May a step be taken, as far as its length goes?"""
     return ball or (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP)
 
 
-@exact_kernel
-def point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
-    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
+@body
+def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    vectors, m, p, out = home.vectors[k], scalars[k], settings[k], margins[k]
     w, steps = vectors[POINT_U], vectors[POINT_V]
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, average = p.rule, p.positive, p.balanced, p.average
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one, ball = 1.0 if p.intercept else 0.0, stays_in_ball(p.rule)
     if ball and not m.products_known:
         _know_norm(w, m)
@@ -80,17 +89,12 @@ def point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop)
             return r
         margin = m.scale * (wx + m.bias)
         if wanted:
-            margins[r] = margin
+            out[r] = margin
         s = weights[i] if weighted else 1.0
         if s == 0.0:
             continue
-        m.t += 1
         positive = codes[i] == positive_code
-        if positive:
-            m.seen_pos += s
-        else:
-            m.seen_neg += s
-        observe(m, p, margin, positive, s)
+        note(m, p, margin, positive, s)
         if balanced:
             alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
         signed = margin if positive else -margin

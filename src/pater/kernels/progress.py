@@ -3,7 +3,7 @@
 Knows `state` only. Every pass calls `observe` once a row. The counts of right and wrong answers are an honest estimate
 of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
 fitted to: p = σ(slope·r + offset), r the margin over its running size, by Newton steps on the logistic loss with a
-memory of some ten thousand samples.
+memory of some ten thousand samples. How good they are is added up, too: the Brier score and the log loss.
 
 The counts may fade, to follow a drift; and they may discount the clumsy beginnings of a model, by letting the t-th
 sample count t/T at time T.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from .compile import exact_kernel, exact_part
+from .compile import exact_part, inlined
 
 CALIBRATION_MEMORY = 1.0 - 1e-4
 SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
@@ -21,7 +21,7 @@ LARGEST_MARGIN = 1e150  # its square is a number
 FARTHEST = 10.0  # a margin of more than ten times its usual size says no more than ten times
 
 
-@exact_kernel
+@exact_part
 def relative_margin(m, margin):
     """The margin in units of its usual size."""
     if m.margin_square <= 0.0:
@@ -29,17 +29,30 @@ def relative_margin(m, margin):
     return min(FARTHEST, max(-FARTHEST, margin / math.sqrt(m.margin_square)))
 
 
-@exact_kernel
+@exact_part
 def probability(m, margin):
     """The probability of +1."""
     return 1.0 / (1.0 + math.exp(-(m.slope * relative_margin(m, margin) + m.offset)))
 
 
-@exact_kernel
+@exact_part
+def _judge(m, r, positive, s):
+    """Add up how far the probability of a sample was off before its label was known."""
+    signed = m.slope * r + m.offset
+    if not positive:
+        signed = -signed
+    wrong = 1.0 / (1.0 + math.exp(signed))
+    m.told += s
+    m.brier += s * wrong * wrong
+    m.log_loss += s * (max(0.0, -signed) + math.log1p(math.exp(-abs(signed))))
+
+
+@exact_part
 def calibrate(m, margin, positive, s):
     margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
     r = relative_margin(m, margin)
     p = probability(m, margin)
+    _judge(m, r, positive, s)
     error = s * (p - (1.0 if positive else 0.0))
     v = s * p * (1.0 - p)
     m.slope_slope = CALIBRATION_MEMORY * m.slope_slope + v * r * r
@@ -54,7 +67,7 @@ def calibrate(m, margin, positive, s):
     m.margin_square += (margin * margin - m.margin_square) / min(float(m.t), SIZE_MEMORY)
 
 
-@exact_part
+@inlined
 def count_answer(m, p, margin, positive, s):
     """Count a right or a wrong answer, if that is asked for."""
     if p.watch:
@@ -76,9 +89,20 @@ def count_answer(m, p, margin, positive, s):
             m.tn += s
 
 
-@exact_part
+@inlined
 def observe(m, p, margin, positive, s):
     """Take note of the margin of a sample of importance s, before learning from it."""
     count_answer(m, p, margin, positive, s)
     if p.calibrate:
         calibrate(m, margin, positive, s)
+
+
+@inlined
+def note(m, p, margin, positive, s):
+    """Count a sample of importance s, and take note of what was said of it before learning from it."""
+    m.t += 1
+    if positive:
+        m.seen_pos += s
+    else:
+        m.seen_neg += s
+    observe(m, p, margin, positive, s)

@@ -3,168 +3,145 @@
 Knows Numba only. Rows are a tuple of arrays: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned
 indices (signed ones would be tested for negative values). The passes are written once, for both. Single precision is
 widened number by number: Numba's `float()` would not.
+
+Each function has a form for dense rows and one for sparse ones. `either` makes one of the two, that chooses when it is
+compiled; in the interpreter, when it is called.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba.extending import overload
 
-from .compile import FAST
-
-_OPTIONS: dict[str, Any] = {"jit_options": {"fastmath": FAST, "error_model": "numpy"}}
+from .compile import COMPILES, FAST, PART
 
 
-def count(rows):
-    """How many rows there are."""
+def either(dense: Callable[..., Any], csr: Callable[..., Any]) -> Callable[..., Any]:
+    def function(rows, *arguments):
+        return (dense if len(rows) == 1 else csr)(rows, *arguments)
+
+    def compiled(rows, *arguments):
+        return dense if len(rows) == 1 else csr
+
+    compiled.__signature__ = inspect.signature(dense)  # type: ignore[attr-defined]
+    if COMPILES:
+        overload(function, jit_options=PART | {"fastmath": FAST})(compiled)
+    return function
 
 
-def size(rows, i):
-    """How many numbers row i holds."""
+# Are the rows dense?
+is_dense = either(lambda rows: True, lambda rows: False)
+# How many rows there are.
+count = either(lambda rows: rows[0].shape[0], lambda rows: rows[0].size - 1)
+# How many numbers row i holds.
+size = either(lambda rows, i: rows[0].shape[1], lambda rows, i: rows[0][i + 1] - rows[0][i])
 
 
-def reach(rows, i):
-    """One more than the last column that row i has a number in."""
+def _last_column(rows, i):
+    indptr, indices, _ = rows
+    return np.int64(indices[indptr[i + 1] - 1]) + 1 if indptr[i + 1] > indptr[i] else np.int64(0)
 
 
-def entry(rows, i, k):
-    """The column and the value of the k-th number of row i."""
+# One more than the last column that row i has a number in.
+reach = either(lambda rows, i: rows[0].shape[1], _last_column)
+# Is that more than so many columns, which dense rows are known to reach?
+reaches_beyond = either(lambda rows, i, width: False, lambda rows, i, width: reach(rows, i) > width)
+# The column and the value of the k-th number of row i.
+entry = either(
+    lambda rows, i, k: (k, np.float64(rows[0][i, k])),
+    lambda rows, i, k: (rows[1][rows[0][i] + k], np.float64(rows[2][rows[0][i] + k])),
+)
 
 
-def dot(rows, i, v):
-    """v·x and ‖x‖²."""
+def _dot_dense(rows, i, v):
+    x = rows[0][i]
+    vx = 0.0
+    xx = 0.0
+    for j in range(x.size):
+        vx += v[j] * np.float64(x[j])
+        xx += np.float64(x[j]) * np.float64(x[j])
+    return vx, xx
 
 
-def square(rows, i):
-    """‖x‖²."""
+def _dot_csr(rows, i, v):
+    indptr, indices, data = rows
+    vx = 0.0
+    xx = 0.0
+    for k in range(indptr[i], indptr[i + 1]):
+        x = np.float64(data[k])
+        vx += v[indices[k]] * x
+        xx += x * x
+    return vx, xx
 
 
-def add(rows, i, a, v):
-    """v ← v + a·x."""
+dot = either(_dot_dense, _dot_csr)  # v·x and ‖x‖²
 
 
-def spread(rows, i, x):
-    """x[1:] ← row i, where x is zero already if the row is sparse; how many numbers of x that reaches over."""
+def _square_dense(rows, i):
+    x = rows[0][i]
+    xx = 0.0
+    for j in range(x.size):
+        xx += np.float64(x[j]) * np.float64(x[j])
+    return xx
 
 
-def clear(rows, i, x):
-    """Undo `spread`, if the next one needs it."""
+def _square_csr(rows, i):
+    indptr, _, data = rows
+    xx = 0.0
+    for k in range(indptr[i], indptr[i + 1]):
+        xx += np.float64(data[k]) * np.float64(data[k])
+    return xx
 
 
-@overload(count, **_OPTIONS)
-def _count(rows):
-    if len(rows) == 1:
-        return lambda rows: rows[0].shape[0]
-    return lambda rows: rows[0].size - 1
+square = either(_square_dense, _square_csr)  # ‖x‖²
 
 
-@overload(size, **_OPTIONS)
-def _size(rows, i):
-    if len(rows) == 1:
-        return lambda rows, i: rows[0].shape[1]
-    return lambda rows, i: rows[0][i + 1] - rows[0][i]
+def _add_dense(rows, i, a, v):
+    x = rows[0][i]
+    for j in range(x.size):
+        v[j] += a * np.float64(x[j])
 
 
-@overload(reach, **_OPTIONS)
-def _reach(rows, i):
-    def csr(rows, i):
-        indptr, indices, _ = rows
-        return np.int64(indices[indptr[i + 1] - 1]) + 1 if indptr[i + 1] > indptr[i] else np.int64(0)
-
-    return (lambda rows, i: rows[0].shape[1]) if len(rows) == 1 else csr
+def _add_csr(rows, i, a, v):
+    indptr, indices, data = rows
+    for k in range(indptr[i], indptr[i + 1]):
+        v[indices[k]] += a * np.float64(data[k])
 
 
-@overload(entry, **_OPTIONS)
-def _entry(rows, i, k):
-    if len(rows) == 1:
-        return lambda rows, i, k: (k, np.float64(rows[0][i, k]))
-    return lambda rows, i, k: (rows[1][rows[0][i] + k], np.float64(rows[2][rows[0][i] + k]))
+add = either(_add_dense, _add_csr)  # v ← v + a·x
 
 
-@overload(dot, **_OPTIONS)
-def _dot(rows, i, v):
-    def dense(rows, i, v):
-        x = rows[0][i]
-        vx = 0.0
-        xx = 0.0
-        for j in range(x.size):
-            vx += v[j] * np.float64(x[j])
-            xx += np.float64(x[j]) * np.float64(x[j])
-        return vx, xx
-
-    def csr(rows, i, v):
-        indptr, indices, data = rows
-        vx = 0.0
-        xx = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            x = np.float64(data[k])
-            vx += v[indices[k]] * x
-            xx += x * x
-        return vx, xx
-
-    return dense if len(rows) == 1 else csr
+def _spread_dense(rows, i, x):
+    row = rows[0][i]
+    for j in range(row.size):
+        x[j + 1] = np.float64(row[j])
+    return row.size + 1
 
 
-@overload(square, **_OPTIONS)
-def _square(rows, i):
-    def dense(rows, i):
-        x = rows[0][i]
-        xx = 0.0
-        for j in range(x.size):
-            xx += np.float64(x[j]) * np.float64(x[j])
-        return xx
-
-    def csr(rows, i):
-        indptr, _, data = rows
-        xx = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            xx += np.float64(data[k]) * np.float64(data[k])
-        return xx
-
-    return dense if len(rows) == 1 else csr
+def _spread_csr(rows, i, x):
+    indptr, indices, data = rows
+    reach = 1
+    for k in range(indptr[i], indptr[i + 1]):
+        x[indices[k] + 1] = np.float64(data[k])
+        reach = np.int64(indices[k]) + 2
+    return reach
 
 
-@overload(add, **_OPTIONS)
-def _add(rows, i, a, v):
-    def dense(rows, i, a, v):
-        x = rows[0][i]
-        for j in range(x.size):
-            v[j] += a * np.float64(x[j])
-
-    def csr(rows, i, a, v):
-        indptr, indices, data = rows
-        for k in range(indptr[i], indptr[i + 1]):
-            v[indices[k]] += a * np.float64(data[k])
-
-    return dense if len(rows) == 1 else csr
+def _clear_csr(rows, i, x):
+    indptr, indices, _ = rows
+    for k in range(indptr[i], indptr[i + 1]):
+        x[indices[k] + 1] = 0.0
 
 
-@overload(spread, **_OPTIONS)
-def _spread(rows, i, x):
-    def dense(rows, i, x):
-        row = rows[0][i]
-        for j in range(row.size):
-            x[j + 1] = np.float64(row[j])
-        return row.size + 1
-
-    def csr(rows, i, x):
-        indptr, indices, data = rows
-        reach = 1
-        for k in range(indptr[i], indptr[i + 1]):
-            x[indices[k] + 1] = np.float64(data[k])
-            reach = np.int64(indices[k]) + 2
-        return reach
-
-    return dense if len(rows) == 1 else csr
+# x[1:] ← row i, where x is zero already if the row is sparse; how many numbers of x that reaches over.
+spread = either(_spread_dense, _spread_csr)
+clear = either(lambda rows, i, x: None, _clear_csr)  # undo `spread`, if the next one needs it
 
 
-@overload(clear, **_OPTIONS)
-def _clear(rows, i, x):
-    def csr(rows, i, x):
-        indptr, indices, _ = rows
-        for k in range(indptr[i], indptr[i + 1]):
-            x[indices[k] + 1] = 0.0
-
-    return (lambda rows, i, x: None) if len(rows) == 1 else csr
+# The vectors of a model, (kinds, features) beside dense rows and (features, kinds) beside sparse ones, as the table
+# (features, kinds) that the lazy form works on.
+table_of = either(lambda rows, vectors: vectors.T, lambda rows, vectors: vectors)

@@ -1,8 +1,8 @@
-"""The one loop over rows that every rule runs in.
+"""The dispatcher: which pass over rows a state runs in, and on which thread.
 
-Knows `rules`, `state`, `doors` and all passes. Data in, state changed, the position of the first bad row out. Several
-models (the classes of a one-vs-rest learner, the settings of a search) share the reading of the data: a block of rows
-that fits the second-level cache is passed through one model after the other, and the models are spread over threads.
+Knows `state`, `doors` and all passes. Data in, state changed, the position of the first bad row out. Several models
+(the classes of a one-vs-rest learner, the settings of a search) share the reading of the data: a block of rows that
+fits the second-level cache is passed through one model after the other, and the models are spread over threads.
 """
 
 from __future__ import annotations
@@ -12,27 +12,29 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .batched_layout import SHARED_CELL, Herds, spans
+from .batched_layout import Herds, sharing, spans
+from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
-from .compile import kernel
-from .covariance_diagonal import diagonal_mean_pass, diagonal_point_pass
-from .covariance_full import full_mean_pass, full_point_pass
+from .compile import exact_kernel, part
 from .doors import Rows, check_pass
-from .means_batched import fits as herd_fits
-from .means_batched import herd_pass, sharing, sharing_herd_pass
-from .means_dense import dense_pass
-from .means_sparse import lazy_pass
-from .means_wide import wide_pass
-from .points import point_pass
+from .means import Means, mean_pass
+from .means_batched import HerdsOfMeans, herd_pass
+from .means_diagonal import DiagonalMeans, diagonal_mean_pass
+from .means_full import FullMeans, full_mean_pass
+from .means_wide import MixedMeans, WideMeans, mixed_pass, wide_pass
+from .pages import whole_lines
+from .points import Points, point_pass
+from .points_diagonal import DiagonalPoints
+from .points_full import FullPoints
+from .points_second import second_order_pass
 from .rows import count, size
-from .simd import shape_for
-from .state import Layout, State, V, counts_of
-from .steps import moves_along_means
+from .state import Layout, Metric, State, counts_of
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]
 
@@ -45,7 +47,7 @@ NOTHING = np.zeros(0)
 IN_ORDER = np.zeros(0, np.int64)
 
 
-@kernel
+@part
 def _block_size(rows, n_models):
     """All rows for one model; for several, as many as stay in the cache until the last has seen them."""
     n = count(rows)
@@ -54,116 +56,59 @@ def _block_size(rows, n_models):
     return max(1, BLOCK_BYTES // (8 * size(rows, 0) + 8))
 
 
-@kernel
-def _herd_block_size(rows, n_herds):
-    """As `_block_size`; but the rows, sparse, are cheap to read again beside the table of a herd, so take many."""
-    return 64 * _block_size(rows, n_herds)
+def _over_models(one_pass: Callable[..., int]) -> Callable[..., int]:
+    """The loop over models and blocks of rows around a pass: one text, compiled for each pass by itself."""
+    names = globals() | {"one_pass": one_pass}
+    return exact_kernel(FunctionType(_learn_rows.__code__, names, f"learn_rows of {one_pass.__name__}"))
 
 
-@kernel
-def learn_dense(rows, order, codes, weights, margins, vectors, scalars, settings, shape, first, last, start, stop):
-    """Pass dense rows start..stop through the models first..last, of mean rules; the first bad row, or −1."""
-    block = _block_size(rows, last - first)
+def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, first, last, start, stop):
+    """Pass rows start..stop through the models (or herds) first..last; the position of the first bad row, or −1.
+
+    Several models take turns, so many blocks of rows at a time.
+    """
+    block = blocks * _block_size(rows, last - first)
     for a in range(start, stop, block):
-        b = min(a + block, stop)
         for k in range(first, last):
-            v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            bad = dense_pass(rows, order, codes, weights, out, v, m, p, shape, a, b)
+            b = min(a + block, stop)
+            bad = one_pass(home, k, rows, order, codes, weights, margins, scalars, settings, a, b)  # noqa: F821
             if bad >= 0:
                 return bad
     return -1
 
 
-@kernel
-def learn_plain(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
-    """As `learn_dense`, for sparse rows, and for dense ones of point rules."""
-    block = _block_size(rows, last - first)
-    for a in range(start, stop, block):
-        b = min(a + block, stop)
-        for k in range(first, last):
-            v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if moves_along_means(p.rule):
-                bad = lazy_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            else:
-                bad = point_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            if bad >= 0:
-                return bad
-    return -1
+_of_second_order = _over_models(second_order_pass)
+LEARN: dict[type, Callable[..., int]] = {
+    Points: _over_models(point_pass),
+    DiagonalPoints: _of_second_order,
+    FullPoints: _of_second_order,
+    Means: _over_models(mean_pass),
+    WideMeans: _over_models(wide_pass),
+    MixedMeans: _over_models(mixed_pass),
+    HerdsOfMeans: _over_models(herd_pass),
+    DiagonalMeans: _over_models(diagonal_mean_pass),
+    FullMeans: _over_models(full_mean_pass),
+}
 
-
-@kernel
-def learn_wide(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
-    """As `learn_dense`, for rows of so many columns that the vectors do not stay in the first-level cache."""
-    block = _block_size(rows, last - first)
-    for a in range(start, stop, block):
-        b = min(a + block, stop)
-        for k in range(first, last):
-            bad = wide_pass(rows, order, codes, weights, margins[k], vectors[k], scalars[k], settings[k], a, b)
-            if bad >= 0:
-                return bad
-    return -1
-
-
-@kernel
-def learn_herds(
-    rows, order, codes, weights, margins, vectors, values, scalars, settings, herds, first, last, start, stop
-):
-    """Pass rows start..stop through the herds first..last; the position of the first bad row, or −1."""
-    block = _herd_block_size(rows, last - first)
-    for a in range(start, stop, block):
-        b = min(a + block, stop)
-        for h in range(first, last):
-            k, n, shares = herds[h]
-            table, out, v, m, p = vectors[h], margins[k:n], values[k:n], scalars[k:n], settings[k:n]
-            if shares:
-                size = table.shape[0] * SHARED_CELL
-                table = table.reshape(-1)[:size].reshape((-1, SHARED_CELL))
-                bad = sharing_herd_pass(rows, order, codes, weights, out, table, v, m, p, a, b)
-            else:
-                bad = herd_pass(rows, order, codes, weights, out, table, v, m, p, a, b)
-            if bad >= 0:
-                return bad
-    return -1
-
-
-@kernel
-def learn_full(rows, order, codes, weights, margins, vectors, triangles, scalars, settings, first, last, start, stop):
-    """As `learn_dense` and `learn_plain`, with a full covariance: a triangle is best left in the cache."""
-    for k in range(first, last):
-        v, t, m, p, out = vectors[k], triangles[k], scalars[k], settings[k], margins[k]
-        if moves_along_means(p.rule):
-            bad = full_mean_pass(rows, order, codes, weights, out, v, t, m, p, start, stop)
-        else:
-            bad = full_point_pass(rows, order, codes, weights, out, v, t, m, p, start, stop)
-        if bad >= 0:
-            return bad
-    return -1
-
-
-@kernel
-def learn_diagonal(rows, order, codes, weights, margins, vectors, scalars, settings, first, last, start, stop):
-    """As `learn_dense` and `learn_plain`, with a diagonal covariance."""
-    block = _block_size(rows, last - first)
-    for a in range(start, stop, block):
-        b = min(a + block, stop)
-        for k in range(first, last):
-            v, m, p, out = vectors[k], scalars[k], settings[k], margins[k]
-            if moves_along_means(p.rule):
-                bad = diagonal_mean_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            else:
-                bad = diagonal_point_pass(rows, order, codes, weights, out, v, m, p, a, b)
-            if bad >= 0:
-                return bad
-    return -1
+# Sparse rows are cheap to read again beside the table of a herd, so take many; a triangle is best left in the cache.
+_BLOCKS = {HerdsOfMeans: 64, FullPoints: 1 << 40, FullMeans: 1 << 40}
+_HOMES: dict[tuple[Metric, bool], type] = {
+    ("none", False): Points,
+    ("none", True): Means,
+    ("diagonal", False): DiagonalPoints,
+    ("diagonal", True): DiagonalMeans,
+    ("full", False): FullPoints,
+    ("full", True): FullMeans,
+}
 
 
 def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[Layout, Herds]:
     """In which order the vectors of `state` are best passed over by such rows."""
     if state.metric != "none":
         return ("lanes" if state.has_means and state.metric == "diagonal" else "split"), ()
-    if not state.has_means or (len(rows) == 1 and state.n_features >= WIDE):
+    if not state.has_means or len(rows) == 1:
         return "split", ()
-    if len(rows) == 1 or not herd_fits(settings, state.group):
+    if not herd_fits(settings, state.group):
         return "lanes", ()
     return "herd", state.herds_of(sharing(settings))
 
@@ -201,14 +146,15 @@ def learn(
         models = in_herds(herds)  # the passes want those of a herd one after the other
         scalars, out, spanned = state.scalars[models], margins[models], spans(herds)
         values = scalars.view(np.float64).reshape(n_models, -1)
-        herded = (rows, order, codes, weights, out, state.vectors, values, scalars, settings[models], spanned)
+        home = HerdsOfMeans(state.vectors, values, spanned)
+        herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans])
 
         def note_herds(stop: int, first: int, last: int) -> None:
             if counts is not None:
                 there = slice(spanned[first, 0], spanned[last - 1, 1])
                 counts[stop, models[there]] = counts_of(scalars[there])
 
-        bad = _run(learn_herds, herded, len(herds), n_rows, threads, stops, note_herds)
+        bad = _run(LEARN[HerdsOfMeans], herded, len(herds), n_rows, threads, stops, note_herds)
         state.scalars[models], margins[models] = scalars, out
         return bad
 
@@ -216,26 +162,15 @@ def learn(
         if counts is not None:
             counts[stop, first:last] = counts_of(state.scalars[first:last])
 
-    vectors, scalars = state.vectors, state.scalars
-    if layout == "lanes" and len(rows) == 1 and state.metric == "none" and rows[0].shape[1] > 0:
-        shape = shape_for(V + 1 if _averages(scalars, settings) else V, rows[0].shape[1])
-        some = weights if weights.size else None
-        dense = (rows, order, codes, some, margins, vectors, scalars, settings, shape)
-        return _run(learn_dense, dense, n_models, n_rows, threads, stops, note)
-    triangles = () if state.second is None else (state.second,)
-    arguments = (rows, order, codes, weights, margins, vectors, *triangles, scalars, settings)
-    wide = layout == "split" and state.has_means and state.metric == "none"
-    run = learn_wide if wide else _BY_METRIC[state.metric]
-    return _run(run, arguments, n_models, n_rows, threads, stops, note)
-
-
-_BY_METRIC = {"none": learn_plain, "diagonal": learn_diagonal, "full": learn_full}
-
-
-def _averages(m: NDArray[np.void], settings: NDArray[np.void]) -> bool:
-    """Does V change? Also with an average that is no longer asked for, as long as some of it waits in B."""
-    nonzero = np.count_nonzero
-    return bool(nonzero(settings["average"]) or nonzero(m["B_pos"]) or nonzero(m["B_neg"]))
+    kind: type = _HOMES[state.metric, state.has_means]
+    vectors: Any = state.vectors
+    if kind is Means and len(rows) == 1:
+        wide = sharing(settings) & (state.n_features >= WIDE)
+        kind = WideMeans if wide.all() else MixedMeans if wide.any() else Means
+        vectors = whole_lines(vectors)
+    home = kind(vectors, *(() if state.second is None else (state.second,)))
+    arguments = (home, rows, order, codes, weights, margins, state.scalars, settings, _BLOCKS.get(kind, 1))
+    return _run(LEARN[kind], arguments, n_models, n_rows, threads, stops, note)
 
 
 def _run(

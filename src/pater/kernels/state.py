@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batched_layout import CELL, Herds, pack, plan, unpack
-from .pages import zeros
+from .pages import whole_lines, zeros, zeros_in_lines
 
 U, S_POS, S_NEG, V = range(4)  # the vectors of a mean rule
 P_POS, P_NEG = 4, 5  # with a full metric
@@ -91,6 +91,9 @@ SCALARS = np.dtype(
         ),  # the largest that pp and nn were since they were last taken from the vectors: their rounding
         ("nn_peak", "f8"),
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
+        ("told", "f8"),  # importance of the samples of which a probability was told before they were learned from
+        ("brier", "f8"),  # their squared errors and their log losses
+        ("log_loss", "f8"),
     ]
 )
 
@@ -244,6 +247,7 @@ class State:
     def arrange(self, layout: Layout, herds: Herds = ()) -> None:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
         if layout == self.layout and herds == self.herds:
+            self._give_lines()
             return
         fresh = not self.scalars["t"].any()  # then there is nothing to carry over, and no page need be touched
         if fresh or layout == "herd":
@@ -255,6 +259,15 @@ class State:
             split = np.ascontiguousarray(self.kinds())
             self.vectors = split if layout == "split" else np.ascontiguousarray(split.swapaxes(1, 2))
         self.layout, self.herds = layout, herds
+        self._give_lines()
+
+    def _give_lines(self) -> None:
+        """See to it that the vectors of a mean rule that each stand by themselves have whole cache lines."""
+        if self.layout == "split" and self.metric == "none" and self.has_means and whole_lines(self.vectors) is None:
+            vectors = zeros_in_lines(self.vectors.shape)
+            if self.scalars["t"].any():
+                vectors[...] = self.vectors
+            self.vectors = vectors
 
     def herds_of(self, sharing: NDArray[np.bool_]) -> Herds:
         """The herds that these models can learn in, if the class sums of those `sharing` depend on the rows alone.

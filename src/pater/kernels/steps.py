@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import rules
-from .compile import exact_part, part_of_callers
+from .compile import part_of_callers
 from .rules import RULES, Rule, confident_gain, hinge, ridge_step
 
 __all__ = [
@@ -47,7 +47,7 @@ def _of_family(family: Callable[[Rule], bool], seen: tuple[str, ...]) -> Callabl
             lines += [f"    if rule == {code}:", f"        return rule_{code}({', '.join(asked)})"]
     lines[-2:] = [lines[-1].removeprefix("    ")]  # the last needs no question
     exec("\n".join(lines), names)
-    return exact_part(names["step"])
+    return part_of_callers(names["step"])
 
 
 point_step = _of_family(lambda rule: not (rule.moves_along_means or rule.second_order), ("margin", "xx", "k"))
@@ -60,7 +60,7 @@ confident_step = _of_family(
 
 def _trait(trait: Callable[[Rule], bool]) -> Callable[[int], bool]:
     of_code = np.array([trait(rule) for rule in RULES.values()])
-    return exact_part(lambda rule: of_code[rule])
+    return part_of_callers(lambda rule: of_code[rule])
 
 
 moves_along_means = _trait(lambda rule: rule.moves_along_means)

@@ -13,8 +13,8 @@ Four columns go together: then k is read and written once where it would be four
 
 from __future__ import annotations
 
-from .compile import exact_kernel, kernel
-from .simd import dot_4, turn_4
+from .compile import exact_kernel, exact_part, kernel, part
+from .simd import dot_four_columns, turn_four_columns
 
 BLOCK = 4
 
@@ -24,7 +24,7 @@ def packed_size(n: int) -> int:
     return n * (n + 1) // 2
 
 
-@kernel
+@part
 def _dot(a, start, x, n):
     total = 0.0
     for i in range(n):
@@ -39,36 +39,35 @@ def widen(triangle, old, new):
         triangle[j * (j + 1) // 2 + j] = 1.0
 
 
-@exact_kernel
+@exact_part
 def confidence(triangle, n, x, f):
     """f ← Uᵀx; xᵀΣx."""
+    _project(triangle, n, x, f)
     total = 0.0
-    j = 0
-    while j < n:
-        if j + BLOCK <= n:
-            _project_4(triangle, j, x, f)
-            width = BLOCK
-        else:
-            start = j * (j + 1) // 2
-            f[j] = x[j] + _dot(triangle, start, x, j)
-            width = 1
-        for column in range(j, j + width):
-            d = triangle[column * (column + 1) // 2 + column]
-            total += (d * f[column]) * f[column]
-        j += width
+    for j in range(n):
+        d = triangle[j * (j + 1) // 2 + j]
+        total += (d * f[j]) * f[j]
     return total
 
 
-@exact_kernel
+@exact_part
+def _project(triangle, n, x, f):
+    """f ← Uᵀx."""
+    whole = n - n % BLOCK
+    for j in range(0, whole, BLOCK):
+        _project_4(triangle, j, x, f)
+    for j in range(whole, n):
+        f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
+
+
+@exact_part
 def _project_4(triangle, j, x, f):
     """F of four columns."""
     s0 = j * (j + 1) // 2
     s1 = s0 + j + 1
     s2 = s1 + j + 2
     s3 = s2 + j + 3
-    f0, f1, f2, f3 = dot_4(
-        triangle[s0 : s0 + j], triangle[s1 : s1 + j], triangle[s2 : s2 + j], triangle[s3 : s3 + j], x[:j]
-    )
+    f0, f1, f2, f3 = dot_four_columns(triangle, j, x)
     f[j] = f0 + x[j]
     f[j + 1] = f1 + triangle[s1 + j] * x[j] + x[j + 1]
     f[j + 2] = f2 + triangle[s2 + j] * x[j] + triangle[s2 + j + 1] * x[j + 1] + x[j + 2]
@@ -84,14 +83,12 @@ def absorb(triangle, n, x, noise, f, known, k):
     `f` is Uᵀx if that is `known`, and is found on the way if not.
     """
     alpha = noise
-    j = 0
-    while j < n:
-        if j + BLOCK <= n:
-            if not known:
-                _project_4(triangle, j, x, f)
-            alpha = _absorb_4(triangle, j, alpha, f, k)
-            j += BLOCK
-            continue
+    whole = n - n % BLOCK
+    for j in range(0, whole, BLOCK):
+        if not known:
+            _project_4(triangle, j, x, f)
+        alpha = _absorb_4(triangle, j, alpha, f, k)
+    for j in range(whole, n):
         start = j * (j + 1) // 2
         if not known:
             f[j] = x[j] + _dot(triangle, start, x, j)
@@ -104,11 +101,10 @@ def absorb(triangle, n, x, noise, f, known, k):
             triangle[start + i] = u + turn * k[i]
             k[i] += v * u
         k[j] = v
-        j += 1
     return alpha
 
 
-@exact_kernel
+@exact_part
 def _absorb_4(triangle, j, alpha, f, k):
     s0 = j * (j + 1) // 2
     s1 = s0 + j + 1
@@ -129,21 +125,7 @@ def _absorb_4(triangle, j, alpha, f, k):
     triangle[s2 + j + 2] *= alpha1 / alpha2
     triangle[s3 + j + 3] *= alpha2 / alpha3
     l0, l1, l2, l3 = -f[j] / alpha, -f[j + 1] / alpha0, -f[j + 2] / alpha1, -f[j + 3] / alpha2
-    turn_4(
-        triangle[s0 : s0 + j],
-        triangle[s1 : s1 + j],
-        triangle[s2 : s2 + j],
-        triangle[s3 : s3 + j],
-        k[:j],
-        l0,
-        l1,
-        l2,
-        l3,
-        v0,
-        v1,
-        v2,
-        v3,
-    )
+    turn_four_columns(triangle, j, k, (l0, l1, l2, l3), (v0, v1, v2, v3))
     # the corner where the four columns meet
     u = triangle[s1 + j]
     triangle[s1 + j] = u + l1 * v0

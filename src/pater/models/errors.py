@@ -53,6 +53,16 @@ def unlike(before: Specs, after: Specs) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+class TwoClassesError(ValueError):
+    """A third class for a learner that decides at an operating point."""
+
+    def __init__(self, n_classes: int) -> None:
+        super().__init__(
+            f"an operating point is for two classes, but there are {n_classes}. Leave it out, or make one learner for "
+            "each class against the rest."
+        )
+
+
 class UnknownLabelError(ValueError):
     """A label outside the classes that were fixed."""
 

@@ -1,7 +1,7 @@
 """A learner of labelled rows: which classes there are, and a one-vs-rest model for each.
 
-Knows `run`, `state`, `labels`, `matrices`, `state_operations` and `newcomers`; knows neither scikit-learn nor files.
-Estimators and the command line are two faces of this.
+Knows `run`, `state`, `labels`, `matrices`, `state_operations`, `operating_points` and `newcomers`; knows neither
+scikit-learn nor files. Estimators and the command line are two faces of this.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ from .labels import Encoded, encode, ranks
 from .matrices import first_bad_row
 from .metrics import Confusion
 from .newcomers import learn_encoded
+from .operating_points import Point, SeenMargins, check_classes, seen_by
 from .spec import Specs, positives, settings_of
 from .state_operations import among, averaging, joined, merged, mirrored, remembering, resized
 from .warnings import warn_of_many, warn_of_one_class
+
+MOST_MARGINS = 1 << 22  # that are kept at a time for the thresholds
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Model:
     fixed: bool = False
     history: History | None = None  # kept when there are several specs to compare
     stored_choice: Stored | None = None  # what a model file names, until more is learned or a class is added
+    seen: SeenMargins | None = None  # kept where there is an operating point
     taken_out: tuple[list[int], State] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
@@ -49,15 +53,17 @@ class Model:
         n_models = len(positives(classes.size)) * len(specs)
         means, metric = specs[0].family
         state = State.new(n_models, n_features, means=means, metric=metric, group=len(specs))
-        return cls(classes, state, specs, fixed, History() if len(specs) > 1 else None)
+        seen = seen_by(specs, classes.size, n_models)
+        return cls(classes, state, specs, fixed, History() if len(specs) > 1 else None, seen=seen)
 
     def copy(self) -> Model:
         history = self.history.copy() if self.history is not None else None
-        return replace(self, state=self.state.copy(), history=history)
+        seen = self.seen.copy() if self.seen is not None else None
+        return replace(self, state=self.state.copy(), history=history, seen=seen)
 
     def with_specs(self, specs: Specs) -> Model:
         """The same model, to go on with these settings; an `OtherModelsError` if it cannot."""
-        state = self.state
+        state, seen = self.state, self.seen
         if specs is not self.specs and specs != self.specs:
             names = unlike(self.specs, specs)
             if names:
@@ -67,10 +73,14 @@ class Model:
                 state = remembering(state)
             if after.average and not before.average:
                 state = averaging(state)
-        return Model(self.classes, state, specs, self.fixed, self.history, self.stored_choice)
+            if seen is None or after.operating_point is None:
+                seen = seen_by(specs, self.classes.size, state.n_models)
+        return Model(self.classes, state, specs, self.fixed, self.history, self.stored_choice, seen)
 
     def confusion(self) -> Confusion:
-        """The progressive counts, each (problems, specs)."""
+        """The progressive counts of what is predicted, each (problems, specs)."""
+        if self.seen is not None:
+            return self.seen.confusion(len(self.specs))
         m = self.state.scalars.reshape(-1, len(self.specs))
         return Confusion(m["tp"], m["fp"], m["tn"], m["fn"])
 
@@ -93,6 +103,12 @@ class Model:
             self.taken_out = models, self.state.some_of(models)
         return self.taken_out[1]
 
+    def threshold(self, point: Point | None, scoring: str, settings: ScoringSettings = None) -> float:
+        """The margin from which on a row is of the second class, at this operating point."""
+        if point is None or self.seen is None or self.classes.size < 2:
+            return 0.0
+        return self.seen.threshold(self.chosen(scoring, settings)[0], point)
+
     def settings(self) -> NDArray[np.void]:
         return settings_of(self.specs, tuple(self.classes.tolist()))
 
@@ -112,9 +128,11 @@ class Model:
         self._check_room(labels.size)
         empty = state.empty(width)
         if self.classes.size == 0:
-            self.state = empty
+            self.state, self.seen = empty, seen_by(self.specs, 1, width)
         elif self.classes.size == 1:
             self.state = state if place == 0 else self._other_side()
+            if self.seen is not None and place > 0:
+                self.seen = self.seen.mirrored(self._counterparts())
         else:
             each = joined([self._other_side(), state]) if self.classes.size == 2 else state
             self.state = joined([each.some(0, place * width), empty, each.some(place * width, each.n_models)])
@@ -143,10 +161,14 @@ class Model:
         The mirror image of a model has learned with α⁻ and α⁺ exchanged. A spec whose counterpart is not among the
         specs starts empty.
         """
-        state, there = mirrored(self.state), {spec: k for k, spec in enumerate(self.specs)}
+        state = mirrored(self.state)
         empty = state.empty(1)
-        sources = [there.get(spec._replace(alphas=spec.alphas[::-1])) for spec in self.specs]
-        return joined([empty if k is None else state.some(k, k + 1) for k in sources])
+        return joined([empty if k is None else state.some(k, k + 1) for k in self._counterparts()])
+
+    def _counterparts(self) -> list[int | None]:
+        """For each spec, the one with α⁻ and α⁺ exchanged, if it is there."""
+        there = {spec: k for k, spec in enumerate(self.specs)}
+        return [there.get(spec._replace(alphas=spec.alphas[::-1])) for spec in self.specs]
 
     def encoded(self, labels: NDArray[Any]) -> Encoded:
         """Labels as codes; an error for those of new classes if the classes are fixed, or if there is no room."""
@@ -158,7 +180,8 @@ class Model:
         return encoded
 
     def _check_room(self, n_classes: int) -> None:
-        """An error before anything is made, if the triangles of so many classes are too large."""
+        """An error before anything is made, if so many classes are too many, or their triangles too large."""
+        check_classes(self.specs, n_classes)
         if self.state.metric == "full":
             triangle_size(len(positives(n_classes)) * len(self.specs), self.state.n_features)
 
@@ -206,10 +229,20 @@ class Model:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
         if not codes.size:  # before the first class turns up
             return
+        n_rows, point = order.size or codes.size, self.specs[0].operating_point
+        if self.seen is not None and margins is None:
+            most = max(1, MOST_MARGINS // self.state.n_models)
+            if n_rows > most:
+                ordered = order if order.size else np.arange(n_rows, dtype=np.int64)
+                for start in range(0, n_rows, most):
+                    some = ordered[start : start + most]
+                    self.learn_all(rows, codes, weights=weights, order=some, threads=threads)
+                return
+            margins = np.empty((self.state.n_models, n_rows))
         self.stored_choice = self.taken_out = None
         stops, counts = [], None
         if self.history is not None:
-            stops = self.history.cuts(codes.size)
+            stops = self.history.cuts(n_rows)
             counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))
         settings = self.settings()
         bad = learn(
@@ -226,6 +259,8 @@ class Model:
         )
         if bad >= 0:
             raise stopped_at(rows, int(order[bad]) if order.size else bad)
+        if self.seen is not None and margins is not None and point is not None:
+            self.seen.note(margins, codes, point, settings, weights=weights, order=order)
         if self.history is not None and counts is not None:
             for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
                 self.history.passed(stop - start, so_far)
@@ -240,6 +275,9 @@ class Model:
         by_direction = np.tile(endless, a.state.n_models // len(self.specs))
         state = merged(a.state, b.state, a.settings(), average=average, by_direction=by_direction)
         both = replace(a, state=state, fixed=a.fixed and b.fixed, stored_choice=None)
+        point = self.specs[0].operating_point
+        if a.seen is not None and b.seen is not None and point is not None:
+            both.seen = a.seen.merged(b.seen, point)
         if a.history is not None and b.history is not None:
             both.history = History.after(a.history.rows + b.history.rows)
         return both

@@ -15,7 +15,7 @@ from ..kernels.compile import kernel
 from ..kernels.doors import Rows, check_rows, number_of_rows
 from ..kernels.progress import probability
 from ..kernels.rows import count, dot, entry, size
-from ..kernels.simd import dot_lanes
+from ..kernels.simd import four_products
 from ..kernels.state import POINT_U, POINT_V, S_NEG, S_POS, Q, State, U, V
 
 BLOCK = 4096  # rows of single precision widened at a time
@@ -27,7 +27,7 @@ def _lazy_margins(rows, tables, scalars, average, margins):
         m = scalars[k]
         t = max(m.t, 1)
         for i in range(count(rows)):
-            ux, px, nx, vx = dot_lanes(rows, i, tables[k])
+            ux, px, nx, vx = four_products(rows, i, tables[k])
             margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
             if average:
                 margin += (margin - (vx + (m.B_pos * px - m.B_neg * nx) + m.bias_steps)) / t
@@ -86,14 +86,14 @@ def probabilities(margins: Any, scalars: NDArray[np.void], n_classes: int) -> ND
     return np.hstack([1 - p, p]) if n_classes == 2 else np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
-def labels_of(margins: Any, classes: NDArray[Any]) -> NDArray[Any]:
-    """The class that margins (rows, models) speak for: of two the second where they are ≥ 0, of more the largest."""
+def labels_of(margins: Any, classes: NDArray[Any], threshold: float = 0.0) -> NDArray[Any]:
+    """The class that margins (rows, models) speak for: of two the second from `threshold` on, of more the largest."""
     margins, wanted = np.asarray(margins), classes.size if classes.size > 2 else 1
     if margins.ndim != 2 or margins.shape[1] != wanted:
         raise ValueError(f"margins must be of shape (rows, {wanted}), got {margins.shape}.")
     if classes.size == 1:
         return np.full(len(margins), classes[0])
-    return np.asarray(classes[(margins[:, 0] >= 0).view(np.int8) if wanted == 1 else margins.argmax(axis=1)])
+    return np.asarray(classes[(margins[:, 0] >= threshold).view(np.int8) if wanted == 1 else margins.argmax(axis=1)])
 
 
 @kernel

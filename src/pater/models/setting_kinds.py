@@ -100,6 +100,46 @@ class ClassWeights(NamedTuple):
         return value
 
 
-Kind = Number | Choice | Switch | Weights | ClassWeights
+class OperatingPoint:
+    """Where to decide between two classes: by a rate that is allowed, by what mistakes cost, or where the rule does."""
+
+    wanted = (
+        "None, {'max_fpr': rate}, {'max_fnr': rate} or {'cost': {'false_positive': number, 'false_negative': number}}"
+    )
+
+    def taken(self, value: Any) -> tuple[Any, ...] | None:
+        """As of `Number`; a dict becomes its name and its numbers."""
+        if value is None:
+            return None
+        if not isinstance(value, dict) or len(value) != 1 or not set(value) <= {*_RATES, "cost"}:
+            raise SettingError(f"{self.wanted}, got {value!r}")
+        ((name, told),) = value.items()
+        if name in _RATES:
+            return name, _named(name, told, RATE)
+        if not isinstance(told, dict) or set(told) != set(_COSTS):
+            raise SettingError(f"{self.wanted}, got {value!r}")
+        return name, *(_named(each, told[each], POSITIVE) for each in _COSTS)
+
+    @staticmethod
+    def told(point: tuple[Any, ...] | None) -> dict[str, Any] | None:
+        """The dict that it was made from."""
+        if point is None:
+            return None
+        return {point[0]: dict(zip(_COSTS, point[1:], strict=True)) if point[0] == "cost" else point[1]}
+
+
+_RATES = ("max_fpr", "max_fnr")
+_COSTS = ("false_positive", "false_negative")
+
+
+def _named(name: str, value: Any, kind: Number) -> float:
+    try:
+        return kind.taken(value)
+    except SettingError as error:
+        raise SettingError(f"such that {name} is {error}") from None
+
+
+Kind = Number | Choice | Switch | Weights | ClassWeights | OperatingPoint
+RATE = Number("above 0 and below 1", lambda value: 0 < value < 1)
 POSITIVE = Number("a positive number below infinity", lambda value: 0 < value < math.inf)
 SHARE = Number("above 0 and at most 1", lambda value: 0 < value <= 1)

@@ -11,7 +11,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..kernels.rules import RULES, Rule
-from .setting_kinds import POSITIVE, SHARE, Choice, ClassWeights, Kind, Number, SettingError, Switch, Weights
+from .setting_kinds import (
+    POSITIVE,
+    SHARE,
+    Choice,
+    ClassWeights,
+    Kind,
+    Number,
+    OperatingPoint,
+    SettingError,
+    Switch,
+    Weights,
+)
 
 # With rows of any size that is taken, all products stay numbers.
 LARGEST_R = 1e100
@@ -187,11 +198,20 @@ _TABLE = (
         "calibrate",
         Switch(),
         False,
-        "Fit probabilities along the stream, for pater predict.",
+        "Fit probabilities along the stream.",
         (Field("calibrate", "i8"),),
         parameter="probability",
         keyword="probability",
         options=("--probabilities",),
+        of_rule=_every,
+    ),
+    Setting(
+        "operating_point",
+        OperatingPoint(),
+        None,
+        "Where to decide between two classes: by a rate that is allowed, or by what mistakes cost.",
+        parameter="operating_point",
+        keyword="operating_point",
         of_rule=_every,
     ),
     Setting(

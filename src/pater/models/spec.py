@@ -37,6 +37,7 @@ class Spec(_fields()):  # type: ignore[misc]
     forgetting: float
     watch: bool
     calibrate: bool
+    operating_point: tuple[Any, ...] | None
     covariance: Literal["full", "diagonal"]
     form: Literal["leader", "step"]
     r: float

@@ -16,6 +16,7 @@ from ..kernels.pages import zeros
 from ..kernels.state import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, State, U, V, triangle_size
 
 _CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square")
+_JUDGED = ("told", "brier", "log_loss")
 _PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.endswith("_pos")]
 
 
@@ -118,7 +119,7 @@ def merged(
     """
     result = a.empty(a.n_models)
     vectors, m = result.vectors, result.scalars
-    for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn"):
+    for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn", *_JUDGED):
         m[name] = a.scalars[name] + b.scalars[name]
     for name in ("largest", "width"):
         m[name] = np.maximum(a.scalars[name], b.scalars[name])

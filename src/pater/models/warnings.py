@@ -50,6 +50,8 @@ def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
     spec = model.specs[0]
     if not isinstance(spec.class_weight, tuple) or len(model.specs) > 1 or model.classes.size != 2:
         return
+    if model.seen is not None:  # an operating point decides elsewhere than at 0
+        return
     stop = number_of_rows(rows)
     start = max(0, stop - LOOKED_AT)
     is_second = labels[start:] == model.classes[1]

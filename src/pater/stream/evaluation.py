@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..files.writing import replacing
 from ..formats.batches import Batch
 from ..formats.errors import InputError, Skipped
-from ..models.errors import NotFiniteError
+from ..models.errors import NotFiniteError, TwoClassesError
 from ..models.labels import encode
 from ..models.matrices import part
 from ..models.metrics import (
@@ -35,6 +35,8 @@ PIECE = 4096  # rows judged by the model that was best before them
 MOST_MARGINS = 1 << 24  # of a piece: with very many models it is shorter
 LOWEST = -np.finfo(np.float64).max  # what a class that is not known yet says
 POINTS = 200  # of a curve
+FIRST_PIECE = 64  # with an operating point, whose threshold is found out along the way
+LEAST_PROBABILITY = 1e-15  # that a log loss is counted for
 
 
 class Judged:
@@ -42,10 +44,15 @@ class Judged:
 
     def __init__(self) -> None:
         self._parts: list[tuple[NDArray[Any], NDArray[np.float64], NDArray[Any]]] = []
+        self._thresholds: list[NDArray[np.float64]] = []
+        self.probabilities: list[dict[str, float]] = []  # how good they were, of each class or of the second of two
 
-    def add(self, classes: NDArray[Any], margins: NDArray[np.float64], labels: NDArray[Any]) -> None:
-        """Margins (rows, problems) of models of these classes."""
+    def add(
+        self, classes: NDArray[Any], margins: NDArray[np.float64], labels: NDArray[Any], threshold: float = 0.0
+    ) -> None:
+        """Margins (rows, problems) of models of these classes, of two the second from the threshold on."""
         self._parts.append((classes, margins, labels))
+        self._thresholds.append(np.full(labels.size, threshold))
 
     def result(self) -> dict[str, Any]:
         """The confusion matrix, rates and curves; of more than two classes, each against the rest."""
@@ -57,10 +64,12 @@ class Judged:
         known = encode(labels, classes)
         if known.new.size:
             raise InputError(f"the data has the class {known.new.tolist()[0]!r}, which the model does not know.")
-        said = (margins[:, 1] >= 0).astype(np.int64) if classes.size == 2 else margins.argmax(axis=1)
+        second = margins[:, -1] >= np.concatenate(self._thresholds)
+        said = second.astype(np.int64) if classes.size == 2 else margins.argmax(axis=1)
         matrix = np.bincount(known.codes * classes.size + said, minlength=classes.size**2).reshape(classes.size, -1)
         recalls = [row[k] / row.sum() for k, row in enumerate(matrix) if row.sum()]
         shown = [1] if classes.size == 2 else range(classes.size)
+        told = self.probabilities or [{} for _ in shown]
         return {
             "rows": int(labels.size),
             "classes": classes.tolist(),
@@ -68,8 +77,8 @@ class Judged:
             "accuracy": float(np.trace(matrix) / labels.size),
             "balanced_accuracy": float(np.mean(recalls)),
             "of_class": [
-                {"class": classes[k].item(), **_rates(matrix, k), **_curves(margins[:, k], known.codes == k)}
-                for k in shown
+                {"class": classes[k].item(), **_rates(matrix, k), **of_k, **_curves(margins[:, k], known.codes == k)}
+                for k, of_k in zip(shown, told, strict=True)
             ],
         }
 
@@ -124,13 +133,27 @@ def _curves(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> dict[s
 
 def judge(learner: Learner, batches: Iterator[Batch], skipped: Skipped) -> Judged:
     """A saved model against labelled rows; `skipped` takes note of those that were left out."""
-    judged = Judged()
+    judged, losses, n_rows = Judged(), np.zeros(1), 0
     for batch in batches:
         skipped.add(batch.faults)
         if len(batch):
             assert batch.labels is not None
-            judged.add(learner.classes, learner.finite_margins(batch, skip=False), batch.labels)
+            margins = learner.finite_margins(batch, skip=False)
+            judged.add(learner.classes, margins, batch.labels, learner.threshold())
+            if learner.specs[0].calibrate:
+                losses = losses + _losses(learner.probabilities(margins), batch.labels, learner.classes)
+                n_rows += len(batch)
+    if n_rows:
+        judged.probabilities = [{"brier": float(a), "log_loss": float(b)} for a, b in losses / n_rows]
     return judged
+
+
+def _losses(p: NDArray[np.float64], labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.float64]:
+    """The sums of the squared errors and of the log losses of probabilities, of each class or of the second of two."""
+    is_class = labels[:, None] == classes[None, :]
+    of_truth = np.maximum(np.where(is_class, p, 1.0 - p), LEAST_PROBABILITY)
+    losses = np.stack([np.square(1.0 - of_truth).sum(axis=0), -np.log(of_truth).sum(axis=0)], axis=1)
+    return losses[1:] if classes.size == 2 else losses
 
 
 def judge_progressively(learner: Learner, batches: Iterator[Batch], skipped: Skipped) -> Judged:
@@ -146,12 +169,21 @@ def judge_progressively(learner: Learner, batches: Iterator[Batch], skipped: Ski
         stop = 0
         while stop < len(ready):
             start = stop
-            stop = min(start + min(PIECE, max(1, MOST_MARGINS // max(1, learner.model.state.n_models))), len(ready))
+            stop = min(start + _piece(learner), len(ready))
             some, weights = part(ready.rows, start, stop), ready.weights[start:stop]
             with width_told(ready.source):
                 _learn_and_judge(learner, some, ready.labels[start:stop], weights, judged)
-        learner.rows += len(ready)
+            learner.rows += stop - start
+    if learner.model is not None:
+        judged.probabilities = learner.probability_scores()
     return judged
+
+
+def _piece(learner: Learner) -> int:
+    """How many rows are judged by the model that was best, and the threshold that was right, before them."""
+    assert learner.model is not None
+    most = max(1, MOST_MARGINS // max(1, learner.model.state.n_models))
+    return min(PIECE if learner.model.seen is None else max(FIRST_PIECE, min(PIECE, learner.rows)), most)
 
 
 def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights: Any, judged: Judged) -> None:
@@ -163,7 +195,7 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         if start == stop:
             return None
         margins = np.full((model.state.n_models, stop - start), LOWEST)
-        said.append((model.classes, learner.chosen(), margins, labels[start:stop]))
+        said.append((model.classes, learner.chosen(), margins, labels[start:stop], learner.threshold()))
         return margins
 
     encoded = encode(labels, model.classes)
@@ -171,8 +203,10 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         learn_encoded(model, rows, encoded, weights=weights, threads=learner.threads, room=room)
     except NotFiniteError:
         raise InputError(STATE_TOO_LARGE) from None
-    for classes, chosen, margins, some in said:
-        judged.add(classes, margins[chosen].T, some)
+    except TwoClassesError as error:
+        raise InputError(str(error)) from None
+    for classes, chosen, margins, some, threshold in said:
+        judged.add(classes, margins[chosen].T, some, threshold)
 
 
 def plot(result: dict[str, Any], path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:

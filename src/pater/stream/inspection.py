@@ -32,6 +32,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "intercept": base.intercept,
             "average": base.average,
             "probabilities": base.calibrate,
+            **({} if base.operating_point is None else {"operating_point": _point(base.operating_point)}),
             **{SETTINGS[name].parameter or name: value for name, value in base.own_settings().items()},
             "scale": learner.scaler is not None,
         },
@@ -43,6 +44,8 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         },
         "progressive": learner.scores() if base.watch else {},
     }
+    if base.operating_point is not None:
+        told["threshold"] = learner.threshold()
     if len(model.specs) > 1:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
         told["chosen"] = [f"{spec.rule}, α⁻ = {spec.alphas[0]:g}, α⁺ = {spec.alphas[1]:g}" for spec in specs]
@@ -74,6 +77,11 @@ def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], 
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
         raise InputError("the model's numbers are so large that its weights are none.")
     return used, weights, intercepts
+
+
+def _point(point: tuple[Any, ...]) -> str:
+    name, *numbers = point
+    return f"{name} {':'.join(f'{number:g}' for number in numbers)}"
 
 
 def _name(columns: Any, j: int) -> str:

@@ -23,7 +23,7 @@ from ..formats.errors import Fault, InputError
 from ..kernels.doors import checked
 from ..kernels.run import Rows, available_threads
 from ..kernels.state import State, TooWideError
-from ..models.errors import NotFiniteError, UnknownLabelError
+from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.labels import encode, is_text
 from ..models.matrices import part
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
@@ -96,7 +96,7 @@ class Learner:
                     start = stop
                     if stop < len(batch):
                         report()
-        except UnknownLabelError as error:
+        except (UnknownLabelError, TwoClassesError) as error:
             raise InputError(f"{batch.source}: {error}") from None
         except NotFiniteError as error:
             line = batch.line_of(start + error.row)
@@ -224,7 +224,11 @@ class Learner:
 
     def labels(self, margins: NDArray[np.float64]) -> NDArray[Any]:
         """The class of each row of margins."""
-        return labels_of(margins, self.classes)
+        return labels_of(margins, self.classes, self.threshold())
+
+    def threshold(self) -> float:
+        """The margin from which on the second of two classes is predicted."""
+        return self._fitted().threshold(self.specs[0].operating_point, self.scoring, self.scoring_settings)
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities of the classes, fitted along the stream if that was asked for when training began."""
@@ -234,7 +238,10 @@ class Learner:
         return probabilities(margins, model.state.scalars[self.chosen()], model.classes.size)
 
     def scores(self) -> dict[str, float]:
-        """Progressive scores of the model that predicts; with more than two classes, the mean over the classes."""
+        """Progressive scores of what was predicted; with more than two classes, the mean over the classes.
+
+        With probabilities, their Brier score and log loss are among them, of each class against the rest.
+        """
         model = self._fitted()
         places = np.reshape(self.chosen(), (-1, 1)) % len(model.specs)
         counts = model.confusion()
@@ -246,7 +253,20 @@ class Learner:
             "fnr": false_negative_rate,
             "ter": total_error_rate,
         }
-        return {name: float(rate(of_best).mean()) for name, rate in rates.items()}
+        scores = {name: float(rate(of_best).mean()) for name, rate in rates.items()}
+        of_class = self.probability_scores()
+        names = of_class[0] if of_class else ()
+        return scores | {name: float(np.mean([each[name] for each in of_class])) for name in names}
+
+    def probability_scores(self) -> list[dict[str, float]]:
+        """How good the probabilities were before each row was learned from, of each class or of the second of two."""
+        model = self._fitted()
+        if not model.specs[0].calibrate:
+            return []
+        return [
+            {name: float(m[name] / m["told"]) if m["told"] > 0 else 0.0 for name in ("brier", "log_loss")}
+            for m in model.state.scalars[self.chosen()]
+        ]
 
     def save(self, path: str | os.PathLike[str], *, progress: dict[str, Any] | None = None) -> None:
         """Write the model file; with `progress`, a checkpoint, which keeps spare columns too."""

@@ -177,9 +177,9 @@ def train(
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
     **options
         `format`, `label`, `weight`, `categorical`, `drop` and `bits`, as in :func:`pater.stream.read`. And the settings
-        of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `covariance`, `form`, `r`, `eta`
-        and `approximation`, as of the estimators; `approximation` is ALMA's α. One that the algorithm does not have is
-        an error. Keys of `class_weight` may be text; they are matched to numeric labels.
+        of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `operating_point`, `covariance`,
+        `form`, `r`, `eta` and `approximation`, as of the estimators; `approximation` is ALMA's α. One that the
+        algorithm does not have is an error. Keys of `class_weight` may be text; they are matched to numeric labels.
 
     Returns
     -------
@@ -233,6 +233,7 @@ def train(
         "algo": algo,
         **given,
         "class_weight": str(given["class_weight"]),
+        "operating_point": given["operating_point"] and str(given["operating_point"]),
         "scoring": scoring,
         "scale": scale,
         "passes": passes,

@@ -1,94 +1,52 @@
 """What the passes need of the processor that Numba has no word for: where kernels are written in LLVM.
 
 Knows Numba and LLVM; knows nothing of learning. Each primitive has a plain twin (`plain`), which takes its place when
-`PATER_PLAIN=1` is set, to be debugged or run with every place checked, and where LLVM's own form cannot be had.
+`PATER_PLAIN=1` is set, to be debugged or run with every place checked, in the interpreter (`NUMBA_DISABLE_JIT=1`), and
+where LLVM's own form cannot be had.
 """
 
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from typing import Any
 
-PLAIN = os.environ.get("PATER_PLAIN", "") not in ("", "0")
-
-if not PLAIN:
-    try:
-        from .class_pairs import first, fma, pair, second
-        from .records import carry, hold
-        from .registers import (
-            MOST_IN_REGISTERS,
-            add_and_products,
-            has_fourth,
-            products,
-            put,
-            room_for,
-            shape_for,
-            squared_sum,
-            take,
-        )
-        from .sparse_rows import LANES, add_herd, add_lanes, dot_and_square, dot_herd, dot_lanes, dot_sharing_herd
-        from .vector_loops import dot_4, enter, read, read_and_enter, read_at_rest, turn_4
-    except (ImportError, AttributeError):  # a version of the compiler with other names
-        PLAIN = True
-if PLAIN:
-    from .plain import (  # type: ignore[assignment]
-        LANES,
-        MOST_IN_REGISTERS,
-        add_and_products,
-        add_herd,
-        add_lanes,
-        carry,
-        dot_4,
-        dot_and_square,
-        dot_herd,
-        dot_lanes,
-        dot_sharing_herd,
-        enter,
-        first,
-        fma,
-        has_fourth,
-        hold,
-        pair,
-        products,
-        put,
-        read,
-        read_and_enter,
-        read_at_rest,
-        room_for,
-        second,
-        shape_for,
-        squared_sum,
-        take,
-        turn_4,
-    )
+from ..compile import COMPILES
 
 __all__ = [
-    "LANES",
-    "MOST_IN_REGISTERS",
-    "PLAIN",
     "add_and_products",
-    "add_herd",
-    "add_lanes",
-    "carry",
-    "dot_4",
-    "dot_and_square",
-    "dot_herd",
-    "dot_lanes",
-    "dot_sharing_herd",
-    "enter",
+    "add_to_lines",
+    "dot_four_columns",
     "first",
     "fma",
-    "has_fourth",
-    "hold",
+    "four_products",
+    "larger",
+    "move_and_enter",
     "pair",
     "products",
-    "put",
-    "read",
-    "read_and_enter",
-    "read_at_rest",
-    "room_for",
+    "products_of_three_lines",
+    "products_of_two_lines",
     "second",
-    "shape_for",
-    "squared_sum",
-    "take",
-    "turn_4",
+    "swapped",
+    "turn_four_columns",
 ]
+
+
+def _chosen() -> Any:
+    if COMPILES and os.environ.get("PATER_PLAIN", "") in ("", "0"):
+        try:
+            return import_module(".primitives", __name__)
+        except (ImportError, AttributeError):  # a version of the compiler with other names
+            pass
+    return import_module(".plain", __name__)
+
+
+_FORM = _chosen()
+PLAIN = _FORM.__name__.endswith(".plain")
+
+
+def __getattr__(name: str) -> Any:
+    """A primitive, in the form that was chosen."""
+    if name in __all__:
+        return getattr(_FORM, name)
+    raise AttributeError(name)

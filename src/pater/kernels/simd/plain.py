@@ -1,93 +1,74 @@
 """The plain twins of what is written in LLVM: the same numbers to rounding, in loops that anyone can read.
 
-Knows `rows` and Numba. They are what the primitives are tested against, what runs where those cannot be built, and what
-the compiler's check of every place can see (`PATER_PLAIN=1 NUMBA_BOUNDSCHECK=1`). Each is called as its twin is; where
-that hands on something of its own (a register, a pair), a twin hands on what it was given, or an array.
+Knows `rows`. They are what the primitives are tested against, what runs where those cannot be built, and what the
+compiler's check of every place can see (`PATER_PLAIN=1 NUMBA_BOUNDSCHECK=1`).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..compile import exact_part
 from ..rows import entry, size
 
-LANES = 4
-MOST_IN_REGISTERS = 0
 
-_plain = njit(error_model="numpy")
-
-
-@_plain
-def hold(home):
-    """The record itself."""
-    return home
-
-
-@_plain
-def carry(source, target):
-    """Nothing: source and target are one record."""
-
-
-@_plain
-def dot_lanes(rows, i, table):
-    """The four products table[:, lane]·x with row x."""
-    u = p = n = v = 0.0
+@exact_part
+def products(rows, i, table):
+    """U·x, S⁺·x and S⁻·x with row x; and ‖x‖²."""
+    ux, px, nx, xx = 0.0, 0.0, 0.0, 0.0
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
-        u += table[j, 0] * x
-        p += table[j, 1] * x
-        n += table[j, 2] * x
-        v += table[j, 3] * x
-    return u, p, n, v
-
-
-@_plain
-def dot_and_square(rows, i, table):
-    """U·x, S⁺·x, S⁻·x and ‖x‖²."""
-    u = p = n = xx = 0.0
-    for k in range(size(rows, i)):
-        j, x = entry(rows, i, k)
-        u += table[j, 0] * x
-        p += table[j, 1] * x
-        n += table[j, 2] * x
+        ux += table[j, 0] * x
+        px += table[j, 1] * x
+        nx += table[j, 2] * x
         xx += x * x
-    return u, p, n, xx
+    return ux, px, nx, xx
 
 
-@_plain
-def add_lanes(rows, i, table, a, b, c, d):
-    """table[:, lane] ← table[:, lane] + coefficient·x with row x, a coefficient for each lane."""
+@exact_part
+def add_and_products(rows, i, following, table, positive, s, a, b):
+    """Add a·x to U, s·x to S⁺ or S⁻ and b·x to V; then the `products` with another row."""
+    own = 1 if positive else 2
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         table[j, 0] += a * x
-        table[j, 1] += b * x
-        table[j, 2] += c * x
-        table[j, 3] += d * x
+        table[j, own] += s * x
+        table[j, 3] += b * x
+    return products(rows, following, table)
 
 
-@_plain
-def dot_herd(rows, i, table, products):
-    """‖x‖²; and table·x of all lines into `products`, one after the other."""
-    lines, width = table.shape[1] // 8, products.shape[1]
-    for line in range(lines):
-        for lane in range(8):
-            products[(8 * line + lane) // width, (8 * line + lane) % width] = 0.0
+@exact_part
+def four_products(rows, i, table):
+    """U·x, S⁺·x, S⁻·x and V·x with a sparse row x."""
+    ux, px, nx, _ = products(rows, i, table)
+    vx = 0.0
+    for k in range(size(rows, i)):
+        j, x = entry(rows, i, k)
+        vx += table[j, 3] * x
+    return ux, px, nx, vx
+
+
+@exact_part
+def products_of_lines(rows, i, table, out):
+    """The products of a sparse row with all columns of a table, into `out`, one after the other; ‖x‖²."""
+    numbers, width = table.shape[1], out.shape[1]
+    for lane in range(numbers):
+        out[lane // width, lane % width] = 0.0
     xx = 0.0
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         xx += x * x
-        for lane in range(8 * lines):
-            products[lane // width, lane % width] += table[j, lane] * x
+        for lane in range(numbers):
+            out[lane // width, lane % width] += table[j, lane] * x
     return xx
 
 
-dot_sharing_herd = dot_herd
+products_of_three_lines = products_of_two_lines = products_of_lines
 
 
-@_plain
-def add_herd(rows, i, table, coefficients, line):
-    """table ← table + coefficients·x, in the first line and in another."""
+@exact_part
+def add_to_lines(rows, i, table, coefficients, line):
+    """Add coefficient·x to each of the first eight columns, and to the eight of another line."""
     width = coefficients.shape[1]
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
@@ -97,149 +78,79 @@ def add_herd(rows, i, table, coefficients, line):
             table[j, other] += coefficients[other // width, other % width] * x
 
 
-def shape_for(n_vectors, n_columns):
-    """So many vectors: a tuple of as many numbers."""
-    return (0,) * n_vectors
+@exact_part
+def dot_four_columns(triangle, j, x):
+    """The products of the first j numbers, a multiple of four, of the columns j … j + 3 of a packed triangle with x."""
+    sums = np.zeros(4)
+    start = j * (j + 1) // 2
+    for n in range(4):
+        for i in range(j):
+            sums[n] += triangle[start + i] * x[i]
+        start += j + n + 1
+    return sums[0], sums[1], sums[2], sums[3]
 
 
-@_plain
-def has_fourth(shape):
-    """Is there a vector beside U, S⁺ and S⁻?"""
-    return len(shape) > 3
+@exact_part
+def turn_four_columns(triangle, j, k, turns, gains):
+    """For the columns u of `dot_four_columns`, one after the other: u ← u + turn·k and k ← k + gain·u of before."""
+    start = j * (j + 1) // 2
+    for n in range(4):
+        for i in range(j):
+            u = triangle[start + i]
+            triangle[start + i] = u + turns[n] * k[i]
+            k[i] += gains[n] * u
+        start += j + n + 1
 
 
-@_plain
-def room_for(n_columns, shape):
-    """No buffer is needed."""
-    return 0
+@exact_part
+def move_and_enter(x, s, w, own, other, step_own, step_other, a_own, minus_a_other):
+    """Move w ← w + step_own·own + step_other·other, and then enter x, own ← own + s·x.
+
+    The answer is w·x with that w, ‖x‖² and ‖a_own·own + minus_a_other·other‖² with that own.
+    """
+    wx, xx, zz = 0.0, 0.0, 0.0
+    for j in range(x.size):
+        number = np.float64(x[j])
+        w[j] += step_own * own[j] + step_other * other[j]
+        own[j] += s * number
+        z = a_own * own[j] + minus_a_other * other[j]
+        wx += w[j] * number
+        xx += number * number
+        zz += z * z
+    return wx, xx, zz
 
 
-@_plain
-def take(table, buffer, shape):
-    """The table itself."""
-    return table
-
-
-@_plain
-def put(held, table, buffer, shape):
-    """Nothing: what was taken is the table."""
-
-
-@_plain
-def products(held, rows, i, shape):
-    """With row x and the first three vectors U, S⁺ and S⁻: the pair S⁺·x and S⁻·x, then U·x and ‖x‖²."""
-    ux = px = nx = xx = 0.0
-    for j in range(held.shape[0]):
-        x = np.float64(rows[0][i, j])
-        ux += held[j, 0] * x
-        px += held[j, 1] * x
-        nx += held[j, 2] * x
-        xx += x * x
-    return np.array((px, nx)), ux, xx
-
-
-@_plain
-def add_and_products(held, rows, i, following, positive, s, a, b, shape):
-    """Add a·x to U, s·x to S⁺ or S⁻, and b·x to a fourth vector if there is one; then `products` with another row."""
-    own = 1 if positive else 2
-    for j in range(held.shape[0]):
-        x = np.float64(rows[0][i, j])
-        held[j, 0] += a * x
-        held[j, own] += s * x
-        if len(shape) > 3:
-            held[j, 3] += b * x
-    return products(held, rows, following, shape)
-
-
-@_plain
-def squared_sum(held, n_columns, a, b, shape):
-    """‖a·S⁺ + b·S⁻‖²."""
-    total = 0.0
-    for j in range(n_columns):
-        z = a * held[j, 1] + b * held[j, 2]
-        total += z * z
-    return total
-
-
-@_plain
+@exact_part
 def pair(a, b):
-    """(a, b)."""
+    """(a, b), with +, * and / of each."""
     return np.array((np.float64(a), np.float64(b)))
 
 
-@_plain
+@exact_part
 def first(a):
     """The first number."""
     return a[0]
 
 
-@_plain
+@exact_part
 def second(a):
     """The second number."""
     return a[1]
 
 
-@_plain
+@exact_part
+def swapped(a):
+    """(b, a) of (a, b)."""
+    return np.array((a[1], a[0]))
+
+
+@exact_part
+def larger(a, b):
+    """The larger number of each class, of two pairs."""
+    return np.array((max(a[0], b[0]), max(a[1], b[1])))
+
+
+@exact_part
 def fma(a, b, c):
     """a·b + c, of pairs or of numbers."""
     return a * b + c
-
-
-@_plain
-def read_at_rest(x, w):
-    """w·x and ‖x‖²."""
-    wx = xx = 0.0
-    for j in range(x.size):
-        wx += w[j] * np.float64(x[j])
-        xx += np.float64(x[j]) * np.float64(x[j])
-    return wx, xx
-
-
-@_plain
-def read(x, w, own, other, step_own, step_other):
-    """w ← w + step_own·own + step_other·other; then w·x and ‖x‖²."""
-    for j in range(x.size):
-        w[j] += step_own * own[j] + step_other * other[j]
-    return read_at_rest(x, w)
-
-
-@_plain
-def enter(x, s, own, other, a_own, minus_a_other):
-    """own ← own + s·x; then ‖a_own·own + minus_a_other·other‖²."""
-    zz = 0.0
-    for j in range(x.size):
-        own[j] += s * np.float64(x[j])
-        z = a_own * own[j] + minus_a_other * other[j]
-        zz += z * z
-    return (zz,)
-
-
-@_plain
-def read_and_enter(x, s, w, own, other, step_own, step_other, a_own, minus_a_other):
-    """`read` and `enter`: w·x, ‖x‖² and ‖a_own·own + minus_a_other·other‖²."""
-    wx, xx = read(x, w, own, other, step_own, step_other)
-    (zz,) = enter(x, s, own, other, a_own, minus_a_other)
-    return wx, xx, zz
-
-
-@_plain
-def dot_4(u0, u1, u2, u3, x):
-    """The products of four columns with x."""
-    a = b = c = d = 0.0
-    for j in range(x.size):
-        a += u0[j] * x[j]
-        b += u1[j] * x[j]
-        c += u2[j] * x[j]
-        d += u3[j] * x[j]
-    return a, b, c, d
-
-
-@_plain
-def turn_4(u0, u1, u2, u3, k, l0, l1, l2, l3, v0, v1, v2, v3):
-    """Column by column: u ← u + λ·k and k ← k + v·u, with the u of before."""
-    for j in range(k.size):
-        for u, turn, v in ((u0, l0, v0), (u1, l1, v1), (u2, l2, v2), (u3, l3, v3)):
-            before = u[j]
-            u[j] += turn * k[j]
-            k[j] += v * before
-    return 0

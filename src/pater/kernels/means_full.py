@@ -1,4 +1,4 @@
-"""The pass of the second-order rules with a full covariance.
+"""The pass of the mean rules with a full covariance.
 
 Knows `steps`, `rows`, `class_means`, `triangle` and `state`. A row that enters Σ costs one traversal of the triangle,
 which gives Σx on the way; everything else is O(d). The class sums' images P± = ΣS± follow by the same rank-one update,
@@ -11,125 +11,33 @@ are made anew from the triangle now and then. In the leader's form w = A⁺P⁺ 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from .class_means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_kernel, exact_part, kernel
-from .progress import observe
+from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
+from .compile import body, exact_part, part
+from .points_full import add_image, bounded_noise, reach
+from .progress import note
 from .rows import add, clear, dot, spread
 from .rules import LARGEST_ROW
-from .state import LONGEST_STEP, LONGEST_TAU, P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, U, V
-from .steps import (
-    confident_gain,
-    confident_step,
-    enters_metric,
-    fits_labels,
-    hinge,
-    mean_step,
-    passive,
-    ridge_step,
-    weight_is_in_objective,
-)
-from .triangle import absorb, confidence, image, widen
+from .state import P_NEG, P_POS, S_NEG, S_POS, U, V
+from .steps import hinge, mean_step, passive
+from .triangle import absorb, image
+
+
+class FullMeans(NamedTuple):
+    """Models of mean rules with a full covariance."""
+
+    vectors: Any
+    triangles: Any
+
 
 RENEW_EVERY = 256  # rows: two traversals of the triangle are lost in as many
 CANCELLED = 1e-6  # of its terms: a zᵀΣz below it is taken from the triangle
-LEAST_NOISE, MOST_NOISE = 1e-40, 1e40  # of 1/κ, so that no product of it with a row overflows
-RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
 
 
-@exact_part
-def bounded_noise(noise, xx):
-    """1/κ, within what the numbers of a row can say: rows of a norm beyond 10¹²·√r weigh less than they would."""
-    return max(min(noise, MOST_NOISE), LEAST_NOISE, RESOLUTION * xx)
-
-
-@exact_part
-def reach(triangle, m, n):
-    """Let the first n columns take part; how many do."""
-    if n > m.width:
-        widen(triangle, m.width, n)
-        m.width = n
-    return m.width
-
-
-@kernel
-def _square(k, n):
-    total = 0.0
-    for j in range(n):
-        total += k[j] * k[j]
-    return total
-
-
-@kernel
-def _add(a, k, n, v):
-    """v ← v + a·k but for the intercept."""
-    for j in range(1, n):
-        v[j - 1] += a * k[j]
-
-
-@exact_kernel
-def full_point_pass(rows, order, codes, weights, margins, vectors, triangle, m, p, start, stop):
-    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
-    w, steps = vectors[POINT_U], vectors[POINT_V]
-    x, f, k = np.zeros(w.size + 1), np.empty(w.size + 1), np.empty(w.size + 1)
-    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    rule, positive_code, balanced, average = p.rule, p.positive, p.balanced, p.average
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
-    fits, objective = fits_labels(rule), weight_is_in_objective(rule)
-    x[0] = 1.0 if p.intercept else 0.0
-    for r in range(start, stop):
-        i = order[r] if ordered else r
-        wx, xx = dot(rows, i, w)
-        if not xx <= LARGEST_ROW:
-            return r
-        margin = wx + m.bias
-        if wanted:
-            margins[r] = margin
-        s = weights[i] if weighted else 1.0
-        if s == 0.0:
-            continue
-        m.t += 1
-        positive = codes[i] == positive_code
-        if positive:
-            m.seen_pos += s
-        else:
-            m.seen_neg += s
-        observe(m, p, margin, positive, s)
-        if balanced:
-            alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
-        s *= alpha_pos if positive else alpha_neg
-        y = 1.0 if positive else -1.0
-        step = 0.0
-        n = 0
-        if fits:
-            if enters_metric(rule, y * margin, p):
-                n = reach(triangle, m, spread(rows, i, x))
-                step = ridge_step(y, margin, absorb(triangle, n, x, bounded_noise(p.r / s, xx + x[0]), f, False, k))
-                clear(rows, i, x)
-        else:
-            n = reach(triangle, m, spread(rows, i, x))
-            c = confidence(triangle, n, x, f)
-            if c > 0.0:
-                # without a trade-off that a weight could enter, it multiplies the step, as in PA
-                step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if objective else s)
-                if 0.0 < step < LONGEST_TAU:
-                    absorb(triangle, n, x, bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + x[0]), f, True, k)
-                    step *= y
-                else:
-                    step = 0.0
-            clear(rows, i, x)
-        if step != 0.0 and abs(step) < LONGEST_TAU and step * _square(k, n) * step < LONGEST_STEP:
-            m.updates += 1
-            _add(step, k, n, w)
-            m.bias += step * k[0]
-            if average:
-                _add(m.t * step, k, n, steps)
-                m.bias_steps += m.t * step * k[0]
-    return -1
-
-
-@kernel
+@part
 def _quadratic(own, other, P_own, P_other, n, a_own, a_other):
     """zᵀΣz but for the intercept's part, and the size of its terms."""
     zz = 0.0
@@ -140,14 +48,14 @@ def _quadratic(own, other, P_own, P_other, n, a_own, a_other):
     return zz, terms
 
 
-@kernel
+@part
 def _move(own, other, n, a_own, a_other, v):
     """v ← v + a_own·own − a_other·other."""
     for j in range(n):
         v[j] += a_own * own[j] - a_other * other[j]
 
 
-@exact_kernel
+@exact_part
 def _lead(m, p):
     """w ← Σ(v⁺S⁺ − v⁻S⁻)/r by the counts so far: the weights that fit best what has entered."""
     A_pos, A_neg = rates(m, p)
@@ -159,20 +67,22 @@ def _lead(m, p):
     m.bias = bias
 
 
-@exact_kernel
+@exact_part
 def _renew(S, n_class, triangle, n, x, f, g, P):
     """P ← ΣS from the triangle; the intercept's part of it. x is used, and is as it was afterwards."""
     one = x[0]
     x[0] = one * n_class
-    x[1:n] = S[: n - 1]
+    for j in range(1, n):
+        x[j] = S[j - 1]
     image(triangle, n, x, f, g)
-    P[: n - 1] = g[1:n]
     x[0] = one
-    x[1:n] = 0.0
+    for j in range(1, n):
+        P[j - 1] = g[j]
+        x[j] = 0.0
     return g[0]
 
 
-@exact_kernel
+@exact_part
 def _image_of_gap(own, other, a_own, a_other, z_bias, triangle, n, k, total, x, f, g):
     """g ← Σz from the triangle, with the Σ before the row of which k and `total` are left; zᵀΣz, which no rounding
     makes negative. x is used, and is as it was afterwards.
@@ -188,20 +98,17 @@ def _image_of_gap(own, other, a_own, a_other, z_bias, triangle, n, k, total, x, 
     for j in range(n):
         g[j] += k[j] * (kz / total)
     x[0] = one
-    x[1:n] = 0.0
+    for j in range(1, n):
+        x[j] = 0.0
     return zz + kz * (kz / total)
 
 
-@exact_kernel
+@exact_part
 def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, x, f, g, m, p, y, s, loss):
     """The paper's step in the metric of Σ: w ← w + τΣz, τ = term/(zᵀΣz)."""
-    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    if p.balanced:
-        alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
-    a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
-    a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
+    a_pos, a_neg, z_bias = parts_of_gap(m, p)
     a_own, a_other = (a_pos, a_neg) if y > 0.0 else (a_neg, a_pos)
-    z_bias = y * bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
+    z_bias *= y
     Pz_bias = y * (a_pos * m.P_pos - a_neg * m.P_neg)
     zz, terms = _quadratic(own, other, P_own, P_other, n - 1, a_own, a_other)
     zz += z_bias * Pz_bias
@@ -217,13 +124,13 @@ def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, 
             m.updates += 1
             step = y * tau
             if exactly:
-                _add(step, g, n, vectors[U])
+                add_image(step, g, n, vectors[U])
             else:
                 _move(P_own, P_other, n - 1, step * a_own, step * a_other, vectors[U])
             m.bias += step * Pz_bias
             if p.average:
                 if exactly:
-                    _add(m.t * step, g, n, vectors[V])
+                    add_image(m.t * step, g, n, vectors[V])
                 else:
                     _move(P_own, P_other, n - 1, m.t * step * a_own, m.t * step * a_other, vectors[V])
                 m.bias_steps += m.t * step * Pz_bias
@@ -233,14 +140,15 @@ def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, 
         shrink_vector(vectors[V])
 
 
-@exact_kernel
-def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p, start, stop):
-    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
+@body
+def full_mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    vectors, triangle, m, p, out = home.vectors[k], home.triangles[k], scalars[k], settings[k], margins[k]
     w, S_pos, S_neg, P_pos, P_neg = vectors[U], vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
     x = np.zeros(w.size + 1)
-    f, g, k = np.empty(w.size + 1), np.empty(w.size + 1), np.empty(w.size + 1)
+    f, g, Sx = np.empty(w.size + 1), np.empty(w.size + 1), np.empty(w.size + 1)
     positive_code, waits, leads, average = p.positive, passive(p.rule), p.leader, p.average
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one = 1.0 if p.intercept else 0.0
     x[0] = one
     for r in range(start, stop):
@@ -260,16 +168,11 @@ def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p
             wx, _ = dot(rows, i, w)
             margin = wx + m.bias
         if wanted:
-            margins[r] = margin
+            out[r] = margin
         s = weights[i] if weighted else 1.0
         if s == 0.0:
             continue
-        m.t += 1
-        if positive:
-            m.seen_pos += s
-        else:
-            m.seen_neg += s
-        observe(m, p, margin, positive, s)
+        note(m, p, margin, positive, s)
         y = 1.0 if positive else -1.0
         loss = hinge(y * margin, m.unit)
         if waits and loss == 0.0:
@@ -283,7 +186,7 @@ def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p
         noise = bounded_noise(asked, xx + one)
         if leads and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
             s *= asked / noise
-        total = absorb(triangle, n, x, noise, f, False, k)
+        total = absorb(triangle, n, x, noise, f, False, Sx)
         clear(rows, i, x)
         add(rows, i, s, own)
         if positive:
@@ -299,20 +202,20 @@ def full_mean_pass(rows, order, codes, weights, margins, vectors, triangle, m, p
             if average:
                 A_pos, A_neg = m.t * m.A_pos - m.B_pos, m.t * m.A_neg - m.B_neg
                 along = A_pos * turn_own - A_neg * turn_other if positive else A_pos * turn_other - A_neg * turn_own
-                _add(along, k, n, vectors[V])
+                add_image(along, Sx, n, vectors[V])
         else:  # the step is taken in the metric before the row
-            _add(s, k, n, P_own)
+            add_image(s, Sx, n, P_own)
             if positive:
-                m.P_pos += s * k[0]
+                m.P_pos += s * Sx[0]
             else:
-                m.P_neg += s * k[0]
-            _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, x, f, g, m, p, y, s, loss)
-            xSx, _ = dot(rows, i, k[1:])
-            turn_own, turn_other = -(own_x + s * (xSx + one * k[0])) / total, -other_x / total
-        _add(turn_own, k, n, P_own)
-        _add(turn_other, k, n, P_other)
-        m.P_pos += k[0] * (turn_own if positive else turn_other)
-        m.P_neg += k[0] * (turn_other if positive else turn_own)
+                m.P_neg += s * Sx[0]
+            _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, Sx, total, x, f, g, m, p, y, s, loss)
+            xSx, _ = dot(rows, i, Sx[1:])
+            turn_own, turn_other = -(own_x + s * (xSx + one * Sx[0])) / total, -other_x / total
+        add_image(turn_own, Sx, n, P_own)
+        add_image(turn_other, Sx, n, P_other)
+        m.P_pos += Sx[0] * (turn_own if positive else turn_other)
+        m.P_neg += Sx[0] * (turn_other if positive else turn_own)
         if m.entered % RENEW_EVERY == 0:
             m.P_pos = _renew(S_pos, m.n_pos, triangle, n, x, f, g, P_pos)
             m.P_neg = _renew(S_neg, m.n_neg, triangle, n, x, f, g, P_neg)

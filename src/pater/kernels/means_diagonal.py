@@ -1,152 +1,42 @@
-"""The pass of the second-order rules with a diagonal covariance: it touches only what a row holds.
+"""The pass of the mean rules with a diagonal covariance: it touches only what a row holds.
 
-Knows `rules`, `rows`, `class_means` and `state`. Each feature has a precision, 1 + Q, to which a row that enters adds
-κ·x². A point rule then moves w by step·x/(1 + Q). A mean rule keeps w = U + Σ(A⁺S⁺ − A⁻S⁻), and zᵀΣz follows from
-S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the row's non-zeros only; when it cancels, it is taken from the vectors. In
-the form of steps, where a row changes S and Q, U takes up the difference, so that w stays as it was, and A± ← A± +
-τα±/n± is the step. In the leader's form U is 0 and A± = τα±/n±.
+Knows `lazy_form`, `class_means`, `rows` and `state`. Each feature has a precision, 1 + Q, to which a row that enters
+adds κ·x². With w = U + Σ(A⁺S⁺ − A⁻S⁻), zᵀΣz follows from S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the row's
+non-zeros only; when it cancels, it is taken from the vectors. In the form of steps, where a row changes S and Q, U
+takes up the difference, so that w stays as it was, and A± ← A± + τα±/n± is the step. In the leader's form U is 0 and
+A± = τα±/n±.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
-from .class_means import TOO_LARGE, balanced_alpha, bias_gap, bounded, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_kernel, exact_part, kernel
-from .means_sparse import look, permitted_strain, too_large
-from .progress import observe
+from .class_means import TOO_LARGE, alphas, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
+from .compile import body, exact_part, inlined
+from .lazy_form import hinge_of, look, permitted_strain, too_large
+from .points_full import LEAST_NOISE, MOST_NOISE
+from .progress import note
 from .rows import entry, reach, size
 from .rules import LARGEST_ROW
-from .state import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
-from .steps import (
-    confident_gain,
-    confident_step,
-    enters_metric,
-    fits_labels,
-    mean_step,
-    passive,
-    ridge_step,
-    sums_labels,
-    weight_is_in_objective,
-)
+from .state import S_NEG, S_POS, Q, U, V
+from .steps import mean_step, passive
+
+
+class DiagonalMeans(NamedTuple):
+    """Models of mean rules with a diagonal covariance."""
+
+    vectors: Any
+
 
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
 CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is taken from the vectors, but
 LOOK_EVERY = 0.125  # of d: only when as many numbers were added, for it costs d
 LOST = 1e-10  # of its terms: a zᵀΣz below it says nothing if it is not taken from the vectors
 LARGEST_LAZY = 1e280  # of a lazy part of w: beyond it, it is folded
-LEAST_NOISE, MOST_NOISE = 1e-40, 1e40  # of 1/κ, as with a full covariance
 
 
-@kernel
-def _dot(rows, i, w, q):
-    """w·x, ‖x‖² and xᵀΣx."""
-    wx = 0.0
-    xx = 0.0
-    c = 0.0
-    for k in range(size(rows, i)):
-        j, x = entry(rows, i, k)
-        wx += w[j] * x
-        xx += x * x
-        c += x * x / (1.0 + q[j])
-    return wx, xx, c
-
-
-@kernel
-def _add(rows, i, a, q, v):
-    """v ← v + a·Σx."""
-    for k in range(size(rows, i)):
-        j, x = entry(rows, i, k)
-        v[j] += a * x / (1.0 + q[j])
-
-
-@kernel
-def _add_squares(rows, i, a, q):
-    for k in range(size(rows, i)):
-        j, x = entry(rows, i, k)
-        q[j] += a * x * x
-
-
-@exact_kernel
-def _count(rows, i, y, gain, t, w, steps, q):
-    """Enter a mistake of the second-order perceptron, w = Σv with v ← v + gain·y·x and its part in Σ t·δₜ."""
-    for k in range(size(rows, i)):
-        j, x = entry(rows, i, k)
-        q_new = q[j] + gain * x * x
-        w_new = (w[j] * (1.0 + q[j]) + gain * y * x) / (1.0 + q_new)
-        steps[j] += t * (w_new - w[j])
-        w[j] = w_new
-        q[j] = q_new
-
-
-@exact_kernel
-def diagonal_point_pass(rows, order, codes, weights, margins, vectors, m, p, start, stop):
-    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
-    w, steps, q = vectors[POINT_U], vectors[POINT_V], vectors[POINT_Q]
-    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    rule, positive_code, balanced, average = p.rule, p.positive, p.balanced, p.average
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
-    fits, sums, objective = fits_labels(rule), sums_labels(rule), weight_is_in_objective(rule)
-    one = 1.0 if p.intercept else 0.0
-    for r in range(start, stop):
-        i = order[r] if ordered else r
-        wx, xx, c = _dot(rows, i, w, q)
-        if not xx <= LARGEST_ROW:
-            return r
-        margin = wx + m.bias
-        if wanted:
-            margins[r] = margin
-        s = weights[i] if weighted else 1.0
-        if s == 0.0:
-            continue
-        m.t += 1
-        positive = codes[i] == positive_code
-        if positive:
-            m.seen_pos += s
-        else:
-            m.seen_neg += s
-        observe(m, p, margin, positive, s)
-        if balanced:
-            alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
-        s *= alpha_pos if positive else alpha_neg
-        y = 1.0 if positive else -1.0
-        bias_variance = one / (1.0 + m.bias_Q)
-        c += bias_variance
-        step = 0.0
-        gain = 0.0
-        if sums:
-            if enters_metric(rule, y * margin, p):
-                m.updates += 1
-                gain = min(max(s / p.r, 1.0 / MOST_NOISE), 1.0 / LEAST_NOISE)
-                _count(rows, i, y, gain, float(m.t), w, steps, q)
-                bias = (m.bias * (1.0 + m.bias_Q) + one * gain * y) / (1.0 + m.bias_Q + one * gain)
-                m.bias_steps += m.t * (bias - m.bias)
-                m.bias = bias
-                m.bias_Q += one * gain
-            continue
-        if fits:
-            if enters_metric(rule, y * margin, p):
-                noise = min(max(p.r / s, LEAST_NOISE), MOST_NOISE)
-                step, gain = ridge_step(y, margin, noise + c), 1.0 / noise
-        elif c > 0.0:
-            step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if objective else s)
-            if 0.0 < step < LONGEST_TAU:
-                gain = min(confident_gain(step, c, p.phi), 1.0 / LEAST_NOISE)
-                step *= y
-        if gain > 0.0:
-            if step != 0.0 and abs(step) < LONGEST_TAU and step * c * step < LONGEST_STEP:
-                m.updates += 1
-                _add(rows, i, step, q, w)
-                m.bias += step * bias_variance
-                if average:
-                    _add(rows, i, m.t * step, q, steps)
-                    m.bias_steps += m.t * step * bias_variance
-            _add_squares(rows, i, gain, q)
-            m.bias_Q += one * gain
-    return -1
-
-
-@exact_kernel
+@exact_part
 def _dot_table(rows, i, table):
     """U·x, S⁺ᵀΣx, S⁻ᵀΣx, ‖x‖² and xᵀΣx."""
     ux = 0.0
@@ -165,7 +55,7 @@ def _dot_table(rows, i, table):
     return ux, px, nx, xx, c
 
 
-@exact_kernel
+@exact_part
 def _enter(rows, i, table, m, leads, s_pos, s_neg, gain):
     """Add s_pos·x to S⁺, s_neg·x to S⁻ and gain·x² to Q. A leader's w follows; else w and Σ t·δₜ stay as they are."""
     pp = 0.0
@@ -191,7 +81,7 @@ def _enter(rows, i, table, m, leads, s_pos, s_neg, gain):
     m.pn += pn
 
 
-@exact_kernel
+@exact_part
 def _know_products(table, m):
     """S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻ from the vectors."""
     m.pp = m.nn = m.pn = 0.0
@@ -203,7 +93,7 @@ def _know_products(table, m):
     m.products_known = 1
 
 
-@exact_kernel
+@exact_part
 def fold(table, m):
     """Move the lazy part of w and of Σ t·δₜ into U and V."""
     for j in range(m.width):
@@ -215,7 +105,7 @@ def fold(table, m):
     _know_products(table, m)
 
 
-@exact_kernel
+@exact_part
 def _gap(table, m, a_pos, a_neg, zz_bias):
     """zᵀΣz, to which the intercept adds zz_bias; 0 where z is nothing but the rounding of the class means."""
     terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
@@ -234,12 +124,10 @@ def _gap(table, m, a_pos, a_neg, zz_bias):
     return zz if zz > zero_gap(m.entered) * scale else 0.0
 
 
-@exact_kernel
+@exact_part
 def _lead(table, m, p, one):
     """w ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge of what has entered."""
-    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    if p.balanced:
-        alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
+    alpha_pos, alpha_neg = alphas(m, p)
     a_pos = alpha_pos / m.seen_pos if m.seen_pos > 0.0 else 0.0
     a_neg = alpha_neg / m.seen_neg if m.seen_neg > 0.0 else 0.0
     z_bias = one * (a_pos * m.n_pos - a_neg * m.n_neg)
@@ -254,7 +142,7 @@ def _lead(table, m, p, one):
     m.bias = bias
 
 
-@exact_part
+@inlined
 def _overflows(m, xx):
     """Could a lazy part of w overflow? Only where rows of 1e-100 and of 1e100 meet; w itself does not."""
     largest = max(m.largest, xx)
@@ -262,21 +150,22 @@ def _overflows(m, xx):
     return not max(m.A_pos, m.A_neg, m.B_pos, m.B_neg) * reach < LARGEST_LAZY
 
 
-@exact_part
+@inlined
 def _strained(m, c, positive, s, waits):
-    """Should w be folded before a row enters its class sum? As `means_sparse.strained`, with c = xᵀΣx for ‖x‖²."""
+    """Should w be folded before a row enters its class sum? As `lazy_form.strained`, with c = xᵀΣx for ‖x‖²."""
     losses = 0.0 if waits else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
     return too_large(m.A_pos if positive else m.A_neg, s * c, m.n_pos + m.n_neg, m.unit, losses, limit)
 
 
-@exact_kernel
-def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start, stop):
-    """Pass rows start..stop through one model; the position of the first bad row, or −1."""
+@body
+def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    table, m, p, out = home.vectors[k], scalars[k], settings[k], margins[k]
     positive_code, waits, leads = p.positive, passive(p.rule), p.leader
     if not m.products_known:
         _know_products(table, m)
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, margins.size > 0
+    ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one = 1.0 if p.intercept else 0.0
     for r in range(start, stop):
         i = order[r] if ordered else r
@@ -285,23 +174,21 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
             return r
         s = weights[i] if weighted else 1.0
         positive = codes[i] == positive_code
-        margin, loss = look(m, ux, px, nx, positive)
+        y = 1.0 if positive else -1.0
+        margin, slack = look(m, ux, px, nx, y)
+        loss = hinge_of(slack)
         enters = not waits or loss > 0.0
         if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s, waits))):
             fold(table, m)
             ux, px, nx, xx, c = _dot_table(rows, i, table)
-            margin, loss = look(m, ux, px, nx, positive)
+            margin, slack = look(m, ux, px, nx, y)
+            loss = hinge_of(slack)
         if wanted:
-            margins[r] = margin
+            out[r] = margin
         if s == 0.0:
             continue
-        m.t += 1
         m.width = max(m.width, reach(rows, i))
-        if positive:
-            m.seen_pos += s
-        else:
-            m.seen_neg += s
-        observe(m, p, margin, positive, s)
+        note(m, p, margin, positive, s)
         if waits and loss == 0.0:
             if leads:
                 _lead(table, m, p, one)
@@ -329,12 +216,7 @@ def diagonal_mean_pass(rows, order, codes, weights, margins, table, m, p, start,
             continue
 
         _enter(rows, i, table, m, False, s_pos, s_neg, 0.0)  # the step is taken in the metric before the row
-        alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-        if p.balanced:
-            alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
-        a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
-        a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
-        z_bias = one * bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg)
+        a_pos, a_neg, z_bias = parts_of_gap(m, p)
         Sz_bias = z_bias / (1.0 + m.bias_Q)
         zz = _gap(table, m, a_pos, a_neg, z_bias * Sz_bias)
         if zz > 0.0:

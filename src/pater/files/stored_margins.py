@@ -1,0 +1,56 @@
+"""The histograms of margins that an operating point is read off, in a file.
+
+Knows `container`, `codec`, `stored_state` and `kernels/operating.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.operating import BINS, FARTHEST, LARGEST_GAIN, LARGEST_MARGIN, NUMBERS
+from ..models.operating_points import SeenMargins
+from .codec import require
+from .container import Arrays, Places
+from .stored_state import MOST_ROWS, Plan, finite
+
+OPERATING = NUMBERS.names or ()
+LARGEST_COUNT = 1e280  # so that all of them can be added
+_COUNTED = {"t", "n_neg", "n_pos", "due"}  # in samples
+
+
+def seen_in(names: Any, n_models: int) -> Places:
+    """The shapes of the arrays of a file whose header names these numbers."""
+    sound = isinstance(names, list) and all(type(name) is str for name in names)
+    require(sound and len(set(names)) == len(names), "the numbers of its operating point have no names")
+    require(set(OPERATING) <= set(names), "it lacks numbers of its operating point")
+    return {
+        "operating.counts": ((n_models, 2, BINS), np.float64),
+        "operating.numbers": ((n_models, len(names)), np.float64),
+    }
+
+
+def seen_of(names: Any, arrays: Arrays, plan: Plan) -> SeenMargins | None:
+    """What the file says of the margins of its models, if they have an operating point; each number checked."""
+    wanted = plan.specs[0].operating_point is not None
+    require(len({spec.operating_point for spec in plan.specs}) == 1, "its models have several operating points")
+    require(wanted == (names is not None), "it lacks its operating point, or has one that is not its own")
+    require(not wanted or plan.classes.size <= 2, "it has an operating point for more than two classes")
+    if not wanted:
+        return None
+    seen = SeenMargins.new(plan.n_models)
+    seen.counts[:] = finite(arrays.pop("operating.counts"), "operating.counts")
+    stored = finite(arrays.pop("operating.numbers"), "operating.numbers")
+    require(((seen.counts >= 0) & (seen.counts <= LARGEST_COUNT)).all(), "it counts margins wrongly")
+    for name in OPERATING:
+        values = stored[:, names.index(name)]
+        seen.numbers[name] = values
+        if name == "threshold":
+            require((np.abs(values) <= FARTHEST).all(), "its threshold is out of range")
+            continue
+        most = MOST_ROWS if name in _COUNTED else LARGEST_MARGIN**2
+        require(((values >= 0) & (values <= most)).all(), f"the {name} of its operating point is out of range")
+        gain = name.startswith("gain")
+        require(not gain or ((values > 0) & (values <= LARGEST_GAIN)).all(), f"the {name} of its margins is none")
+    return seen

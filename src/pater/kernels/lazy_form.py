@@ -1,0 +1,212 @@
+"""The lazy form of the weights of a mean rule, w = U + A⁺S⁺ − A⁻S⁻: a step in it, and what keeps it exact.
+
+Knows `class_means`, `double_double`, `rows`, `simd` and `state`. With x of class c, w stays as it is when x is added to
+S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻,
+which change by the dot products that the prediction needs anyway.
+
+U and the lazy part may be much larger than w, and then cancel: where a row enters that is large against those along
+which A was gathered. `strained` sees it coming, and w is folded first; docs/algorithms.md derives the bound.
+
+All that is here takes a table whose columns hold the vectors of one model or of several, and `at`, the columns of U, S⁺
+and S⁻.
+"""
+
+from __future__ import annotations
+
+from .class_means import (
+    TOO_LARGE,
+    TOO_LARGE_GAIN,
+    bounded,
+    gap,
+    lower_gain,
+    parts_of_gap,
+    products_of_sums,
+    shrink,
+    shrink_vector,
+    zero_gap,
+)
+from .compile import exact_part, inlined
+from .double_double import all_products, count_products, squared_gap
+from .rows import either
+from .simd import fma
+from .state import S_NEG, S_POS, U, V
+from .steps import passive
+
+IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself
+FOLD_EVERY = 256  # folding costs d; after 256·d numbers added it is lost in them
+FOLD_AT_LEAST = 8192  # numbers: what leaving the registers costs is lost in so many
+CANCELLED = 1e-5  # of its terms: a ‖z‖² below it is taken with care
+SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, a step whose length is no overflow has a τ that is none
+SAFE_AGAIN = 1e-3  # of its terms: above it, care may end, once as many numbers were added as entering it cost
+CARE_AT_LEAST = 0.125  # of d
+STRAIN = 2.0**10  # what U may move the margin of a row by, in units of its usual size: three digits of sixteen
+STRAIN_ON_CREDIT = 2.0**18  # the same, as long as fewer numbers were added since the last fold than one costs
+MOST_CREDIT = 16  # folds
+STRAIN_WITHOUT = 2.0**400  # and when they are used up: beyond it U could overflow
+LOST = 2.0**800  # beyond it, a margin in the lazy form may be no number though w·x is one
+
+
+@exact_part
+def fold(table, at, m):
+    """Move the lazy part of w and of Σ t·δₜ into U and V: another form of the same vectors."""
+    u, p, n = at
+    for j in range(m.width):
+        table[j, u] += m.A_pos * table[j, p] - m.A_neg * table[j, n]
+    if table.shape[1] == V + 1:
+        for j in range(m.width):
+            table[j, V] += m.B_pos * table[j, p] - m.B_neg * table[j, n]
+    m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
+    m.work_since_fold = min(0, m.work_since_fold - m.width)
+    if not m.careful:
+        m.pp, m.nn, m.pn = products_of_sums(table, m.width, p, n)
+        m.pp_peak, m.nn_peak = m.pp, m.nn
+
+
+@inlined
+def fold_after(width):
+    """After how many numbers added to the class sums to fold, where rows have reached so many columns."""
+    return max(FOLD_AT_LEAST, FOLD_EVERY * width)
+
+
+@exact_part
+def know_products(table, at, m):
+    """Bring ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ up to date after a pass that does not keep them."""
+    if not m.products_known:
+        m.pp, m.nn, m.pn = products_of_sums(table, m.width, at[S_POS], at[S_NEG])
+        m.pp_peak, m.nn_peak = m.pp, m.nn
+        m.products_known, m.careful = 1, 0
+
+
+@inlined
+def untidy(m):
+    """Is there something for `tidy` to do?"""
+    full = m.loss_pos + m.loss_neg > TOO_LARGE or m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
+    return full or m.work_since_fold >= fold_after(m.width)
+
+
+@exact_part
+def tidy(table, at, m):
+    """What seldom needs doing: keep scales in range, and fold."""
+    if m.loss_pos + m.loss_neg > TOO_LARGE:
+        shrink(m)
+        shrink_vector(table[:, at[U]])
+        if table.shape[1] == V + 1:
+            shrink_vector(table[:, V])
+    too_high = m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
+    if too_high or m.work_since_fold >= fold_after(m.width):
+        fold(table, at, m)
+    if too_high:
+        lower_gain(table[:, at[S_POS]], table[:, at[S_NEG]], m)
+
+
+@inlined
+def too_large(A, added, n, unit, losses, limit):
+    """Does U, if A of its class times a row of weight s is added to it, move margins far beyond their usual size?
+
+    `added` is s·‖x‖². The usual size is the margin to reach and, where `losses` are gathered over the n samples in the
+    class sums, their mean.
+    """
+    return not A * added * n <= limit * (unit * n + losses)
+
+
+@inlined
+def permitted_strain(work_since_fold, width):
+    """How large that may be, by whether the numbers added since the last fold pay for another."""
+    on_credit = STRAIN_ON_CREDIT if work_since_fold > -MOST_CREDIT * width else STRAIN_WITHOUT
+    return STRAIN if work_since_fold >= width else on_credit
+
+
+@inlined
+def strained(m, p, xx, positive, s, slack):
+    """Should w be folded before a row of weight s, this far from its margin, is looked at, and enters its class sum?"""
+    if not abs(slack) < LOST and m.A_pos + m.A_neg > 0.0:
+        return True
+    if slack <= 0.0 and passive(p.rule):
+        return False
+    losses = 0.0 if passive(p.rule) else m.loss_pos + m.loss_neg
+    limit = permitted_strain(m.work_since_fold, m.width)
+    return too_large(m.A_pos if positive else m.A_neg, s * xx, m.n_pos + m.n_neg, m.unit, losses, limit)
+
+
+def _dense_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms):
+    zz, _ = gap(table[:, at[S_POS]], table[:, at[S_NEG]], a_pos, a_neg)
+    zz += z_bias * z_bias
+    return zz if zz > zero_gap(m.entered) * (terms + z_bias * z_bias) else 0.0
+
+
+def _sparse_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms):
+    return careful_gap(table, at, m, a_pos, a_neg, z_bias)
+
+
+@exact_part
+def careful_gap(table, at, m, a_pos, a_neg, z_bias):
+    """‖z‖² from products in twice the working precision; 0 where z is nothing but the rounding of the class means."""
+    if not m.careful:
+        all_products(table, at, m)
+        m.careful, m.careful_work = 1, 0
+        m.pp_peak, m.nn_peak = m.pp, m.nn
+    terms = a_pos * a_pos * max(m.pp, m.pp_peak) + a_neg * a_neg * max(m.nn, m.nn_peak)
+    zz = squared_gap(m, a_pos, a_neg)
+    if zz > SAFE_AGAIN * terms and m.careful_work >= CARE_AT_LEAST * m.width:
+        m.careful, m.pp_peak, m.nn_peak = 0, m.pp, m.nn
+    zz += z_bias * z_bias
+    return zz if zz > zero_gap(m.entered) * terms else 0.0
+
+
+# ‖z‖² where it cancels: beside dense rows from the sums themselves, which costs as much as the row does.
+exact_gap = either(_dense_gap, _sparse_gap)
+count_with_care = either(
+    lambda rows, i, table, at, positive, sign, m: None,
+    lambda rows, i, table, at, positive, sign, m: count_products(rows, i, table, at, positive, sign, m),
+)
+
+
+@inlined
+def look(m, ux, px, nx, y):
+    """Margin of a row, and how far it is from the margin to reach."""
+    lazy = m.A_pos * px - m.A_neg * nx
+    return (ux + m.bias) + lazy, fma(-y, m.bias, fma(-y, ux, m.unit)) - y * lazy
+
+
+@inlined
+def hinge_of(slack):
+    """The loss of a row so far from its margin; a NaN stays one."""
+    return 0.0 if slack < 0.0 else slack
+
+
+@inlined
+def direction(m, p):
+    """The parts of z, the size of the terms that ‖z‖² is a difference of, and ‖z‖² as working precision gives it."""
+    a_pos, a_neg, z_bias = parts_of_gap(m, p)
+    terms = a_pos * a_pos * max(m.pp_peak, m.pp) + a_neg * a_neg * max(m.nn_peak, m.nn)
+    squares = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
+    return a_pos, a_neg, z_bias, terms, fma(-2.0 * a_pos * a_neg, m.pn, squares) + z_bias * z_bias
+
+
+@exact_part
+def finish(rows, i, table, at, m, p, positive, s, loss):
+    """What is left to do for a row that is in its class sum, with whatever care it takes."""
+    if m.careful:
+        count_with_care(rows, i, table, at, positive, 1.0, m)
+    a_pos, a_neg, z_bias, terms, zz = direction(m, p)
+    if m.careful or not zz > fma(CANCELLED, terms, SMALLEST_GAP):
+        zz = exact_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms)
+    s_pos = s if positive else 0.0
+    s_neg = s - s_pos
+    so_far = 0.0 if passive(p.rule) else a_pos * m.loss_pos + a_neg * m.loss_neg
+    goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)  # what τ·‖z‖² is to be
+    m.loss_pos = fma(s_pos, loss, m.loss_pos)
+    m.loss_neg = fma(s_neg, loss, m.loss_neg)
+    inverse = 1.0 / zz if zz > 0.0 else 0.0
+    if bounded(goal * inverse, zz) > 0.0:
+        step_pos, step_neg, step_bias = (a_pos * inverse) * goal, (a_neg * inverse) * goal, (z_bias * inverse) * goal
+        m.updates += 1
+        m.A_pos += step_pos
+        m.A_neg += step_neg
+        m.bias += step_bias
+        if p.average:
+            m.B_pos += m.t * step_pos
+            m.B_neg += m.t * step_neg
+            m.bias_steps += m.t * step_bias
+    if untidy(m):
+        tidy(table, at, m)

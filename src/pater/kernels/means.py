@@ -1,0 +1,254 @@
+"""The pass of the mean rules: for dense and sparse rows, it touches only what a row holds.
+
+Knows `lazy_form`, `class_means`, `rows`, `simd` and `state`. Rows that need only the plain step, nearly all, go through
+`plain_rows`; it leaves to `any_row` and `finish` what seldom happens.
+
+What is not a loop over a row is compiled exactly as written: `means_batched` does the same for many models at once, and
+both must come to the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .class_means import TOO_LARGE, balanced_alpha, bias_gap, next_gain, raise_gain
+from .compile import body, exact_part
+from .lazy_form import (
+    CANCELLED,
+    IN_LANES,
+    SMALLEST_GAP,
+    STRAIN,
+    count_with_care,
+    finish,
+    fold,
+    fold_after,
+    hinge_of,
+    know_products,
+    look,
+    permitted_strain,
+    strained,
+    tidy,
+    too_large,
+    untidy,
+)
+from .progress import note
+from .rows import is_dense, reach, reaches_beyond, size, table_of
+from .rules import LARGEST_ROW
+from .simd import add_and_products, first, fma, larger, pair, products, second, swapped
+from .state import LONGEST_STEP
+from .steps import passive
+
+
+class Means(NamedTuple):
+    """Models of mean rules."""
+
+    vectors: Any
+
+
+@exact_part
+def met(rows, i, table):
+    """`products`, for where another copy of its loop is not worth its compiling."""
+    return products(rows, i, table)
+
+
+@exact_part
+def any_row(rows, i, table, m, p, positive, s, found):
+    """Pass one row through one model, whatever it takes; its margin, or NaN for a bad row."""
+    ux, px, nx, xx = found
+    if not xx <= LARGEST_ROW:
+        return math.nan
+    y = 1.0 if positive else -1.0
+    margin, slack = look(m, ux, px, nx, y)
+    forgets = 0.0 < p.forgetting < 1.0
+    now = s * next_gain(m, positive, p.forgetting) if forgets else s
+    if strained(m, p, xx, positive, now, slack):
+        fold(table, IN_LANES, m)
+        ux, px, nx, xx = met(rows, i, table)
+        margin, slack = look(m, ux, px, nx, y)
+    if s == 0.0:
+        return margin
+    m.width = max(m.width, reach(rows, i))
+    note(m, p, margin, positive, s)
+    loss = hinge_of(slack)
+    if loss == 0.0 and passive(p.rule):
+        return margin
+    s_pos = now if positive else 0.0
+    s_neg = now - s_pos
+    if forgets:
+        raise_gain(m, positive, p.forgetting)
+    if m.careful:
+        count_with_care(rows, i, table, IN_LANES, positive, -1.0, m)
+        m.careful_work += size(rows, i)
+    else:
+        m.pp = fma(s_pos, fma(s_pos, xx, 2.0 * px), m.pp)
+        m.nn = fma(s_neg, fma(s_neg, xx, 2.0 * nx), m.nn)
+        m.pn += s_pos * nx + s_neg * px
+        m.pp_peak, m.nn_peak = max(m.pp_peak, m.pp), max(m.nn_peak, m.nn)
+    m.n_pos += s_pos
+    m.n_neg += s_neg
+    m.largest = max(m.largest, xx)
+    m.entered += 1
+    m.work_since_fold += size(rows, i)
+    a, b = m.A_neg * s_neg - m.A_pos * s_pos, m.B_neg * s_neg - m.B_pos * s_pos
+    add_and_products(rows, i, i, table, positive, now, a, b)
+    finish(rows, i, table, IN_LANES, m, p, positive, now, loss)
+    return margin
+
+
+@exact_part
+def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
+    """Pass rows through one model until one needs more than the plain step; its position, s, loss and products.
+
+    A loss of −1 says that nothing has been done for that row yet; otherwise the row is in its class sum. What counts is
+    how many operations a row takes and how long the longest chain of them is from one row to the next: A and the
+    intercept, the loss, τ, A. Hence pairs, of the classes +1 and −1, and no call but to what is inlined, which would
+    drive them out of the registers. The products with the next row, for which τ is not needed, are formed while the
+    chain of this one is waited for.
+    """
+    ordered, weighted, wanted, watched = order.size > 0, weights.size > 0, margins.size > 0, p.watch != 0
+    everyone, balanced, positive_code = not passive(p.rule), p.balanced != 0, p.positive
+    averages = p.average != 0 or m.B_pos != 0.0 or m.B_neg != 0.0
+    steps_count = p.average != 0
+    fade, discounts = p.fading if 0.0 < p.fading < 1.0 else 1.0, p.discount != 0
+    t, updates, entered, work, width = m.t, m.updates, m.entered, m.work_since_fold, m.width
+    unit, bias, bias_steps, largest, cross = m.unit, m.bias, m.bias_steps, m.largest, m.pn
+    alpha, seen, n = pair(p.alpha_pos, p.alpha_neg), pair(m.seen_pos, m.seen_neg), pair(m.n_pos, m.n_neg)
+    losses, squares, peaks = pair(m.loss_pos, m.loss_neg), pair(m.pp, m.nn), pair(m.pp_peak, m.nn_peak)
+    A, B = pair(m.A_pos, m.A_neg), pair(m.B_pos, m.B_neg)
+    said_pos, said_neg = pair(m.tp, m.fp), pair(m.fn, m.tn)
+    most_work = fold_after(width)
+    z_bias, settled = 0.0, False  # is z_bias what it will be from now on?
+    count, all_losses = first(n) + second(n), first(losses) + second(losses)
+    allowed = STRAIN * (unit * count + (all_losses if everyone else 0.0))
+    r, s, loss = start, 1.0, -1.0
+    ux, px, nx, xx = met(rows, order[r] if ordered else r, table)
+    while r < stop:
+        i, following = r, min(r + 1, stop - 1)
+        if ordered:
+            i, following = order[i], order[following]
+        along = pair(px, nx)
+        positive = codes[np.uint64(i)] == positive_code
+        y = 1.0 if positive else -1.0
+        s = weights[np.uint64(i)] if weighted else 1.0
+        lazy = A * (along * y)
+        slack = fma(-y, bias, fma(-y, ux, unit)) - (first(lazy) - second(lazy))
+        loss = hinge_of(slack)
+        A_own = first(A) if positive else second(A)
+        ordinary = (abs(slack) < TOO_LARGE) & (xx <= LARGEST_ROW) & (s != 0.0)
+        if not (ordinary & (A_own * (s * xx) * count <= allowed)):
+            enters, limit = everyone or loss > 0.0, permitted_strain(work, width)
+            gathered = all_losses if everyone else 0.0
+            if not ordinary or (enters and too_large(A_own, s * xx, count, unit, gathered, limit)):
+                loss = -1.0
+                break
+        t += 1
+        if reaches_beyond(rows, i, width):
+            width = reach(rows, i)
+            most_work = fold_after(width)
+        own = fma(pair(0.5, -0.5), y, 0.5) * s
+        seen = seen + own
+        if wanted or watched:
+            margin = (ux + bias) + y * (first(lazy) - second(lazy))
+            if wanted:
+                margins[r] = margin
+            if watched:
+                kept = fade * ((t - 1.0) / t) if discounts else fade
+                yes = 1.0 if margin >= 0.0 else 0.0
+                said_pos = said_pos * kept + own * yes
+                said_neg = said_neg * kept + own * (1.0 - yes)
+        if everyone or loss > 0.0:
+            squares = fma(own, fma(own, xx, along + along), squares)
+            peaks = larger(peaks, squares)
+            crossing = own * swapped(along)
+            cross += first(crossing) + second(crossing)
+            n = n + own
+            largest = max(largest, xx)
+            entered += 1
+            work += size(rows, i)
+            back, B_back = A * own, B * own
+            b = second(B_back) - first(B_back) if averages else 0.0
+            ux, px, nx, xx = add_and_products(rows, i, following, table, positive, s, second(back) - first(back), b)
+            a = alpha / n
+            if not settled:
+                if balanced:
+                    alpha_pos, alpha_neg = balanced_alpha(first(seen), second(seen))
+                    alpha = pair(alpha_pos, alpha_neg)
+                    a = alpha / n
+                has_pos, has_neg = first(n) > 0.0, second(n) > 0.0
+                a = pair(first(a) if has_pos else 0.0, second(a) if has_neg else 0.0)
+                if p.intercept:
+                    z_bias = bias_gap(first(alpha), second(alpha), first(n), second(n))
+                settled = has_pos and has_neg and not balanced
+            each, each_peak = a * a * squares, a * a * peaks
+            zz = fma(-2.0 * first(a) * second(a), cross, first(each) + second(each)) + z_bias * z_bias
+            if not zz > fma(CANCELLED, first(each_peak) + second(each_peak), SMALLEST_GAP):
+                break
+            share, mean_losses = own * a, a * losses
+            so_far = first(mean_losses) + second(mean_losses) if everyone else 0.0
+            goal = fma(first(share) + second(share), loss, so_far)
+            losses = fma(own, loss, losses)
+            inverse = 1.0 / zz
+            if goal > 0.0 and goal * (goal * inverse) < LONGEST_STEP:
+                step, step_bias = (a * inverse) * goal, (z_bias * inverse) * goal
+                updates += 1
+                A = A + step
+                bias += step_bias
+                if steps_count:
+                    B = B + step * t
+                    bias_steps += t * step_bias
+            count, all_losses = first(n) + second(n), first(losses) + second(losses)
+            allowed = STRAIN * (unit * count + (all_losses if everyone else 0.0))
+            if (work >= most_work) | (all_losses > TOO_LARGE):
+                r += 1
+                loss = -1.0
+                break
+        else:
+            ux, px, nx, xx = products(rows, following, table)
+        r += 1
+        loss = -1.0
+    m.t, m.updates, m.entered, m.work_since_fold, m.width = t, updates, entered, work, width
+    m.bias, m.bias_steps, m.largest, m.pn = bias, bias_steps, largest, cross
+    m.seen_pos, m.seen_neg, m.n_pos, m.n_neg = first(seen), second(seen), first(n), second(n)
+    m.loss_pos, m.loss_neg, m.pp, m.nn = first(losses), second(losses), first(squares), second(squares)
+    m.pp_peak, m.nn_peak = first(peaks), second(peaks)
+    m.A_pos, m.A_neg, m.B_pos, m.B_neg = first(A), second(A), first(B), second(B)
+    m.tp, m.fp, m.fn, m.tn = first(said_pos), second(said_pos), first(said_neg), second(said_neg)
+    return r, s, loss, (ux, px, nx, xx)
+
+
+@body
+def mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    table, m, p, out = table_of(rows, home.vectors[k]), scalars[k], settings[k], margins[k]
+    if is_dense(rows):
+        m.width = max(m.width, reach(rows, 0))
+        m.products_known, m.careful = 0 if m.careful else m.products_known, 0
+    know_products(table, IN_LANES, m)
+    r = start
+    while r < stop:
+        i = order[r] if order.size > 0 else r
+        s, loss = 1.0, -1.0
+        if m.careful or p.calibrate or 0.0 < p.forgetting < 1.0:
+            found = met(rows, i, table)
+        else:
+            r, s, loss, found = plain_rows(rows, order, codes, weights, out, table, m, p, r, stop)
+            if loss < 0.0 and untidy(m):
+                tidy(table, IN_LANES, m)
+                continue
+            if r == stop:
+                break
+            i = order[r] if order.size > 0 else r
+        positive = codes[i] == p.positive
+        if loss >= 0.0:
+            finish(rows, i, table, IN_LANES, m, p, positive, s, loss)
+        else:
+            margin = any_row(rows, i, table, m, p, positive, weights[i] if weights.size > 0 else 1.0, found)
+            if margin != margin:
+                return r
+            if out.size > 0:
+                out[r] = margin
+        r += 1
+    return -1

@@ -1,0 +1,70 @@
+"""What the passes call, written in LLVM. `plain` has the same names, and says in plain loops what each does.
+
+Knows the other modules of this package.
+"""
+
+from __future__ import annotations
+
+from numba.core import types
+from numba.extending import intrinsic
+
+from .class_pairs import first, fma, larger, pair, second, swapped  # noqa: F401
+from .dense_rows import dense_add_and_products, dense_products
+from .sparse_rows import add_lines, line_products, sparse_add_and_products, sparse_products
+from .vectors import dot_four_columns, move_and_enter, turn_four_columns  # noqa: F401
+
+_FOUR = types.UniTuple(types.float64, 4)
+
+
+def _is_dense(rows):
+    return len(rows.types) == 1
+
+
+@intrinsic
+def products(typing_context, rows, i, table):
+    """U·x, S⁺·x and S⁻·x with row x; and ‖x‖²."""
+    return _FOUR(rows, types.int64, table), dense_products if _is_dense(rows) else sparse_products
+
+
+@intrinsic
+def add_and_products(typing_context, rows, i, following, table, positive, s, a, b):
+    """Add a·x to U, s·x to S⁺ or S⁻ and b·x to V; then the `products` with another row."""
+    numbers = [types.float64] * 3
+    signature = _FOUR(rows, types.int64, types.int64, table, types.boolean, *numbers)
+    return signature, dense_add_and_products if _is_dense(rows) else sparse_add_and_products
+
+
+@intrinsic
+def four_products(typing_context, rows, i, table):
+    """U·x, S⁺·x, S⁻·x and V·x with a sparse row x."""
+
+    def codegen(context, builder, signature, args):
+        return sparse_products(context, builder, signature, args, "no")
+
+    return _FOUR(rows, types.int64, table), codegen
+
+
+@intrinsic
+def products_of_three_lines(typing_context, rows, i, table, out):
+    """The products of a sparse row with all columns of a table of 24, into `out`; ‖x‖²."""
+
+    def codegen(context, builder, signature, args):
+        return line_products(context, builder, signature, args, 3)
+
+    return types.float64(rows, types.int64, table, out), codegen
+
+
+@intrinsic
+def products_of_two_lines(typing_context, rows, i, table, out):
+    """The same of 16 columns."""
+
+    def codegen(context, builder, signature, args):
+        return line_products(context, builder, signature, args, 2)
+
+    return types.float64(rows, types.int64, table, out), codegen
+
+
+@intrinsic
+def add_to_lines(typing_context, rows, i, table, coefficients, line):
+    """Add coefficient·x to each of the first eight columns, and to the eight of another line."""
+    return types.void(rows, types.int64, table, coefficients, types.int64), add_lines

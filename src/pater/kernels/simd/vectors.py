@@ -1,0 +1,115 @@
+"""Loops over whole vectors: the columns of a triangle, and the vectors of a model with a dense row of many columns.
+
+Knows `registers` and `dense_rows`; knows nothing of learning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from .dense_rows import Sums
+from .registers import AHEAD_BYTES, BYTE, F32, F64, FEW, I1, WIDTH, Words, integer
+
+_FOUR = types.UniTuple(types.float64, 4)
+
+
+def _columns(words: Words, triangle: Any, j: Any) -> list[Any]:
+    """Where the columns j, j + 1, j + 2 and j + 3 of a packed triangle start."""
+    builder = words.builder
+    start = builder.udiv(builder.mul(j, builder.add(j, integer(1))), integer(2))
+    found = []
+    for n in range(1, 5):
+        found.append(words.address(triangle, start))
+        start = builder.add(start, builder.add(j, integer(n)))
+    return found
+
+
+def _for_fours(builder: Any, count: Any, body: Callable[[Words, Any], None]) -> None:
+    """Call `body(words, place)` for eight of so many numbers, a multiple of four, at a time; then for four, if left."""
+    eights = builder.udiv(count, integer(WIDTH))
+    with cgutils.for_range(builder, eights) as loop:
+        body(Words(builder), builder.mul(loop.index, integer(WIDTH)))
+    with builder.if_then(builder.trunc(builder.udiv(count, integer(FEW)), I1)):
+        body(Words(builder, FEW), builder.mul(eights, integer(WIDTH)))
+
+
+@intrinsic
+def dot_four_columns(typing_context, triangle, j, x):
+    """The products of the first j numbers, a multiple of four, of the columns j … j + 3 of a packed triangle with x."""
+
+    def codegen(context, builder, signature, args):
+        words = Words(builder)
+        (data, _), (x_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2))
+        columns, sums = _columns(words, data, args[1]), {width: Sums(Words(builder, width)) for width in (WIDTH, FEW)}
+
+        def count(words: Words, place: Any) -> None:
+            sums[words.width].count([words.load(u, place) for u in columns], words.load(x_data, place))
+
+        _for_fours(builder, args[1], count)
+        totals = [builder.fadd(a, b) for a, b in zip(sums[WIDTH].totals(), sums[FEW].totals(), strict=True)]
+        return context.make_tuple(builder, signature.return_type, totals)
+
+    return _FOUR(triangle, types.int64, x), codegen
+
+
+@intrinsic
+def turn_four_columns(typing_context, triangle, j, k, turns, gains):
+    """For the columns u of `dot_four_columns`, one after the other: u ← u + turn·k and k ← k + gain·u of before."""
+
+    def codegen(context, builder, signature, args):
+        words = Words(builder)
+        (data, _), (k_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2))
+        columns = _columns(words, data, args[1])
+
+        def turn(words: Words, place: Any) -> None:
+            k_now = words.load(k_data, place)
+            for n, column in enumerate(columns):
+                turn_, gain = (words.spread(builder.extract_value(four, n)) for four in args[3:])
+                u = words.load(column, place)
+                words.store(words.fma(k_now, turn_, u), column, place)
+                k_now = words.fma(u, gain, k_now)
+            words.store(k_now, k_data, place)
+
+        _for_fours(builder, args[1], turn)
+        return context.get_dummy_value()
+
+    return types.void(triangle, types.int64, k, _FOUR, _FOUR), codegen
+
+
+@intrinsic
+def move_and_enter(typing_context, x, s, w, own, other, step_own, step_other, a_own, minus_a_other):
+    """Move w ← w + step_own·own + step_other·other, and then enter x, own ← own + s·x.
+
+    The answer is w·x with that w, ‖x‖² and ‖a_own·own + minus_a_other·other‖² with that own.
+    """
+    kinds = [x, types.float64, w, own, other, *[types.float64] * 4]
+
+    def codegen(context, builder, signature, args):
+        words = Words(builder)
+        arrays = [words.array(context, signature.args[n], args[n]) for n in (0, 2, 3, 4)]
+        (x_, (size,)), (w_, _), (own_, _), (other_, _) = arrays
+        s_, step, step_other_, a, minus_a = (words.spread(args[n]) for n in (1, 5, 6, 7, 8))
+        element = F64 if x.dtype == types.float64 else F32
+        sums = Sums(words)
+
+        def each(place: Any, mask: Any) -> None:
+            words.prefetch(words.address(words.address(x_, place, element), integer(AHEAD_BYTES), BYTE))
+            row = words.load(x_, place, element, mask)
+            w_now, mine, theirs = (words.load(vector, place, F64, mask) for vector in (w_, own_, other_))
+            # in this order it is the same whichever class is called own, and exactly negated with the classes
+            along = builder.fadd(builder.fmul(step, mine), builder.fmul(step_other_, theirs))
+            w_now = builder.fadd(w_now, along)
+            words.store(w_now, w_, place, mask)
+            mine = words.fma(s_, row, mine)
+            words.store(mine, own_, place, mask)
+            z = words.fma(a, mine, builder.fmul(minus_a, theirs))
+            sums.add([(w_now, row), (row, row), (z, z), (row, words.zeros)])
+
+        words.for_each_register(size, each)
+        return context.make_tuple(builder, signature.return_type, sums.totals()[:3])
+
+    return types.UniTuple(types.float64, 3)(*kinds), codegen

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..kernels.covariance_merge import merge_metrics
 from ..kernels.pages import zeros
-from ..kernels.state import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, State, U, V, triangle_size
+from ..kernels.state import P_NEG, P_POS, POINT_Q, POINT_V, S_NEG, S_POS, SCALARS, Q, State, U, V, triangle_size
 
 _CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square")
 _JUDGED = ("told", "brier", "log_loss")
@@ -76,10 +76,16 @@ def averaging(state: State) -> State:
 
 
 def remembering(state: State) -> State:
-    """The same models, to forget nothing from here on: class sums in units of the last sample, as they fade no more."""
+    """The same models, to forget nothing from here on: class sums in units of the last sample, as they fade no more.
+
+    So is Σ⁻¹. A feature that has paused until less than the prior is known of it gets the prior back, with its weight.
+    """
     result = state.copy()
     result.arrange("split")
     m = result.scalars
+    if state.metric != "none":
+        _settle(result)
+        return result
     for kind, side in ((S_POS, "pos"), (S_NEG, "neg")):
         gain = m[f"gain_{side}"].copy()
         result.vectors[:, kind] /= gain[:, None]
@@ -89,6 +95,29 @@ def remembering(state: State) -> State:
             m[f"{name}_{side}"] *= gain
     m["products_known"] = 0
     return result
+
+
+def _settle(state: State) -> None:
+    """Take the gain, which is that of both classes, out of a second-order state; the weights stay as they are."""
+    m, gain = state.scalars, state.scalars["gain_pos"].copy()
+    down = np.broadcast_to(gain[:, None], (state.n_models, state.n_features))
+    if state.metric == "full":
+        assert state.second is not None
+        last = np.arange(1, state.n_features + 2).cumsum() - 1  # of each column of the triangle: its variance
+        state.second[:, last] *= gain[:, None]
+    else:
+        precision = state.vectors[:, Q if state.has_means else POINT_Q]
+        precision += 1.0
+        down = np.minimum(down, precision)
+        precision /= down
+        precision -= 1.0
+        m["bias_Q"] = np.maximum((1.0 + m["bias_Q"]) / gain, 1.0) - 1.0
+    if state.has_means:
+        state.vectors[:, S_POS : S_NEG + 1] /= down[:, None]
+    for side in ("pos", "neg"):
+        for name in ("n", "loss", "seen", "gain"):
+            m[f"{name}_{side}"] /= gain
+    m["products_known"] = 0
 
 
 def resized(state: State, n_features: int) -> State:
@@ -119,7 +148,10 @@ def merged(
     """
     result = a.empty(a.n_models)
     vectors, m = result.vectors, result.scalars
-    for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn", *_JUDGED):
+    for name in ("seen_pos", "seen_neg"):  # which fade in second order alone
+        gains = [state.scalars["gain_pos"] if state.metric != "none" else 1.0 for state in (a, b)]
+        m[name] = a.scalars[name] / gains[0] + b.scalars[name] / gains[1]
+    for name in ("t", "updates", "entered", "tp", "fp", "tn", "fn", *_JUDGED):
         m[name] = a.scalars[name] + b.scalars[name]
     for name in ("largest", "width"):
         m[name] = np.maximum(a.scalars[name], b.scalars[name])

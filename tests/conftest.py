@@ -112,12 +112,17 @@ def bits() -> Callable[..., Any]:
 
 
 def _weights(estimator: Any) -> Any:
-    return np.hstack([estimator.coef_, estimator.intercept_[:, None]])
+    model = estimator._model
+    if len(model.specs) > 1:
+        return np.hstack([estimator.coef_, estimator.intercept_[:, None]])
+    w, bias = model.state.own_weights(average=estimator._average_of(model))
+    exponent = model.state.scalars["exponent"]
+    return np.ldexp(np.hstack([w, bias[:, None]]), (exponent - exponent.max())[:, None])
 
 
 @pytest.fixture(scope="session")
 def weights() -> Callable[..., Any]:
-    """`weights(estimator)`: the weights of each model with the intercept as the last."""
+    """`weights(estimator)`: the weights of each model with the intercept as the last, in the paper's own unit."""
     return _weights
 
 

@@ -47,7 +47,8 @@ def data(d):
 def expected(rule, d, weights, importance):
     """Weights of the reference after each row, and its margins before each."""
     X, y, s = data(d)
-    options = {"alpha": WEIGHTS[weights], "s": s if importance else None}
+    alpha = WEIGHTS[weights if weights != "balanced" or not RULES[rule].moves_along_means else "plain"]
+    options = {"alpha": alpha, "s": s if importance else None}
     if rule.startswith("pater"):
         w = reference.pater(X, y, rule.removeprefix("pater-").upper(), **options)
     elif rule in ("pa-i", "pa-ii"):

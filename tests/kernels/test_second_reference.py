@@ -75,7 +75,8 @@ def expected(name, d, covariance, weights, importance):
     X, y, s = data(d)
     options = {"diagonal": covariance == "diagonal"} if covariance else {}
     run = LEARNERS[name][1] if name in LEARNERS else {"alma": reference_second.alma}[name]
-    return run(X, y, alpha=WEIGHTS[weights], s=s if importance else None, **options)
+    alpha = WEIGHTS["plain" if weights == "balanced" and "pater" in name else weights]  # which is balanced by itself
+    return run(X, y, alpha=alpha, s=s if importance else None, **options)
 
 
 def compare(model, w, d, form, importance, average, as_form, weights, rtol=1e-9):

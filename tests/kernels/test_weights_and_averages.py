@@ -37,7 +37,7 @@ def test_weight_zero_is_a_no_op(rule, d, form, weight, learner, as_form, stream,
 
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize("width", [2, 70])
-def test_importance_by_hand(variant, width):
+def test_importance_by_hand(variant, width, weights):
     """Two samples without an intercept: x₁ = (1, 0), +, s = 3; x₂ = (0, 2), −, s = ½; x₃ = (0, 4), −, s = 3/2.
 
     x₁: n⁺ = 3, z = (1, 0), ℓ = 1, s·ℓ/n⁺ = 1: w = (1, 0).
@@ -50,7 +50,7 @@ def test_importance_by_hand(variant, width):
     X[:, :2] = [[1, 0], [0, 2], [0, 4]]
     model = PATERClassifier(variant, fit_intercept=False).fit(X, [1, -1, -1], sample_weight=[3, 0.5, 1.5])
     expected = [6 / 5, -2 / 5] if variant == "I" else [7 / 5 + 5 / 53, -4 / 5 - 7 / 2 * 5 / 53]
-    np.testing.assert_allclose(model.coef_[0, :2], expected, rtol=1e-14)
+    np.testing.assert_allclose(weights(model)[0, :2], expected, rtol=1e-14)
     m = model._model.state.scalars[0]
     assert (m["n_pos"], m["n_neg"]) == (3, 0.5 if variant == "I" else 2)
     assert (m["seen_pos"], m["seen_neg"], m["t"]) == (3, 2, 3)

@@ -232,9 +232,7 @@ class OnlineClassifier(LinearClassifier):
         if self.operating_point is None:
             return 0.0
         if model.seen is None:
-            raise ValueError(
-                "operating_point is set, but nothing was learned since: its threshold begins with more rows."
-            )
+            raise ValueError("operating_point is set, but nothing was learned since: it begins with the next rows.")
         return model.threshold(self._checked_specs()[0].operating_point, *self._scored_by())
 
     def _average_of(self, model: Model) -> bool:

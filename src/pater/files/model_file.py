@@ -29,7 +29,7 @@ from .codec import (
     spec_to_json,
 )
 from .container import OF_ANOTHER_KIND, Arrays, ModelFileError, Places, Shape, is_newer, minor, read, write
-from .stored_margins import OPERATING, seen_in, seen_of
+from .stored_margins import OPERATING, seen_arrays, seen_in, seen_of
 from .stored_state import (
     MOST_ROWS,
     REALS,
@@ -135,8 +135,7 @@ def save(path: str | os.PathLike[str], saved: Saved, *, accept: Callable[[Saved]
         }
         arrays["history"] = np.concatenate([np.zeros((0, 4)), *(counts for _, counts in points)])
     if model.seen is not None:
-        arrays["operating.counts"] = model.seen.counts
-        arrays["operating.numbers"] = np.stack([model.seen.numbers[name] for name in OPERATING], axis=1)
+        arrays |= seen_arrays(model.seen)
     if state.second is not None:  # only what rows have reached
         arrays["second"] = state.second[:, : packed_size(int(state.scalars["width"].max(initial=0)))]
     arrays |= saved.arrays

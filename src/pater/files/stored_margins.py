@@ -20,13 +20,19 @@ LARGEST_COUNT = 1e280  # so that all of them can be added
 _COUNTED = {"t", "n_neg", "n_pos", "due"}  # in samples
 
 
+def seen_arrays(seen: SeenMargins) -> Arrays:
+    """What a file is to hold: the histograms, two for each model, and its numbers."""
+    numbers = np.stack([seen.numbers[name] for name in OPERATING], axis=1)
+    return {"operating.counts": seen.counts.reshape(-1, BINS), "operating.numbers": numbers}
+
+
 def seen_in(names: Any, n_models: int) -> Places:
     """The shapes of the arrays of a file whose header names these numbers."""
     sound = isinstance(names, list) and all(type(name) is str for name in names)
     require(sound and len(set(names)) == len(names), "the numbers of its operating point have no names")
     require(set(OPERATING) <= set(names), "it lacks numbers of its operating point")
     return {
-        "operating.counts": ((n_models, 2, BINS), np.float64),
+        "operating.counts": ((2 * n_models, BINS), np.float64),
         "operating.numbers": ((n_models, len(names)), np.float64),
     }
 
@@ -40,7 +46,7 @@ def seen_of(names: Any, arrays: Arrays, plan: Plan) -> SeenMargins | None:
     if not wanted:
         return None
     seen = SeenMargins.new(plan.n_models)
-    seen.counts[:] = finite(arrays.pop("operating.counts"), "operating.counts")
+    seen.counts[:] = finite(arrays.pop("operating.counts"), "operating.counts").reshape(-1, 2, BINS)
     stored = finite(arrays.pop("operating.numbers"), "operating.numbers")
     require(((seen.counts >= 0) & (seen.counts <= LARGEST_COUNT)).all(), "it counts margins wrongly")
     for name in OPERATING:

@@ -23,7 +23,7 @@ LINE = 8  # numbers
 CELL, SHARED_CELL = 3 * LINE, 2 * LINE
 MOST, MOST_SHARING = LINE, 2 * LINE - 2  # models in a herd
 SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
-_PLAIN = ("balanced", "average", "calibrate")
+_PLAIN = ("average", "calibrate")
 _EVERYONE_ENTERS = np.array([not rule.passive for rule in RULES.values()])
 
 Place = tuple[int, int, int]

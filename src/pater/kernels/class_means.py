@@ -32,8 +32,6 @@ def rates(m, p):
     """
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     pos, neg = balanced_alpha(m.seen_pos, m.seen_neg)
-    if p.balanced:
-        alpha_pos, alpha_neg = pos, neg
     if m.seen_pos == 0.0 or m.seen_neg == 0.0:
         alpha_pos = alpha_neg = 1.0
     half = 0.5 * (alpha_pos + alpha_neg) * p.r
@@ -47,15 +45,9 @@ def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
 
 
 @inlined
-def alphas(m, p):
-    """α⁺ and α⁻, balanced by what was seen so far if that is asked for."""
-    return balanced_alpha(m.seen_pos, m.seen_neg) if p.balanced else (p.alpha_pos, p.alpha_neg)
-
-
-@inlined
 def parts_of_gap(m, p):
     """What S⁺ and S⁻ are multiplied by in z, α±/n±, and the intercept's part of it."""
-    alpha_pos, alpha_neg = alphas(m, p)
+    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
     a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
     return a_pos, a_neg, bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
@@ -123,6 +115,8 @@ def shrink(m):
     m.loss_neg *= RESCALE
     m.margin_square *= RESCALE
     m.margin_square *= RESCALE
+    m.size_square *= RESCALE
+    m.size_square *= RESCALE
     m.exponent += RESCALE_BITS
     m.unit *= RESCALE
 

@@ -114,4 +114,4 @@ def _weights_now(m: Any, p: Any) -> tuple[tuple[float, float], tuple[float, floa
     """n/(2·n^c) of the samples seen, and the class weights α."""
     half = 0.5 * (m["seen_pos"] + m["seen_neg"])
     pos, neg = (half / seen if seen > 0 else 1.0 for seen in (m["seen_pos"], m["seen_neg"]))
-    return (pos, neg), (pos, neg) if p["balanced"] else (p["alpha_pos"], p["alpha_neg"])
+    return (pos, neg), (p["alpha_pos"], p["alpha_neg"])

@@ -27,7 +27,17 @@ _DOUBLE, _LONG = np.dtype(np.float64), np.dtype(np.int64)
 _INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))
 
 # Of the record of a model's settings. What a rule alone reads is named where the rule is.
-_READ_BY_PASSES = {"rule", "positive", "alpha_neg", "alpha_pos", "balanced", "intercept", "average", "forgetting"}
+_READ_BY_PASSES = {
+    "rule",
+    "positive",
+    "alpha_neg",
+    "alpha_pos",
+    "balanced",
+    "sized",
+    "intercept",
+    "average",
+    "forgetting",
+}
 _READ_BY_PASSES |= {"watch", "fading", "discount", "calibrate"}
 
 

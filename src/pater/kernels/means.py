@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .class_means import TOO_LARGE, balanced_alpha, bias_gap, next_gain, raise_gain
+from .class_means import TOO_LARGE, bias_gap, next_gain, raise_gain
 from .compile import body, exact_part
 from .lazy_form import (
     CANCELLED,
@@ -34,7 +34,7 @@ from .lazy_form import (
     too_large,
     untidy,
 )
-from .progress import note
+from .progress import in_unit, next_size, note
 from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
 from .simd import add_and_products, first, fma, larger, pair, products, second, swapped
@@ -56,7 +56,7 @@ def met(rows, i, table):
 
 @exact_part
 def any_row(rows, i, table, m, p, positive, s, found):
-    """Pass one row through one model, whatever it takes; its margin, or NaN for a bad row."""
+    """Pass one row through one model, whatever it takes; its margin as it is told, or NaN for a bad row."""
     ux, px, nx, xx = found
     if not xx <= LARGEST_ROW:
         return math.nan
@@ -68,13 +68,14 @@ def any_row(rows, i, table, m, p, positive, s, found):
         fold(table, IN_LANES, m)
         ux, px, nx, xx = met(rows, i, table)
         margin, slack = look(m, ux, px, nx, y)
+    told = in_unit(m.size_square, margin)
     if s == 0.0:
-        return margin
+        return told
     m.width = max(m.width, reach(rows, i))
     note(m, p, margin, positive, s, 1.0)
     loss = hinge_of(slack)
     if loss == 0.0 and passive(p.rule):
-        return margin
+        return told
     s_pos = now if positive else 0.0
     s_neg = now - s_pos
     if forgets:
@@ -95,7 +96,7 @@ def any_row(rows, i, table, m, p, positive, s, found):
     a, b = m.A_neg * s_neg - m.A_pos * s_pos, m.B_neg * s_neg - m.B_pos * s_pos
     add_and_products(rows, i, i, table, positive, now, a, b)
     finish(rows, i, table, IN_LANES, m, p, positive, now, loss)
-    return margin
+    return told
 
 
 @exact_part
@@ -109,7 +110,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     chain of this one is waited for.
     """
     ordered, weighted, wanted, watched = order.size > 0, weights.size > 0, margins.size > 0, p.watch != 0
-    everyone, balanced, positive_code = not passive(p.rule), p.balanced != 0, p.positive
+    everyone, positive_code, sized, size_square = not passive(p.rule), p.positive, p.sized != 0, m.size_square
     averages = p.average != 0 or m.B_pos != 0.0 or m.B_neg != 0.0
     steps_count = p.average != 0
     fade, discounts = p.fading if 0.0 < p.fading < 1.0 else 1.0, p.discount != 0
@@ -150,10 +151,12 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
             most_work = fold_after(width)
         own = fma(pair(0.5, -0.5), y, 0.5) * s
         seen = seen + own
-        if wanted or watched:
+        if wanted or watched or sized:
             margin = (ux + bias) + y * (first(lazy) - second(lazy))
             if wanted:
-                margins[r] = margin
+                margins[r] = in_unit(size_square, margin)
+            if sized:
+                size_square = next_size(size_square, margin, float(t))
             if watched:
                 kept = fade * ((t - 1.0) / t) if discounts else fade
                 yes = 1.0 if margin >= 0.0 else 0.0
@@ -173,15 +176,11 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
             ux, px, nx, xx = add_and_products(rows, i, following, table, positive, s, second(back) - first(back), b)
             a = alpha / n
             if not settled:
-                if balanced:
-                    alpha_pos, alpha_neg = balanced_alpha(first(seen), second(seen))
-                    alpha = pair(alpha_pos, alpha_neg)
-                    a = alpha / n
                 has_pos, has_neg = first(n) > 0.0, second(n) > 0.0
                 a = pair(first(a) if has_pos else 0.0, second(a) if has_neg else 0.0)
                 if p.intercept:
                     z_bias = bias_gap(first(alpha), second(alpha), first(n), second(n))
-                settled = has_pos and has_neg and not balanced
+                settled = has_pos and has_neg
             each, each_peak = a * a * squares, a * a * peaks
             zz = fma(-2.0 * first(a) * second(a), cross, first(each) + second(each)) + z_bias * z_bias
             if not zz > fma(CANCELLED, first(each_peak) + second(each_peak), SMALLEST_GAP):
@@ -215,6 +214,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     m.loss_pos, m.loss_neg, m.pp, m.nn = first(losses), second(losses), first(squares), second(squares)
     m.pp_peak, m.nn_peak = first(peaks), second(peaks)
     m.A_pos, m.A_neg, m.B_pos, m.B_neg = first(A), second(A), first(B), second(B)
+    m.size_square = size_square
     m.tp, m.fp, m.fn, m.tn = first(said_pos), second(said_pos), first(said_neg), second(said_neg)
     return r, s, loss, (ux, px, nx, xx)
 

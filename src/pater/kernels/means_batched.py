@@ -33,6 +33,7 @@ from .lazy_form import (
     tidy,
     too_large,
 )
+from .progress import in_unit, next_size
 from .rows import reach, size
 from .rules import LARGEST_ROW
 from .simd import add_to_lines, fma, products_of_three_lines, products_of_two_lines
@@ -43,14 +44,15 @@ _FIELDS = list(SCALARS.names or ())
 A_POS, A_NEG, BIAS = (_FIELDS.index(name) for name in ("A_pos", "A_neg", "bias"))
 N_POS, N_NEG, SEEN_POS, SEEN_NEG = (_FIELDS.index(name) for name in ("n_pos", "n_neg", "seen_pos", "seen_neg"))
 LOSS_POS, LOSS_NEG, LARGEST, UNIT = (_FIELDS.index(name) for name in ("loss_pos", "loss_neg", "largest", "unit"))
+SIZE = _FIELDS.index("size_square")
 PP, NN, PN, PP_PEAK, NN_PEAK = (_FIELDS.index(name) for name in ("pp", "nn", "pn", "pp_peak", "nn_peak"))
 TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
 # Beside the fields, in the same array (one base address, so that the compiler sees that nothing overlaps):
 _N = len(_FIELDS)
 DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
 ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
-LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN = range(_N + 12, _N + 22)
-_ROWS = _N + 22
+LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN, SIZED = range(_N + 12, _N + 23)
+_ROWS = _N + 23
 
 
 class HerdsOfMeans(NamedTuple):
@@ -139,7 +141,7 @@ def _pass(width, shares):
                 p.alpha_neg,
                 0.0 if passive(p.rule) else 1.0,
             )
-            z[WATCHED, k] = 1.0 if p.watch else 0.0
+            z[WATCHED, k], z[SIZED, k] = 1.0 if p.watch else 0.0, 1.0 if p.sized else 0.0
             z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
             z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
             z[WORK, k], z[CAREFUL, k], z[ENTERED, k] = float(m.work_since_fold), float(m.careful), float(m.entered)
@@ -172,7 +174,8 @@ def _pass(width, shares):
                 judge(z, width, xx, s, sign)
             if margins.size > 0:
                 for model in range(n_models):
-                    margins[model, r] = z[MARGIN, place(model, shares)[0]]
+                    k = place(model, shares)[0]
+                    margins[model, r] = in_unit(z[SIZE, k], z[MARGIN, k])
             if s == 0.0:
                 continue
             n_seen += 1
@@ -189,6 +192,7 @@ def _pass(width, shares):
                 says_neg = z[WATCHED, k] - says_pos
                 samples = z[SAMPLES, k] + 1.0
                 z[SAMPLES, k] = samples
+                z[SIZE, k] = next_size(z[SIZE, k], margin, samples) if z[SIZED, k] > 0.0 else z[SIZE, k]
                 fade = z[FADING, k] * ((samples - 1.0) / samples if z[DISCOUNT, k] > 0.0 else 1.0)
                 fade = fade if z[WATCHED, k] > 0.0 else 1.0
                 z[TP, k] = fade * z[TP, k] + s_pos * says_pos

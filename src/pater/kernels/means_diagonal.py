@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from .class_means import TOO_LARGE, alphas, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
+from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
 from .compile import body, exact_part, inlined
 from .fading import LONGEST_PAUSE, gain_now, settle_counts
 from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
 from .points_diagonal import settled
 from .points_full import LEAST_NOISE, MOST_NOISE
-from .progress import note
+from .progress import in_unit, note
 from .rows import entry, reach, size
 from .rules import LARGEST_ROW
 from .state import S_NEG, S_POS, Q, U, V
@@ -175,7 +175,7 @@ def _gap(table, m, a_pos, a_neg, zz_bias):
 @exact_part
 def _lead(table, m, p, one):
     """w ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge of what has entered."""
-    alpha_pos, alpha_neg = alphas(m, p)
+    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     a_pos = alpha_pos / m.seen_pos if m.seen_pos > 0.0 else 0.0
     a_neg = alpha_neg / m.seen_neg if m.seen_neg > 0.0 else 0.0
     z_bias = one * (a_pos * m.n_pos - a_neg * m.n_neg)
@@ -242,7 +242,7 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
             margin, slack = look(m, ux, px, nx, y)
             loss = hinge_of(slack)
         if wanted:
-            out[r] = margin
+            out[r] = in_unit(m.size_square, margin)
         if s == 0.0:
             continue
         m.width = max(m.width, reach(rows, i))

@@ -19,7 +19,7 @@ from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink
 from .compile import body, exact_part, part
 from .fading import MOST_FADED, gain_now, settle_counts
 from .points_full import add_image, bounded_noise, reach
-from .progress import note
+from .progress import in_unit, note
 from .rows import add, clear, dot, spread
 from .rules import LARGEST_ROW
 from .state import P_NEG, P_POS, S_NEG, S_POS, U, V
@@ -193,7 +193,7 @@ def full_mean_pass(home, k, rows, order, codes, weights, margins, scalars, setti
             wx, _ = dot(rows, i, w)
             margin = wx + m.bias
         if wanted:
-            out[r] = margin
+            out[r] = in_unit(m.size_square, margin)
         s = weights[i] if weighted else 1.0
         if s == 0.0:
             continue

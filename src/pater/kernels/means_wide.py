@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from .class_means import (
     TOO_LARGE,
     TOO_LARGE_GAIN,
-    balanced_alpha,
     bias_gap,
     bounded,
     gap,
@@ -26,7 +25,7 @@ from .class_means import (
 )
 from .compile import body, exact_part
 from .means import mean_pass
-from .progress import observe
+from .progress import in_unit, observe
 from .rows import square
 from .rules import LARGEST_ROW
 from .simd import move_and_enter
@@ -62,7 +61,7 @@ def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
     d = X.shape[1]
     w, S_pos, S_neg, steps = v[U][:d], v[S_POS][:d], v[S_NEG][:d], v[V][:d]
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    rule, positive_code, balanced, intercept, average = p.rule, p.positive, p.balanced, p.intercept, p.average
+    rule, positive_code, intercept, average = p.rule, p.positive, p.intercept, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one = 1.0 if intercept else 0.0
     forgets = 0.0 < p.forgetting < 1.0
@@ -75,15 +74,13 @@ def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
             if not square(rows, i) <= LARGEST_ROW:
                 return r
             if wanted:
-                out[r] = margin_of(x, w, S_pos, S_neg, m)
+                out[r] = in_unit(m.size_square, margin_of(x, w, S_pos, S_neg, m))
             continue
         positive = codes[i] == positive_code
         if positive:
             m.seen_pos += s
         else:
             m.seen_neg += s
-        if balanced:
-            alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
         s_now = s * next_gain(m, positive, p.forgetting) if forgets else s
         n_pos = m.n_pos + s_now if positive else m.n_pos
         n_neg = m.n_neg if positive else m.n_neg + s_now
@@ -103,7 +100,7 @@ def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
         m.A_pos = m.A_neg = 0.0
         margin = wx + m.bias
         if wanted:
-            out[r] = margin
+            out[r] = in_unit(m.size_square, margin)
         m.t += 1
         observe(m, p, margin, positive, s)
         loss = hinge(margin if positive else -margin, m.unit)

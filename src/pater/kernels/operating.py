@@ -7,10 +7,10 @@ root of its running mean square. Bins are of equal width in z = asinh(4r): fine 
 times the usual size. There is one about 0, and they are the same on both sides, so that the mirror image of a model has
 the mirror image of its histograms, to the bit.
 
-Each class fades by its own samples, so that the rare one keeps its own: the memory is ten thousand of them. Before that
-the n-th sample weighs in proportion to n, so that the clumsy beginnings of a model tell less than what it has become.
-Instead of fading all bins, a new sample enters with a gain that grows, and all are divided by a power of two now and
-then.
+Each class fades by its own samples, so that the rare one keeps some. The memory is as many as there are among twenty
+thousand rows, but at least five hundred and at most ten thousand. Before that the n-th sample weighs in proportion to
+n, so that the clumsy beginnings of a model tell less than what it has become. Instead of fading all bins, a new sample
+enters with a gain that grows, and all are divided by a power of two now and then.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import math
 
 import numpy as np
 
-from .compile import exact_kernel
+from .compile import exact_kernel, exact_part
 
 CENTRE = 256
 BINS = 2 * CENTRE + 1
 WIDTH = 1.0 / 32.0  # of a bin, in z
 FINENESS = 4.0
 FARTHEST = math.sinh((CENTRE + 0.5) * WIDTH) / FINENESS  # where the last bin ends
-MEMORY = 1e4  # samples of a class
-SHARE_MEMORY = 2e4  # samples, for the shares of the classes
+MEMORY = 2e4  # samples: of a class as many as there are among so many, and for the shares of the classes all
+LEAST_MEMORY, MOST_MEMORY = 5e2, 1e4  # samples of a class
 SIZE_MEMORY = 1e3  # samples, for the size of the margins
 LARGEST_MARGIN = 1e150  # its square is a number
 LARGEST_GAIN = 2.0**40
@@ -55,18 +55,18 @@ NUMBERS = np.dtype(
 )
 
 
-@exact_kernel
+@exact_part
 def _bin_of(r):
     place = int(min(float(CENTRE), math.asinh(FINENESS * abs(r)) / WIDTH + 0.5))
     return CENTRE + place if r >= 0.0 else CENTRE - place
 
 
-@exact_kernel
+@exact_part
 def _relative(z):
     return math.sinh(z) / FINENESS
 
 
-@exact_kernel
+@exact_part
 def _from_above(counts, share):
     """The smallest threshold that leaves at most this share at or above it, in units of the usual size."""
     left = share * counts.sum()
@@ -77,7 +77,7 @@ def _from_above(counts, share):
     return -FARTHEST
 
 
-@exact_kernel
+@exact_part
 def _of_least_cost(counts, of_negative, of_positive):
     """The threshold between two bins where the cost is least; of equals, the one nearest to 0."""
     total_neg, total_pos = counts[0].sum(), counts[1].sum()
@@ -108,7 +108,7 @@ def threshold_for(counts, m, kind, a, b):
     return _of_least_cost(counts, a * (m.share_neg / total), b * (m.share_pos / total))
 
 
-@exact_kernel
+@exact_part
 def _count_answer(m, p, r, positive, s):
     fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
     if p.discount:
@@ -128,12 +128,17 @@ def _count_answer(m, p, r, positive, s):
         m.tn += s
 
 
-@exact_kernel
+@exact_part
 def _enter(counts, m, r, positive, s):
     """Count a sample in the histogram of its class, with more weight than the one before."""
+    fade = 1.0 - 1.0 / MEMORY
+    m.share_pos = fade * m.share_pos + (s if positive else 0.0)
+    m.share_neg = fade * m.share_neg + (0.0 if positive else s)
     own = counts[1 if positive else 0]
     n, gain = (m.n_pos, m.gain_pos) if positive else (m.n_neg, m.gain_neg)
-    gain *= 1.0 + max(1.0 / (n + 1.0), 1.0 / MEMORY)
+    share = (m.share_pos if positive else m.share_neg) / (m.share_pos + m.share_neg)
+    memory = min(MOST_MEMORY, max(LEAST_MEMORY, MEMORY * share))
+    gain *= 1.0 + max(1.0 / (n + 1.0), 1.0 / memory)
     if gain > LARGEST_GAIN:
         own *= 1.0 / LARGEST_GAIN
         gain *= 1.0 / LARGEST_GAIN
@@ -162,9 +167,6 @@ def note_margins(margins, order, codes, weights, settings, counts, numbers, kind
             if p.watch and m.n_neg > 0.0 and m.n_pos > 0.0:
                 _count_answer(m, p, r, positive, s)
             _enter(seen, m, r, positive, s)
-            fade = 1.0 - 1.0 / SHARE_MEMORY
-            m.share_pos = fade * m.share_pos + (s if positive else 0.0)
-            m.share_neg = fade * m.share_neg + (0.0 if positive else s)
             m.square += (margin * margin - m.square) / min(m.t, SIZE_MEMORY)
             if m.t >= m.due and m.n_neg > 0.0 and m.n_pos > 0.0:
                 m.threshold = threshold_for(seen, m, kind, a, b)

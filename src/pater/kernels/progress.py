@@ -90,9 +90,25 @@ def count_answer(m, p, margin, positive, s):
 
 
 @inlined
+def next_size(size_square, margin, samples):
+    """The mean square of the margins, over about the last thousand samples, with one more."""
+    margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
+    square = margin * margin
+    return square if size_square == 0.0 else size_square + (square - size_square) / min(samples, SIZE_MEMORY)
+
+
+@inlined
+def in_unit(size_square, margin):
+    """A margin as it is told: where only directions have a meaning, in units of the usual size of the margins."""
+    return margin / math.sqrt(size_square) if size_square > 0.0 else margin
+
+
+@inlined
 def observe(m, p, margin, positive, s):
     """Take note of the margin of a sample of importance s, before learning from it."""
     count_answer(m, p, margin, positive, s)
+    if p.sized:
+        m.size_square = next_size(m.size_square, margin, float(m.t))
     if p.calibrate:
         calibrate(m, margin, positive, s)
 

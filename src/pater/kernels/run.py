@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .averaged import row_by_row
 from .batched_layout import Herds, sharing, spans
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
@@ -90,6 +91,8 @@ LEARN: dict[type, Callable[..., int]] = {
     FullMeans: _over_models(full_mean_pass),
 }
 
+AVERAGED = {kind: row_by_row(learn) for kind, learn in LEARN.items() if kind is not HerdsOfMeans}
+
 # Sparse rows are cheap to read again beside the table of a herd, so take many; a triangle is best left in the cache.
 _BLOCKS = {HerdsOfMeans: 64, FullPoints: 1 << 40, FullMeans: 1 << 40}
 _HOMES: dict[tuple[Metric, bool], type] = {
@@ -129,10 +132,11 @@ def learn(
     """Pass the rows through all models of `state`; the position of the first bad row, or −1.
 
     `codes` holds the class of each row as a number, `settings` a record for each model. `margins`, if given, takes
-    what each model says of each row before learning from it, (models, rows); `counts` its answers up to each of the
-    `stops`, (stops, models, 4). A bad row is one that holds a NaN, an infinity or numbers too large to square; the
-    state is then neither as before nor as after, and the caller restores it. `threads` may be None for as many as there
-    are processors. Whatever does not fit together is a ValueError before anything is touched.
+    what each model says of each row before learning from it, (models, rows), by the average of its weights if it keeps
+    one; `counts` the answers of the weights themselves up to each of the `stops`, (stops, models, 4). A bad row is one
+    that holds a NaN, an infinity or numbers too large to square; the state is then neither as before nor as after, and
+    the caller restores it. `threads` may be None for as many as there are processors. Whatever does not fit together is
+    a ValueError before anything is touched.
     """
     rows = check_pass(rows, codes, state, settings, weights, order, margins, stops, counts)
     layout, herds = layout_for(rows, state, settings)
@@ -169,7 +173,13 @@ def learn(
         kind = WideMeans if wide.all() else MixedMeans if wide.any() else Means
         vectors = whole_lines(vectors)
     home = kind(vectors, *(() if state.second is None else (state.second,)))
-    arguments = (home, rows, order, codes, weights, margins, state.scalars, settings, _BLOCKS.get(kind, 1))
+    blocks = _BLOCKS.get(kind, 1)
+    arguments: tuple[Any, ...] = (home, rows, order, codes, weights, margins, state.scalars, settings, blocks)
+    if settings["average"].any() and (margins.size or settings["calibrate"].any()):
+        plain = settings.copy()
+        plain["calibrate"] = 0
+        arguments = (*arguments[:-1], plain, blocks)
+        return _run(AVERAGED[kind], arguments, n_models, n_rows, threads, stops, note)
     return _run(LEARN[kind], arguments, n_models, n_rows, threads, stops, note)
 
 

@@ -91,6 +91,7 @@ SCALARS = np.dtype(
         ),  # the largest that pp and nn were since they were last taken from the vectors: their rounding
         ("nn_peak", "f8"),
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
+        ("size_square", "f8"),  # running mean square of the margins of a rule that grows without end; 0 for others
         ("told", "f8"),  # importance of the samples of which a probability was told before they were learned from
         ("brier", "f8"),  # their squared errors and their log losses
         ("log_loss", "f8"),
@@ -334,8 +335,18 @@ class State:
         return lazy / (1.0 + vectors[:, Q]) if self.metric == "diagonal" else lazy
 
     def weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same, all in the unit of the largest exponent, so that models can be compared."""
+        """The same as they are told: in a unit that holds along the stream, and for all models."""
         w, bias = self.own_weights(average=average)
-        exponent = self.scalars["exponent"]
-        shift = exponent - exponent.max(initial=0)
-        return np.ldexp(w, shift[:, None]), np.ldexp(bias, shift)
+        size, shift = self.units()
+        return np.ldexp(w / size[:, None], shift[:, None]), np.ldexp(bias / size, shift)
+
+    def units(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """What margins are divided by, and then the power of two that they are multiplied by, to be told.
+
+        A model that grows without end is told in units of the usual size of its margins, any other in the unit of the
+        largest exponent.
+        """
+        m = self.scalars
+        sized = m["size_square"] > 0
+        exponent = np.where(sized, 0, m["exponent"])
+        return np.where(sized, np.sqrt(m["size_square"]), 1.0), exponent - exponent.max(initial=0)

@@ -6,6 +6,7 @@ asking a model of a million features about one row does not spell out a million 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -101,12 +102,13 @@ def _probabilities(margins, scalars, p):
     """Fill p with the probability of +1 for each margin (rows, models)."""
     for k in range(margins.shape[1]):
         m = scalars[k]
+        size = math.sqrt(m.size_square) if m.size_square > 0.0 else 1.0
         for i in range(margins.shape[0]):
-            p[i, k] = probability(m, margins[i, k])
+            p[i, k] = probability(m, size * margins[i, k])
 
 
 def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
-    """Margins (rows, models), in the unit of the largest exponent."""
+    """Margins (rows, models) as they are told, see `State.units`."""
     rows = check_rows(rows, state.n_features)
     n_rows = number_of_rows(rows)
     margins = np.empty((n_rows, state.n_models))
@@ -115,8 +117,8 @@ def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64
         run(rows, state.vectors, state.scalars, average, margins)
         if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not
             _margins(rows, *state.own_weights(average=average), margins)
-        exponent = state.scalars["exponent"]
-        return np.ldexp(margins, exponent - exponent.max()) if exponent.any() else margins
+        size, shift = state.units()
+        return np.ldexp(margins / size, shift) if shift.any() or (size != 1.0).any() else margins
     if len(rows) == 3 and not state.has_means:
         _point_margins(rows, state.vectors, state.scalars, average, margins)
         return margins

@@ -71,6 +71,7 @@ RECORD = np.dtype(
     [
         ("rule", "i8"),  # its code
         ("positive", "i8"),  # the code of the class that is +1 to this model
+        ("sized", "i8"),  # are margins told in units of their usual size, as their length means nothing?
         *((field.name, field.type) for each in SETTINGS.values() for field in each.record),
     ]
 )
@@ -90,7 +91,7 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
     settings = np.zeros((len(positives(len(classes))), len(specs)), RECORD)
     for of_class, positive in zip(settings, positives(len(classes)), strict=True):
         for p, spec in zip(of_class, specs, strict=True):
-            p["rule"], p["positive"] = RULES[spec.rule].code, positive
+            p["rule"], p["positive"], p["sized"] = RULES[spec.rule].code, positive, spec.grows_without_end
             for setting in SETTINGS.values():
                 for field in setting.record:
                     p[field.name] = field.of(getattr(spec, setting.name))

@@ -15,7 +15,7 @@ from ..kernels.covariance_merge import merge_metrics
 from ..kernels.pages import zeros
 from ..kernels.state import P_NEG, P_POS, POINT_Q, POINT_V, S_NEG, S_POS, SCALARS, Q, State, U, V, triangle_size
 
-_CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square")
+_CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square", "size_square")
 _JUDGED = ("told", "brier", "log_loss")
 _PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.endswith("_pos")]
 
@@ -176,12 +176,8 @@ def merged(
                 m[f"n_{side}"] += state.scalars[f"n_{side}"] / gain
                 m[f"loss_{side}"] += np.ldexp(state.scalars[f"loss_{side}"] / gain, shift)
         for name in _CALIBRATION:
-            m[name] += (
-                state.scalars["t"]
-                / t
-                * state.scalars[name]
-                * np.ldexp(1.0, 2 * shift if name == "margin_square" else 0)
-            )
+            rescaled = factor * factor * np.ldexp(1.0, 2 * shift) if name.endswith("_square") else 1.0
+            m[name] += state.scalars["t"] / t * state.scalars[name] * rescaled
     if result.metric != "none":
         merge_metrics(result, a, b, settings)
     if average:  # the steps that make the averaged weights come out as the average of both

@@ -1,0 +1,106 @@
+"""What the average of the weights says of a row before it is learned from, where that is wanted.
+
+Knows `rows`, `state`, `progress` and the kinds of models. A pass needs what the last weights say, not what their
+average does. Where the average predicts, and probabilities are fitted or margins are to be given out, the pass is done
+a row at a time, and the average is asked in between: for one more product with the row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import FunctionType
+
+from .compile import by_kind, exact_kernel, exact_part
+from .means import Means
+from .means_diagonal import DiagonalMeans
+from .means_full import FullMeans
+from .means_wide import MixedMeans, WideMeans
+from .points import Points
+from .points_diagonal import DiagonalPoints
+from .points_full import FullPoints
+from .progress import calibrate
+from .rows import entry, size, table_of
+from .state import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
+
+
+@by_kind
+def average_says(home, k, rows, i, m):
+    """The margin of row i by the average of the weights of model k."""
+
+
+@exact_part
+def _of_means(table, pos, neg, rows, i, m):
+    """By vectors (features, kinds), with the lazy part along two of them."""
+    margin, steps = m.bias, m.bias_steps
+    for place in range(size(rows, i)):
+        j, x = entry(rows, i, place)
+        margin += (table[j, U] + (m.A_pos * table[j, pos] - m.A_neg * table[j, neg])) * x
+        steps += (table[j, V] + (m.B_pos * table[j, pos] - m.B_neg * table[j, neg])) * x
+    return margin + (margin - steps) / max(m.t, 1)
+
+
+@average_says.form_for(Means, WideMeans, MixedMeans)
+def _means_say(home, k, rows, i, m):
+    return _of_means(table_of(rows, home.vectors[k]), S_POS, S_NEG, rows, i, m)
+
+
+@average_says.form_for(FullMeans)
+def _full_means_say(home, k, rows, i, m):
+    return _of_means(home.vectors[k].T, P_POS, P_NEG, rows, i, m)
+
+
+@average_says.form_for(DiagonalMeans)
+def _diagonal_means_say(home, k, rows, i, m):
+    table = home.vectors[k]
+    margin, steps = m.bias, m.bias_steps
+    for place in range(size(rows, i)):
+        j, x = entry(rows, i, place)
+        Sx = x / (1.0 + table[j, Q])
+        margin += table[j, U] * x + (m.A_pos * table[j, S_POS] - m.A_neg * table[j, S_NEG]) * Sx
+        steps += table[j, V] * x + (m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]) * Sx
+    return margin + (margin - steps) / max(m.t, 1)
+
+
+@average_says.form_for(Points, DiagonalPoints, FullPoints)
+def _points_say(home, k, rows, i, m):
+    vectors = home.vectors[k]
+    margin, steps = m.bias, m.bias_steps
+    for place in range(size(rows, i)):
+        j, x = entry(rows, i, place)
+        margin += vectors[POINT_U, j] * x
+        steps += vectors[POINT_V, j] * x
+    extra = m.scales - m.t if m.scales > 0.0 else 1.0
+    return margin + (extra * margin - steps) / max(m.t, 1)
+
+
+def row_by_row(learn: Callable[..., int]) -> Callable[..., int]:
+    """The loop over rows around a compiled pass: one text, compiled for each pass by itself."""
+    names = globals() | {"learn": learn}
+    return exact_kernel(FunctionType(_learn_averaged.__code__, names, f"learn_averaged by {learn.__name__}"))
+
+
+def _learn_averaged(
+    home, rows, order, codes, weights, margins, scalars, settings, plain, blocks, first, last, start, stop
+):
+    """As `learn_rows`, but probabilities are fitted to, and margins hold, what the average says.
+
+    `plain` are the settings without probabilities, which the passes would fit to what the last weights say.
+    """
+    nothing = margins[:, :0]
+    for k in range(first, last):
+        m, p = scalars[k], settings[k]
+        for r in range(start, stop):
+            i = order[r] if order.size > 0 else r
+            said, t, exponent = average_says(home, k, rows, i, m), m.t, m.exponent
+            bad = learn(  # noqa: F821
+                home, rows, order, codes, weights, nothing, scalars, plain, blocks, k, k + 1, r, r + 1
+            )
+            if bad >= 0:
+                return bad
+            if margins.size > 0:
+                margins[k, r] = said
+            if p.calibrate and m.t > t:
+                s = weights[i] if weights.size > 0 else 1.0
+                calibrate(m, math.ldexp(said, exponent - m.exponent), codes[i] == p.positive, s)
+    return -1

@@ -210,9 +210,10 @@ def _strained(m, c, positive, s, waits, forgets):
 
 @inlined
 def _leads_astray(m, c, positive, s):
-    """Is A of a class that stayed away so large that, if a row entered its sum, parts of Σ t·δₜ would cancel?"""
+    """Has A of a class that stayed away been so large that, if a row entered its sum, parts of Σ t·δₜ would cancel?"""
     limit = STRAIN if m.work_since_fold >= m.width else STRAIN_ON_CREDIT
-    return not (m.A_pos if positive else m.A_neg) * s * c <= limit
+    largest = max(m.A_pos, abs(m.B_pos) / m.t) if positive else max(m.A_neg, abs(m.B_neg) / m.t)
+    return not largest * s * c <= limit
 
 
 @body

@@ -75,16 +75,17 @@ def averaging(state: State) -> State:
     return result
 
 
-def remembering(state: State) -> State:
+def remembering(state: State, *, leads: bool = False) -> State:
     """The same models, to forget nothing from here on: class sums in units of the last sample, as they fade no more.
 
-    So is Σ⁻¹. A feature that has paused until less than the prior is known of it gets the prior back, with its weight.
+    So is Σ⁻¹. Where it is diagonal, features that have paused get the prior back, as if a row held them all; the
+    weights follow if they are those of a leader (`leads`).
     """
     result = state.copy()
     result.arrange("split")
     m = result.scalars
     if state.metric != "none":
-        _settle(result)
+        _settle(result, leads)
         return result
     for kind, side in ((S_POS, "pos"), (S_NEG, "neg")):
         gain = m[f"gain_{side}"].copy()
@@ -97,23 +98,27 @@ def remembering(state: State) -> State:
     return result
 
 
-def _settle(state: State) -> None:
-    """Take the gain, which is that of both classes, out of a second-order state; the weights stay as they are."""
+def _settle(state: State, leads: bool) -> None:
+    """Take the gain, which is that of both classes, out of a second-order state."""
     m, gain = state.scalars, state.scalars["gain_pos"].copy()
-    down = np.broadcast_to(gain[:, None], (state.n_models, state.n_features))
     if state.metric == "full":
         assert state.second is not None
         last = np.arange(1, state.n_features + 2).cumsum() - 1  # of each column of the triangle: its variance
         state.second[:, last] *= gain[:, None]
     else:
         precision = state.vectors[:, Q if state.has_means else POINT_Q]
+        before = [state.along_means(letter) for letter in "AB"] if state.has_means else []
+        np.maximum(precision, gain[:, None] - 1.0, out=precision)
+        if state.has_means:
+            change, of_steps = (state.along_means(letter) - was for letter, was in zip("AB", before, strict=True))
+            state.vectors[:, V] -= of_steps
+            state.vectors[:, V if leads else U] += (m["t"][:, None] if leads else -1) * change
         precision += 1.0
-        down = np.minimum(down, precision)
-        precision /= down
+        precision /= gain[:, None]
         precision -= 1.0
         m["bias_Q"] = np.maximum((1.0 + m["bias_Q"]) / gain, 1.0) - 1.0
     if state.has_means:
-        state.vectors[:, S_POS : S_NEG + 1] /= down[:, None]
+        state.vectors[:, S_POS : S_NEG + 1] /= gain[:, None, None]
     for side in ("pos", "neg"):
         for name in ("n", "loss", "seen", "gain"):
             m[f"{name}_{side}"] /= gain

@@ -18,7 +18,7 @@ from pater.models.settings import AUTO, SETTINGS, Setting
 from .errors import UsageError
 
 _OPTIONS = [setting for setting in SETTINGS.values() if setting.options]
-_OPTIONS.sort(key=lambda setting: not setting.is_of_some)  # first those that only some rules have
+_OPTIONS.sort(key=lambda setting: len(setting.rules) == len(RULES))  # first those that only some rules have
 
 Algo = Annotated[
     str,
@@ -63,7 +63,7 @@ def _parameter(setting: Setting) -> inspect.Parameter:
 
 
 def _help(setting: Setting) -> str:
-    if not setting.is_of_some:
+    if len(setting.rules) == len(RULES):
         return setting.says
     range_ = f"; {setting.kind.wanted}" if isinstance(setting.kind, Number) else ""
     return f"{setting.says} For {_rules(setting)}{range_}.  [default: {_default(setting)}]"
@@ -71,9 +71,12 @@ def _help(setting: Setting) -> str:
 
 def _rules(setting: Setting, shown: Callable[[str], str] = str) -> str:
     """The rules that have a setting, in words."""
-    if setting.rules == tuple(name for name, rule in RULES.items() if rule.second_order):
-        return "every rule of second order"
-    return in_words(tuple(map(shown, setting.rules)))
+    second_order = [name for name, rule in RULES.items() if rule.second_order]
+    names = [*([AUTO] if setting.has(AUTO) else []), *setting.rules]
+    if set(second_order) <= set(names):
+        first_order = tuple(shown(name) for name in names if name not in second_order)
+        return in_words((*first_order, "every rule of second order"))
+    return in_words(tuple(map(shown, names)))
 
 
 def _default(setting: Setting) -> str:
@@ -92,7 +95,7 @@ def _number(value: Any) -> str:
 def table() -> str:
     """The settings that only some rules have, as the table of docs/command-line.md."""
     lines = ["| option | for | what it is |", "| --- | --- | --- |"]
-    for setting in filter(lambda setting: setting.is_of_some, _OPTIONS):
+    for setting in filter(lambda setting: len(setting.rules) < len(RULES), _OPTIONS):
         option, rules = min(setting.options, key=len), _rules(setting, lambda rule: f"`{rule}`")
         wanted = setting.kind.wanted.capitalize()
         lines.append(f"| `{option}` | {rules} | {setting.says} {wanted}; by default {_default(setting)}. |")

@@ -19,6 +19,8 @@ class AROWClassifier(OnlineClassifier):
         The larger, the smaller the steps, and the less noise in the labels matters.
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+    forgetting : float, default=1.0
+        As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         Multiply the sample's part in the objective: r is divided by them.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
@@ -49,6 +51,7 @@ class AROWClassifier(OnlineClassifier):
         n_passes: int = 1,
         shuffle: bool = False,
         average: bool = False,
+        forgetting: float = 1.0,
         probability: bool = False,
         operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
@@ -62,6 +65,7 @@ class AROWClassifier(OnlineClassifier):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.average = average
+        self.forgetting = forgetting
         self.probability = probability
         self.operating_point = operating_point
         self.warm_start = warm_start
@@ -82,6 +86,8 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         Aggressiveness. Not used by "CW".
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+    forgetting : float, default=1.0
+        As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         Multiply C; in "CW", which has none, the step.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
@@ -114,6 +120,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         n_passes: int = 1,
         shuffle: bool = False,
         average: bool = False,
+        forgetting: float = 1.0,
         probability: bool = False,
         operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
@@ -129,6 +136,7 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.average = average
+        self.forgetting = forgetting
         self.probability = probability
         self.operating_point = operating_point
         self.warm_start = warm_start
@@ -145,6 +153,8 @@ class SecondOrderPerceptron(OnlineClassifier):
         The paper's a: how many mistakes of unit size it takes to outweigh the prior.
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+    forgetting : float, default=1.0
+        As in :class:`SecondOrderPATERClassifier`.
     class_weight, sample_weight
         How many times a mistake counts.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
@@ -174,6 +184,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         n_passes: int = 1,
         shuffle: bool = False,
         average: bool = False,
+        forgetting: float = 1.0,
         probability: bool = False,
         operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
@@ -187,6 +198,7 @@ class SecondOrderPerceptron(OnlineClassifier):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.average = average
+        self.forgetting = forgetting
         self.probability = probability
         self.operating_point = operating_point
         self.warm_start = warm_start

@@ -133,6 +133,11 @@ class SecondOrderPATERClassifier(OnlineClassifier):
     average : bool or None, default=None
         Whether predictions use the average of the weights after each sample. None: with a diagonal covariance, whose
         leader oscillates.
+    forgetting : float, default=1.0
+        For streams that drift: what is left of Σ⁻¹, class sums, counts and losses when the next sample comes. 1 forgets
+        nothing; with 0.999 the learner remembers about its last thousand samples. It goes by time, whatever the class,
+        because both classes share Σ; in first order each class fades at its own samples. A full covariance costs O(d²)
+        a row as long as 1 − `forgetting` is at most about 1/d. At least 1e-12.
     class_weight, fit_intercept, n_passes, shuffle, probability, operating_point, warm_start, random_state, n_jobs
         As in :class:`PATERClassifier`; class weights are wPATER's α⁻ and α⁺.
 
@@ -167,6 +172,7 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         n_passes: int = 1,
         shuffle: bool = False,
         average: bool | None = None,
+        forgetting: float = 1.0,
         probability: bool = False,
         operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
@@ -182,6 +188,7 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         self.n_passes = n_passes
         self.shuffle = shuffle
         self.average = average
+        self.forgetting = forgetting
         self.probability = probability
         self.operating_point = operating_point
         self.warm_start = warm_start

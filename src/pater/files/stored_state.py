@@ -31,7 +31,8 @@ _DEFAULTS = State.new(1, 0, means=False).scalars
 _NEVER_NEGATIVE = {"n_pos", "n_neg", "loss_pos", "loss_neg", "seen_pos", "seen_neg", "largest", "unit", "scales"}
 _NEVER_NEGATIVE |= {"tp", "fp", "tn", "fn", "margin_square", "slope_slope", "offset_offset", "bias_Q"}
 _NEVER_NEGATIVE |= {"told", "brier", "log_loss"}
-_POSITIVE = {"gain_pos", "gain_neg"}  # they are divided by
+_GAINS = {"gain_pos", "gain_neg"}  # they are divided by, and multiplied with
+LEAST_GAIN, LARGEST_GAIN = 2.0**-2, 2.0**82
 _FLAGS = {"products_known", "careful"}
 MOST_FEATURES = 1 << 30
 MOST_ROWS = 1 << 53
@@ -149,7 +150,8 @@ def scalars_of(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDAr
             continue
         scalars[name] = reals[:, k]
         require(name not in _NEVER_NEGATIVE or (reals[:, k] >= 0).all(), f"{name} is negative")
-        require(name not in _POSITIVE or (reals[:, k] > 0).all(), f"{name} is not positive")
+        sound = name not in _GAINS or ((reals[:, k] >= LEAST_GAIN) & (reals[:, k] <= LARGEST_GAIN)).all()
+        require(sound, f"{name} is out of range")
     for k, name in enumerate(described["counts"]):
         if name not in WHOLE_NUMBERS:
             continue

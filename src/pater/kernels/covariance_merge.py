@@ -2,10 +2,11 @@
 
 Knows `state` and `triangle`; knows nothing of learning from rows.
 
-Σ⁻¹ = Σa⁻¹ + Σb⁻¹ − I, the prior being counted once. A full metric takes in the eigenvectors of Σb⁻¹ − I one by one, as
-if they were rows, by the update that keeps it positive definite. Then the leader's weights are made anew from the class
-sums, which add exactly. Those of the others stay the average by samples seen: weighing them by their precisions,
-Σ(Σa⁻¹wa + Σb⁻¹wb), is what two normal distributions would ask for, but loses more (see `docs/log.md`).
+Σ⁻¹ = Σa⁻¹ + Σb⁻¹ − I, the prior being counted once; a past that fades is taken as it is after the last sample, with its
+prior made whole. A full metric takes in the eigenvectors of Σb⁻¹ − I one by one, as if they were rows, by the update
+that keeps it positive definite. Then the leader's weights are made anew from the class sums, which add exactly. Those
+of the others stay the average by samples seen: weighing them by their precisions, Σ(Σa⁻¹wa + Σb⁻¹wb), is what two
+normal distributions would ask for, but loses more (see `docs/log.md`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from .memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
 from .state import State
-from .triangle import absorb, image, packed_size, widen
+from .triangle import absorb, image, packed_size, restore_prior, widen
 
 Floats = NDArray[np.float64]
 NEGLIGIBLE = 1e-12  # of the largest eigenvalue of a correlation matrix
@@ -26,28 +27,37 @@ NEGLIGIBLE = 1e-12  # of the largest eigenvalue of a correlation matrix
 def merge_metrics(result: State, a: State, b: State, settings: NDArray[np.void]) -> None:
     """Fill the metric of `result`, whose class sums, counts and average weights are those of both already."""
     m = result.scalars
-    m["bias_Q"] = a.scalars["bias_Q"] + b.scalars["bias_Q"]
+    m["bias_Q"] = sum(_settled(state.scalars["bias_Q"], state.scalars["gain_pos"]) for state in (a, b))
     for k in range(result.n_models):
         if result.metric == "full":
             _merge_triangles(result, a, b, k, one=float(settings["intercept"][k]))
         else:
             kind = Q if result.has_means else POINT_Q
-            result.vectors[k, kind] = a.kinds()[k, kind] + b.kinds()[k, kind]
+            gains = [state.scalars["gain_pos"][k] for state in (a, b)]
+            precisions = [_settled(state.kinds()[k, kind], g) for state, g in zip((a, b), gains, strict=True)]
+            result.vectors[k, kind] = precisions[0] + precisions[1]
         if result.has_means and settings["leader"][k]:
             (_lead_full if result.metric == "full" else _lead_diagonal)(result, k, settings[k])
+
+
+def _settled(q: Any, gain: Any) -> Any:
+    """Q when the gain of a past that fades is taken out of Σ⁻¹; at least the prior is left."""
+    return np.where(gain > 1, np.maximum((1.0 + q) / gain, 1.0) - 1.0, q)
 
 
 def _merge_triangles(result: State, a: State, b: State, k: int, *, one: float) -> None:
     assert result.second is not None
     m, vectors, triangle = result.scalars, result.vectors[k], result.second[k]
     n = int(m["width"][k])
+    f, out = np.empty(n), np.empty(n)
     both = []
     for state in (a, b):
         assert state.second is not None
         both.append(state.second[k, : packed_size(n)].copy())
         widen(both[-1], int(state.scalars["width"][k]), n)
+        if state.scalars["gain_pos"][k] > 1:
+            restore_prior(both[-1], n, state.scalars["gain_pos"][k], f, out)
     triangle[: packed_size(n)] = both[0]
-    f, out = np.empty(n), np.empty(n)
     for row, kappa in _rows_of(both[1], n):
         absorb(triangle, n, row, 1.0 / kappa, f, False, out)
     if result.has_means and n > 0:

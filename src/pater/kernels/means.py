@@ -72,7 +72,7 @@ def any_row(rows, i, table, m, p, positive, s, found):
     if s == 0.0:
         return told
     m.width = max(m.width, reach(rows, i))
-    note(m, p, margin, positive, s)
+    note(m, p, margin, positive, s, 1.0)
     loss = hinge_of(slack)
     if loss == 0.0 and passive(p.rule):
         return told

@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
 from .compile import body, exact_part, inlined
-from .lazy_form import hinge_of, look, permitted_strain, too_large
+from .fading import LONGEST_PAUSE, gain_now, settle_counts
+from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
 from .memory import S_NEG, S_POS, Q, U, V
+from .points_diagonal import settled
 from .points_full import LEAST_NOISE, MOST_NOISE
 from .progress import in_unit, note
 from .rows import entry, reach, size
@@ -33,6 +35,8 @@ FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
 CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is taken from the vectors, but
 LOOK_EVERY = 0.125  # of d: only when as many numbers were added, for it costs d
 LOST = 1e-10  # of its terms: a zᵀΣz below it says nothing if it is not taken from the vectors
+STRAIN_OF_FADING = 2.0**30  # as `lazy_form.STRAIN`: a class that stays away while the past fades strains it, seldom
+FADED = 2.0**-12  # of the largest that they were: products of class sums below it are taken from the vectors
 LARGEST_LAZY = 1e280  # of a lazy part of w: beyond it, it is folded
 
 
@@ -55,24 +59,32 @@ def _dot_table(rows, i, table):
     return ux, px, nx, xx, c
 
 
+@inlined
+def _change(table, j, m, leads, sp_new, sn_new, q_new):
+    """Set S⁺, S⁻ and Q of a column. A leader's w follows; else w and Σ t·δₜ stay as they are."""
+    sp, sn = table[j, S_POS], table[j, S_NEG]
+    before, after = 1.0 / (1.0 + table[j, Q]), 1.0 / (1.0 + q_new)
+    change = (m.A_pos * sp_new - m.A_neg * sn_new) * after - (m.A_pos * sp - m.A_neg * sn) * before
+    table[j, V] -= (m.B_pos * sp_new - m.B_neg * sn_new) * after - (m.B_pos * sp - m.B_neg * sn) * before
+    if leads:
+        table[j, V] += m.t * change
+    else:
+        table[j, U] -= change
+    table[j, S_POS], table[j, S_NEG], table[j, Q] = sp_new, sn_new, q_new
+
+
 @exact_part
-def _enter(rows, i, table, m, leads, s_pos, s_neg, gain):
-    """Add s_pos·x to S⁺, s_neg·x to S⁻ and gain·x² to Q. A leader's w follows; else w and Σ t·δₜ stay as they are."""
+def _enter(rows, i, table, m, leads, s_pos, s_neg, gain, least):
+    """Add s_pos·x to S⁺, s_neg·x to S⁻ and gain·x² to Q, which is at least `least` in columns that the row holds."""
     pp = 0.0
     nn = 0.0
     pn = 0.0
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         sp, sn, q = table[j, S_POS], table[j, S_NEG], table[j, Q]
-        sp_new, sn_new, q_new = sp + s_pos * x, sn + s_neg * x, q + gain * x * x
+        sp_new, sn_new, q_new = sp + s_pos * x, sn + s_neg * x, (max(q, least) if x != 0.0 else q) + gain * x * x
         before, after = 1.0 / (1.0 + q), 1.0 / (1.0 + q_new)
-        change = (m.A_pos * sp_new - m.A_neg * sn_new) * after - (m.A_pos * sp - m.A_neg * sn) * before
-        table[j, V] -= (m.B_pos * sp_new - m.B_neg * sn_new) * after - (m.B_pos * sp - m.B_neg * sn) * before
-        if leads:
-            table[j, V] += m.t * change
-        else:
-            table[j, U] -= change
-        table[j, S_POS], table[j, S_NEG], table[j, Q] = sp_new, sn_new, q_new
+        _change(table, j, m, leads, sp_new, sn_new, q_new)
         pp += sp_new * sp_new * after - sp * sp * before
         nn += sn_new * sn_new * after - sn * sn * before
         pn += sp_new * sn_new * after - sp * sn * before
@@ -103,6 +115,42 @@ def fold(table, m):
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
     m.work_since_fold = min(0, m.work_since_fold - m.width)
     _know_products(table, m)
+
+
+@exact_part
+def _set_aside(table, m):
+    """Let a leader's w be 0 until it is made anew, and gather its part in Σ t·δₜ in V."""
+    a_pos, a_neg = m.B_pos - m.t * m.A_pos, m.B_neg - m.t * m.A_neg
+    for j in range(m.width):
+        table[j, V] += (a_pos * table[j, S_POS] - a_neg * table[j, S_NEG]) / (1.0 + table[j, Q])
+    m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
+    m.work_since_fold = 0
+    _know_products(table, m)
+
+
+@exact_part
+def _settle(table, m, leads):
+    """Take the gain out of the past, and lift all columns to the prior: those that paused have faded below it."""
+    g = m.gain_pos
+    for j in range(m.width):
+        _change(table, j, m, leads, table[j, S_POS], table[j, S_NEG], max(table[j, Q], g - 1.0))
+    down_pos, down_neg = settle_counts(m)
+    for j in range(m.width):
+        table[j, S_POS] *= down_pos
+        table[j, S_NEG] *= down_neg
+        table[j, Q] = settled(table[j, Q], g)
+    m.bias_Q = settled(m.bias_Q, g)
+    _know_products(table, m)
+
+
+@inlined
+def _mind_products(table, m):
+    """Take the products from the vectors where they have faded so far that little but rounding would be left."""
+    m.pp_peak = max(m.pp_peak, m.pp)
+    m.nn_peak = max(m.nn_peak, m.nn)
+    if m.pp < FADED * m.pp_peak or m.nn < FADED * m.nn_peak:
+        _know_products(table, m)
+        m.pp_peak, m.nn_peak = m.pp, m.nn
 
 
 @exact_part
@@ -151,11 +199,21 @@ def _overflows(m, xx):
 
 
 @inlined
-def _strained(m, c, positive, s, waits):
+def _strained(m, c, positive, s, waits, forgets):
     """Should w be folded before a row enters its class sum? As `lazy_form.strained`, with c = xᵀΣx for ‖x‖²."""
     losses = 0.0 if waits else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
+    if forgets:
+        limit = min(limit, STRAIN_OF_FADING)
     return too_large(m.A_pos if positive else m.A_neg, s * c, m.n_pos + m.n_neg, m.unit, losses, limit)
+
+
+@inlined
+def _leads_astray(m, c, positive, s):
+    """Has A of a class that stayed away been so large that, if a row entered its sum, parts of Σ t·δₜ would cancel?"""
+    limit = STRAIN if m.work_since_fold >= m.width else STRAIN_ON_CREDIT
+    largest = max(m.A_pos, abs(m.B_pos) / m.t) if positive else max(m.A_neg, abs(m.B_neg) / m.t)
+    return not largest * s * c <= limit
 
 
 @body
@@ -166,7 +224,7 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
     if not m.products_known:
         _know_products(table, m)
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
-    one = 1.0 if p.intercept else 0.0
+    one, forgets = 1.0 if p.intercept else 0.0, 0.0 < p.forgetting < 1.0
     for r in range(start, stop):
         i = order[r] if ordered else r
         ux, px, nx, xx, c = _dot_table(rows, i, table)
@@ -178,7 +236,8 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
         margin, slack = look(m, ux, px, nx, y)
         loss = hinge_of(slack)
         enters = not waits or loss > 0.0
-        if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s, waits))):
+        g = gain_now(m, p, forgets)
+        if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s * g, waits, forgets))):
             fold(table, m)
             ux, px, nx, xx, c = _dot_table(rows, i, table)
             margin, slack = look(m, ux, px, nx, y)
@@ -188,14 +247,21 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
         if s == 0.0:
             continue
         m.width = max(m.width, reach(rows, i))
-        note(m, p, margin, positive, s)
+        note(m, p, margin, positive, s, g)
+        if forgets:
+            m.gain_pos = m.gain_neg = g
+            if g > LONGEST_PAUSE:
+                _settle(table, m, leads)
+                c *= g
+                g = 1.0
         if waits and loss == 0.0:
             if leads:
                 _lead(table, m, p, one)
             continue
 
         rate_pos, rate_neg = rates(m, p)
-        gain = min(max(s * (rate_pos if positive else rate_neg), 1.0 / MOST_NOISE), 1.0 / LEAST_NOISE)
+        gain = min(max(s * (rate_pos if positive else rate_neg), 1.0 / MOST_NOISE), 1.0 / LEAST_NOISE) * g
+        s *= g
         s_pos, s_neg = (s, 0.0) if positive else (0.0, s)
         m.n_pos += s_pos
         m.n_neg += s_neg
@@ -203,19 +269,26 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
         m.loss_neg += s_neg * loss
         m.largest = max(m.largest, xx)
         m.entered += 1
+        m.bias_Q = max(m.bias_Q, one * (g - 1.0))
         m.work_since_fold += size(rows, i)
         m.careful_work += size(rows, i)
         if leads:
             m.updates += 1
-            _enter(rows, i, table, m, True, s_pos, s_neg, gain)
+            if forgets and p.average and _leads_astray(m, c, positive, s):
+                _set_aside(table, m)
+            _enter(rows, i, table, m, True, s_pos, s_neg, gain, g - 1.0)
             m.bias_Q += one * gain
             if m.work_since_fold >= FOLD_EVERY * m.width:
                 _know_products(table, m)
                 m.work_since_fold = 0
+            if forgets:
+                _mind_products(table, m)
             _lead(table, m, p, one)
             continue
 
-        _enter(rows, i, table, m, False, s_pos, s_neg, 0.0)  # the step is taken in the metric before the row
+        _enter(rows, i, table, m, False, s_pos, s_neg, 0.0, g - 1.0)  # the step is taken in the metric before the row
+        if forgets:
+            _mind_products(table, m)
         a_pos, a_neg, z_bias = parts_of_gap(m, p)
         Sz_bias = z_bias / (1.0 + m.bias_Q)
         zz = _gap(table, m, a_pos, a_neg, z_bias * Sz_bias)
@@ -231,7 +304,7 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
                     m.B_pos += m.t * tau * a_pos
                     m.B_neg += m.t * tau * a_neg
                     m.bias_steps += m.t * tau * Sz_bias
-        _enter(rows, i, table, m, False, 0.0, 0.0, gain)
+        _enter(rows, i, table, m, False, 0.0, 0.0, gain, 0.0)
         m.bias_Q += one * gain
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(m)

@@ -17,13 +17,14 @@ import numpy as np
 
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
 from .compile import body, exact_part, part
+from .fading import MOST_FADED, gain_now, settle_counts
 from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
 from .points_full import add_image, bounded_noise, reach
 from .progress import in_unit, note
 from .rows import add, clear, dot, spread
 from .rules import LARGEST_ROW
 from .steps import hinge, mean_step, passive
-from .triangle import absorb, image
+from .triangle import absorb, image, restore_prior
 
 
 class FullMeans(NamedTuple):
@@ -80,6 +81,29 @@ def _renew(S, n_class, triangle, n, x, f, g, P):
         P[j - 1] = g[j]
         x[j] = 0.0
     return g[0]
+
+
+@exact_part
+def _set_aside(P_pos, P_neg, m, v):
+    """Let a leader's w be 0 until it is made anew, and gather its part in Σ t·δₜ in V: then P± may change."""
+    _move(P_pos, P_neg, m.width - 1, m.B_pos - m.t * m.A_pos, m.B_neg - m.t * m.A_neg, v)
+    m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
+
+
+@exact_part
+def _restore_prior(vectors, triangle, m, p, x, f, g):
+    """Take the gain out of the past and give Σ its prior back, of which too little is left; P± and w follow."""
+    n, S_pos, S_neg, P_pos, P_neg = m.width, vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
+    if p.leader and p.average:
+        _set_aside(P_pos, P_neg, m, vectors[V])
+    restore_prior(triangle, n, m.gain_pos, f, g)
+    down_pos, down_neg = settle_counts(m)
+    for j in range(n - 1):
+        S_pos[j] *= down_pos
+        S_neg[j] *= down_neg
+    if n > 0:
+        m.P_pos = _renew(S_pos, m.n_pos, triangle, n, x, f, g, P_pos)
+        m.P_neg = _renew(S_neg, m.n_neg, triangle, n, x, f, g, P_neg)
 
 
 @exact_part
@@ -150,6 +174,7 @@ def full_mean_pass(home, k, rows, order, codes, weights, margins, scalars, setti
     positive_code, waits, leads, average = p.positive, passive(p.rule), p.leader, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one = 1.0 if p.intercept else 0.0
+    forgets = 0.0 < p.forgetting < 1.0
     x[0] = one
     for r in range(start, stop):
         i = order[r] if ordered else r
@@ -172,7 +197,15 @@ def full_mean_pass(home, k, rows, order, codes, weights, margins, scalars, setti
         s = weights[i] if weighted else 1.0
         if s == 0.0:
             continue
-        note(m, p, margin, positive, s)
+        gain = gain_now(m, p, forgets)
+        note(m, p, margin, positive, s, gain)
+        if forgets:
+            m.gain_pos = m.gain_neg = gain
+            if gain >= MOST_FADED:
+                _restore_prior(vectors, triangle, m, p, x, f, g)
+                gain = 1.0
+                own_x = dot(rows, i, P_own)[0] + one * (m.P_pos if positive else m.P_neg)
+                other_x = dot(rows, i, P_other)[0] + one * (m.P_neg if positive else m.P_pos)
         y = 1.0 if positive else -1.0
         loss = hinge(y * margin, m.unit)
         if waits and loss == 0.0:
@@ -186,6 +219,8 @@ def full_mean_pass(home, k, rows, order, codes, weights, margins, scalars, setti
         noise = bounded_noise(asked, xx + one)
         if leads and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
             s *= asked / noise
+        s *= gain
+        noise /= gain
         total = absorb(triangle, n, x, noise, f, False, Sx)
         clear(rows, i, x)
         add(rows, i, s, own)
@@ -199,7 +234,9 @@ def full_mean_pass(home, k, rows, order, codes, weights, margins, scalars, setti
         m.entered += 1
         if leads:
             turn_own, turn_other = (s * noise - own_x) / total, -other_x / total
-            if average:
+            if average and forgets:  # A of a class that stayed away may be large, and would cancel
+                _set_aside(P_pos, P_neg, m, vectors[V])
+            elif average:
                 A_pos, A_neg = m.t * m.A_pos - m.B_pos, m.t * m.A_neg - m.B_neg
                 along = A_pos * turn_own - A_neg * turn_other if positive else A_pos * turn_other - A_neg * turn_own
                 add_image(along, Sx, n, vectors[V])

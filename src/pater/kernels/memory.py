@@ -24,7 +24,7 @@ SCALARS = np.dtype(
         ("n_neg", "f8"),
         ("loss_pos", "f8"),  # their importance times their hinge loss: n·k in the paper's letters
         ("loss_neg", "f8"),
-        ("seen_pos", "f8"),  # importance of all samples, passive ones included
+        ("seen_pos", "f8"),  # importance of all samples, passive ones included; of second order, in units of the gain
         ("seen_neg", "f8"),
         ("pp", "f8"),  # ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, kept up by the lazy pass, and what working precision leaves of them
         ("pp_low", "f8"),
@@ -43,7 +43,7 @@ SCALARS = np.dtype(
         ("t", "i8"),  # samples seen
         ("updates", "i8"),  # steps taken
         ("gain_pos", "f8"),  # with forgetting: what a sample of the class weighs now, in units of its first
-        ("gain_neg", "f8"),
+        ("gain_neg", "f8"),  # of second order both are the same, as the past fades by time
         ("tp", "f8"),  # importance of samples by what was predicted before learning from them, when watched
         ("fp", "f8"),
         ("tn", "f8"),

@@ -94,7 +94,7 @@ def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings,
         if s == 0.0:
             continue
         positive = codes[i] == positive_code
-        note(m, p, margin, positive, s)
+        note(m, p, margin, positive, s, 1.0)
         if balanced:
             alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
         signed = margin if positive else -margin

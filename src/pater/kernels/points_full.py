@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compile import inlined, part
+from .fading import MOST_FADED, settle_counts
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
-from .points_second import arrays_of, meet, take
+from .points_second import arrays_of, fade, meet, take
 from .rows import clear, dot, spread
 from .steps import (
     confident_gain,
@@ -21,7 +22,7 @@ from .steps import (
     ridge_step,
     weight_is_in_objective,
 )
-from .triangle import absorb, confidence, widen
+from .triangle import absorb, confidence, restore_prior, widen
 
 
 class FullPoints(NamedTuple):
@@ -79,25 +80,36 @@ def _meet(home, rows, i, w, q):
     return wx, xx, xx
 
 
+@fade.form_for(FullPoints)
+def _fade(home, q, triangle, f, k, m, g):
+    m.gain_pos = m.gain_neg = g
+    if g >= MOST_FADED:
+        restore_prior(triangle, m.width, g, f, k)
+        settle_counts(m)
+    return m.gain_pos
+
+
 @take.form_for(FullPoints)
-def _take(home, rows, i, w, steps, q, triangle, x, f, k, m, p, margin, xx, c, y, s):
+def _take(home, rows, i, w, steps, q, triangle, x, f, k, m, p, margin, xx, c, y, s, g):
     rule, one = p.rule, x[0]
     step = 0.0
     n = 0
     if fits_labels(rule):
         if enters_metric(rule, y * margin, p):
             n = reach(triangle, m, spread(rows, i, x))
-            step = ridge_step(y, margin, absorb(triangle, n, x, bounded_noise(p.r / s, xx + one), f, False, k))
+            noise = bounded_noise(p.r / s, xx + one) / g
+            step = ridge_step(y, margin, absorb(triangle, n, x, noise, f, False, k))
             clear(rows, i, x)
     else:
         n = reach(triangle, m, spread(rows, i, x))
-        c = confidence(triangle, n, x, f)
+        c = g * confidence(triangle, n, x, f)
         if c > 0.0:
             # without a trade-off that a weight could enter, it multiplies the step, as in PA
             step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if weight_is_in_objective(rule) else s)
             if 0.0 < step < LONGEST_TAU:
-                absorb(triangle, n, x, bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + one), f, True, k)
-                step *= y
+                noise = bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + one) / g
+                absorb(triangle, n, x, noise, f, True, k)
+                step *= y * g
             else:
                 step = 0.0
         clear(rows, i, x)

@@ -1,12 +1,13 @@
 """The pass of the point rules of second order: one skeleton, with forms for a full and for a diagonal covariance.
 
-Knows `steps`, `rows` and `state`; `points_full` and `points_diagonal` have the forms of what it calls.
+Knows `fading`, `steps`, `rows` and `state`; `points_full` and `points_diagonal` have the forms of what it calls.
 """
 
 from __future__ import annotations
 
 from .class_means import balanced_alpha
 from .compile import body, by_kind
+from .fading import gain_now
 from .progress import note
 from .rules import LARGEST_ROW
 
@@ -25,8 +26,13 @@ def meet(home, rows, i, w, q):
 
 
 @by_kind
-def take(home, rows, i, w, steps, q, triangle, x, f, k, m, p, margin, xx, c, y, s):
-    """Learn from row i of label y and importance s, of which `meet` and the margin are known."""
+def fade(home, q, triangle, f, k, m, g):
+    """Let the past fade, so that a sample of now weighs g in its units; g, or 1 if these are taken anew."""
+
+
+@by_kind
+def take(home, rows, i, w, steps, q, triangle, x, f, k, m, p, margin, xx, c, y, s, g):
+    """Learn from row i of label y and importance s, of which `meet` and the margin are known; g is what `fade` says."""
 
 
 @body
@@ -36,6 +42,7 @@ def second_order_pass(home, k, rows, order, codes, weights, margins, scalars, se
     w, steps, q, triangle, x, f, Sx = arrays_of(home, k, m, p)
     alpha_pos, alpha_neg, positive_code, balanced = p.alpha_pos, p.alpha_neg, p.positive, p.balanced
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
+    forgets = 0.0 < p.forgetting < 1.0
     for r in range(start, stop):
         i = order[r] if ordered else r
         wx, xx, c = meet(home, rows, i, w, q)
@@ -48,10 +55,13 @@ def second_order_pass(home, k, rows, order, codes, weights, margins, scalars, se
         if s == 0.0:
             continue
         positive = codes[i] == positive_code
-        note(m, p, margin, positive, s)
+        g = gain_now(m, p, forgets)
+        note(m, p, margin, positive, s, g)
+        if forgets:
+            g = fade(home, q, triangle, f, Sx, m, g)
         if balanced:
             alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)
         y = 1.0 if positive else -1.0
         s *= alpha_pos if positive else alpha_neg
-        take(home, rows, i, w, steps, q, triangle, x, f, Sx, m, p, margin, xx, c, y, s)
+        take(home, rows, i, w, steps, q, triangle, x, f, Sx, m, p, margin, xx, c, y, s, g)
     return -1

@@ -114,11 +114,11 @@ def observe(m, p, margin, positive, s):
 
 
 @inlined
-def note(m, p, margin, positive, s):
-    """Count a sample of importance s, and take note of what was said of it before learning from it."""
+def note(m, p, margin, positive, s, g):
+    """Count a sample of importance s, or s·g in units of the past, and take note of what was said of it before."""
     m.t += 1
     if positive:
-        m.seen_pos += s
+        m.seen_pos += s * g
     else:
-        m.seen_neg += s
+        m.seen_neg += s * g
     observe(m, p, margin, positive, s)

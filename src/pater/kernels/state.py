@@ -240,11 +240,11 @@ class State:
         vectors, m = self.kinds(), self.scalars
         w, bias = vectors[:, U], m["bias"]
         if self.has_means:
-            w = w + self._along_means("A")
+            w = w + self.along_means("A")
         if average:
             steps = vectors[:, V if self.has_means else POINT_V]
             if self.has_means:
-                steps = steps + self._along_means("B")
+                steps = steps + self.along_means("B")
             t = np.maximum(m["t"], 1)
             extra = np.where(m["scales"] > 0, m["scales"] - m["t"], 1.0)
             w = w + (extra[:, None] * w - steps) / t[:, None]
@@ -253,7 +253,7 @@ class State:
             w, bias = m["scale"][:, None] * w, m["scale"] * bias
         return w, bias
 
-    def _along_means(self, letter: str) -> NDArray[np.float64]:
+    def along_means(self, letter: str) -> NDArray[np.float64]:
         """The lazy part of w (letter A) or of Σ t·δₜ (B)."""
         vectors, m = self.kinds(), self.scalars
         pos, neg = (P_POS, P_NEG) if self.metric == "full" else (S_POS, S_NEG)

@@ -140,6 +140,20 @@ def _absorb_4(triangle, j, alpha, f, k):
     return alpha3
 
 
+@exact_kernel
+def restore_prior(triangle, n, g, f, k):
+    """Σ⁻¹ ← Σ⁻¹/g + (1 − 1/g)·I over the first n columns; f and k are room for n numbers each."""
+    for j in range(n):
+        triangle[j * (j + 1) // 2 + j] *= g
+    for j in range(n):  # eⱼ enters as a row does: Uᵀeⱼ is row j of U
+        for i in range(j):
+            f[i] = 0.0
+        f[j] = 1.0
+        for i in range(j + 1, n):
+            f[i] = triangle[i * (i + 1) // 2 + j]
+        absorb(triangle, n, f, g / (g - 1.0), f, True, k)
+
+
 @kernel
 def image(triangle, n, v, f, out):
     """out ← Σv by way of f = Uᵀv; vᵀΣv, which no rounding makes negative."""

@@ -71,7 +71,7 @@ class Model:
                 raise OtherModelsError(names)
             before, after = self.specs[0], specs[0]  # in these all specs of a learner agree
             if before.forgetting < 1 and after.forgetting == 1:
-                state = remembering(state)
+                state = remembering(state, leads=before.form == "leader")
             if after.average and not before.average:
                 state = averaging(state)
             if seen is None or after.operating_point is None:

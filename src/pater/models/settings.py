@@ -159,10 +159,14 @@ _TABLE = (
             f"above 0 and at most 1, and at least {LEAST_FORGETTING:g}", lambda value: LEAST_FORGETTING <= value <= 1
         ),
         1.0,
-        "What is left of the sum, count and loss of a class when its next sample comes.",
+        "For streams that drift: what is left of the past when the next sample comes, in first order the next of the "
+        "class.",
         (Field("forgetting", "f8"),),
         parameter="forgetting",
-        of_rule=lambda rule: rule.moves_along_means and not rule.second_order,
+        keyword="forgetting",
+        options=("--forgetting",),
+        metavar="SHARE",
+        of_rule=lambda rule: rule.moves_along_means or rule.second_order,
     ),
     Setting(
         "watch",

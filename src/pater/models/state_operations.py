@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.covariance_merge import merge_metrics
-from ..kernels.memory import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, U, V
+from ..kernels.memory import P_NEG, P_POS, POINT_Q, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
 from ..kernels.pages import zeros
 from ..kernels.state import State, triangle_size
 
@@ -76,11 +76,18 @@ def averaging(state: State) -> State:
     return result
 
 
-def remembering(state: State) -> State:
-    """The same models, to forget nothing from here on: class sums in units of the last sample, as they fade no more."""
+def remembering(state: State, *, leads: bool = False) -> State:
+    """The same models, to forget nothing from here on: class sums in units of the last sample, as they fade no more.
+
+    So is Σ⁻¹. Where it is diagonal, features that have paused get the prior back, as if a row held them all; the
+    weights follow if they are those of a leader (`leads`).
+    """
     result = state.copy()
     result.arrange("split")
     m = result.scalars
+    if state.metric != "none":
+        _settle(result, leads)
+        return result
     for kind, side in ((S_POS, "pos"), (S_NEG, "neg")):
         gain = m[f"gain_{side}"].copy()
         result.vectors[:, kind] /= gain[:, None]
@@ -90,6 +97,33 @@ def remembering(state: State) -> State:
             m[f"{name}_{side}"] *= gain
     m["products_known"] = 0
     return result
+
+
+def _settle(state: State, leads: bool) -> None:
+    """Take the gain, which is that of both classes, out of a second-order state."""
+    m, gain = state.scalars, state.scalars["gain_pos"].copy()
+    if state.metric == "full":
+        assert state.second is not None
+        last = np.arange(1, state.n_features + 2).cumsum() - 1  # of each column of the triangle: its variance
+        state.second[:, last] *= gain[:, None]
+    else:
+        precision = state.vectors[:, Q if state.has_means else POINT_Q]
+        before = [state.along_means(letter) for letter in "AB"] if state.has_means else []
+        np.maximum(precision, gain[:, None] - 1.0, out=precision)
+        if state.has_means:
+            change, of_steps = (state.along_means(letter) - was for letter, was in zip("AB", before, strict=True))
+            state.vectors[:, V] -= of_steps
+            state.vectors[:, V if leads else U] += (m["t"][:, None] if leads else -1) * change
+        precision += 1.0
+        precision /= gain[:, None]
+        precision -= 1.0
+        m["bias_Q"] = np.maximum((1.0 + m["bias_Q"]) / gain, 1.0) - 1.0
+    if state.has_means:
+        state.vectors[:, S_POS : S_NEG + 1] /= gain[:, None, None]
+    for side in ("pos", "neg"):
+        for name in ("n", "loss", "seen", "gain"):
+            m[f"{name}_{side}"] /= gain
+    m["products_known"] = 0
 
 
 def resized(state: State, n_features: int) -> State:
@@ -120,7 +154,10 @@ def merged(
     """
     result = a.empty(a.n_models)
     vectors, m = result.vectors, result.scalars
-    for name in ("seen_pos", "seen_neg", "t", "updates", "entered", "tp", "fp", "tn", "fn", *_JUDGED):
+    for name in ("seen_pos", "seen_neg"):  # which fade in second order alone
+        gains = [state.scalars["gain_pos"] if state.metric != "none" else 1.0 for state in (a, b)]
+        m[name] = a.scalars[name] / gains[0] + b.scalars[name] / gains[1]
+    for name in ("t", "updates", "entered", "tp", "fp", "tn", "fn", *_JUDGED):
         m[name] = a.scalars[name] + b.scalars[name]
     for name in ("largest", "width"):
         m[name] = np.maximum(a.scalars[name], b.scalars[name])

@@ -4,6 +4,10 @@ Knows `reference` only, and follows its conventions: labels −1 and +1, the int
 weights after each row as the answer. Σ is kept as its inverse, Λ, and every product with it is a linear system solved
 anew. With `diagonal`, what a row adds to Λ is cut down to its diagonal.
 
+With `forgetting` γ, all of the past fades by γ when a sample comes: Λ, class sums, counts and losses alike. The prior
+in Λ fades with it. In a full Λ it is made whole again before less than half of it would be left; in a diagonal one, a
+precision is at least that of the prior when a row that is learned from holds its column.
+
 The importance of a sample, s times the weight of its class, multiplies its part in the objective: AROW's r is divided
 by it, SCW's C multiplied, a mistake of the second-order perceptron counts as many times. CW and ALMA have no such part,
 so there it multiplies the step.
@@ -18,14 +22,34 @@ import numpy as np
 
 from .first_order import Alpha, Floats, _alpha_now, _samples
 
+LONGEST_PAUSE = 2.0**40  # by how much a diagonal Λ may fade before all its columns are lifted to the prior
+
 
 class _Metric:
-    def __init__(self, d: int, diagonal: bool, dtype: Any = np.float64) -> None:
+    def __init__(self, d: int, diagonal: bool, dtype: Any = np.float64, forgetting: float = 1.0) -> None:
         self.precision, self.diagonal = np.eye(d, dtype=dtype), diagonal
+        self.forgetting, self.gain = forgetting, 1.0  # the share of the prior that is left is 1/gain
 
     def __call__(self, v: Floats) -> Floats:
         """Σv."""
         return np.asarray(v / np.diag(self.precision) if self.diagonal else np.linalg.solve(self.precision, v))
+
+    def fade(self) -> None:
+        """Σ⁻¹ ← γ·Σ⁻¹, and the prior made whole if too little would be left of it."""
+        self.precision *= self.forgetting
+        self.gain /= self.forgetting
+        if self.diagonal and self.gain > LONGEST_PAUSE:
+            self.lift(np.ones(len(self.precision)))
+            self.gain = 1.0
+        elif not self.diagonal and self.gain >= 2:
+            self.precision += (1 - 1 / self.gain) * np.eye(len(self.precision))
+            self.gain = 1.0
+
+    def lift(self, x: Floats) -> None:
+        """Let the columns of a row be known at least as well as the prior knows them, in a diagonal Σ."""
+        if self.diagonal:
+            known = np.diag(self.precision)
+            self.precision = np.diag(np.where(x != 0, np.maximum(known, 1), known))
 
     def enter(self, x: Floats, kappa: float) -> None:
         """Σ⁻¹ ← Σ⁻¹ + κ·x·xᵀ."""
@@ -33,17 +57,28 @@ class _Metric:
         self.precision += np.diag(np.diag(outer)) if self.diagonal else outer
 
 
-def _weighted(X: Any, y: Any, alpha: Alpha, s: Any) -> Any:
-    """x, the class and the importance of each sample; those of importance 0 included."""
+def _weighted(X: Any, y: Any, alpha: Alpha, s: Any, metric: _Metric | None = None) -> Any:
+    """x, the class and the importance of each sample; those of importance 0 included. The metric fades on the way."""
     seen = {-1: 0.0, 1: 0.0}
     for x_t, y_t, s_t in _samples(X, y, s):
         c = 1 if y_t > 0 else -1
+        if metric and s_t > 0:
+            seen = {side: metric.forgetting * n for side, n in seen.items()}
+            metric.fade()
+            metric.lift(x_t)
         seen[c] += s_t
         yield x_t, c, s_t * _alpha_now(alpha, seen)[c]
 
 
 def so_perceptron(
-    X: Any, y: Any, r: float = 1.0, *, diagonal: bool = False, alpha: Alpha = (1, 1), s: Any = None
+    X: Any,
+    y: Any,
+    r: float = 1.0,
+    *,
+    diagonal: bool = False,
+    alpha: Alpha = (1, 1),
+    s: Any = None,
+    forgetting: float = 1.0,
 ) -> Floats:
     """The second-order perceptron (Cesa-Bianchi et al., 2005): w = (r·I + Σ x·xᵀ)⁻¹ Σ y·x over the mistakes.
 
@@ -51,21 +86,33 @@ def so_perceptron(
     would: there a mistake is one of w itself.
     """
     d = np.shape(X)[1]
-    gram, v, w, weights = r * np.eye(d), np.zeros(d), np.zeros(d), []
-    for x, c, s_t in _weighted(X, y, alpha, s):
-        with_x = gram + s_t * (np.diag(x * x) if diagonal else np.outer(x, x))
-        if s_t > 0 and c * (w @ x if diagonal else v @ np.linalg.solve(with_x, x)) <= 0:
-            gram, v = with_x, v + s_t * c * x
-            w = np.linalg.solve(gram, v)
+    metric = _Metric(d, diagonal, forgetting=forgetting)
+    w, weights = np.zeros(d), []
+    for x, c, s_t in _weighted(X, y, alpha, s, metric):
+        v, before = metric.precision @ w, metric.precision.copy()  # both divided by r
+        metric.enter(x, s_t / r)
+        if s_t > 0 and c * (w @ x if diagonal else v @ metric(x)) <= 0:
+            w = metric(v + s_t / r * c * x)
+        else:
+            metric.precision = before
         weights.append(w)
     return np.array(weights)
 
 
-def arow(X: Any, y: Any, r: float = 1.0, *, diagonal: bool = False, alpha: Alpha = (1, 1), s: Any = None) -> Floats:
+def arow(
+    X: Any,
+    y: Any,
+    r: float = 1.0,
+    *,
+    diagonal: bool = False,
+    alpha: Alpha = (1, 1),
+    s: Any = None,
+    forgetting: float = 1.0,
+) -> Floats:
     """AROW (Crammer et al., 2009, fig. 1): β = 1/(xᵀΣx + r), α = ℓ·β, w ← w + α·Σ·y·x, Σ ← Σ − β·Σx·xᵀΣ."""
-    metric = _Metric(np.shape(X)[1], diagonal)
+    metric = _Metric(np.shape(X)[1], diagonal, forgetting=forgetting)
     w, weights = np.zeros(np.shape(X)[1]), []
-    for x, c, s_t in _weighted(X, y, alpha, s):
+    for x, c, s_t in _weighted(X, y, alpha, s, metric):
         if s_t > 0 and c * (w @ x) < 1:
             beta = 1 / (x @ metric(x) + r / s_t)
             w = w + max(0, 1 - c * (w @ x)) * beta * c * metric(x)
@@ -84,13 +131,14 @@ def confidence_weighted(
     diagonal: bool = False,
     alpha: Alpha = (1, 1),
     s: Any = None,
+    forgetting: float = 1.0,
 ) -> Floats:
     """CW (Crammer et al., 2008, fig. 1, its convex form) and SCW-I and -II (Wang et al., 2012, props. 1 and 2)."""
     phi = NormalDist().inv_cdf(eta)
     psi, zeta = 1 + phi**2 / 2, 1 + phi**2
-    metric = _Metric(np.shape(X)[1], diagonal)
+    metric = _Metric(np.shape(X)[1], diagonal, forgetting=forgetting)
     w, weights = np.zeros(np.shape(X)[1]), []
-    for x, c, s_t in _weighted(X, y, alpha, s):
+    for x, c, s_t in _weighted(X, y, alpha, s, metric):
         m, v = c * (w @ x), x @ metric(x)
         if s_t > 0 and v > 0:
             if variant == "SCW-II":
@@ -133,6 +181,7 @@ def so_pater(
     diagonal: bool = False,
     alpha: Alpha = (1, 1),
     s: Any = None,
+    forgetting: float = 1.0,
 ) -> Floats:
     """Second-order (w)PATER. Samples enter as in `reference.pater`, and Σ⁻¹ by κ = s·v^c/r, v^c = α^c·n/((α⁺ + α⁻)·n^c)
     of the samples seen so far.
@@ -142,7 +191,7 @@ def so_pater(
     total-error hinge over what has entered, w = τ·Σz with τ = (α⁺·n⁺/seen⁺ + α⁻·n⁻/seen⁻)/(zᵀΣz).
     """
     d, dtype = np.shape(X)[1], np.result_type(X, np.float64)
-    metric = _Metric(d, diagonal, dtype)
+    metric = _Metric(d, diagonal, dtype, forgetting)
     w = np.zeros(d, dtype)
     n, seen, k = {-1: 0.0, 1: 0.0}, {-1: 0.0, 1: 0.0}, {-1: 0.0, 1: 0.0}
     S = {-1: np.zeros(d, dtype), 1: np.zeros(d, dtype)}
@@ -150,6 +199,10 @@ def so_pater(
     for x_t, y_t, s_t in _samples(X, y, s):
         c = 1 if y_t > 0 else -1
         loss = max(0, 1 - c * (w @ x_t))
+        if s_t > 0:
+            for side in (-1, 1):
+                n[side], seen[side], S[side] = forgetting * n[side], forgetting * seen[side], forgetting * S[side]
+            metric.fade()
         seen[c] += s_t
         a, balance = _alpha_now(alpha, seen), _alpha_now("balanced", seen)
         share = (
@@ -157,6 +210,7 @@ def so_pater(
         )  # of both; before both were seen there is nothing to weigh
         v = {c: 2 * share * balance[c], -c: 2 * (1 - share) * balance[-c]}
         if s_t > 0 and (variant == "II" or loss > 0):
+            metric.lift(x_t)
             n[c] += s_t
             S[c] = S[c] + s_t * x_t
             k[c] += s_t / n[c] * (loss - k[c])

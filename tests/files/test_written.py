@@ -44,6 +44,8 @@ SPECS["auto"] = tuple(
     Spec(rule, alphas=pair, watch=True, discount=True) for pair in alpha_grid() for rule in ("pater-i", "pater-ii")
 )
 SPECS["forgetting"] = (Spec("pater-ii", forgetting=0.9, class_weight="balanced"),)
+SPECS["forgetting of second order"] = (Spec("so-pater-i", forgetting=0.9, average=True),)
+SPECS["forgetting by a diagonal"] = (Spec("arow", forgetting=0.9, covariance="diagonal"),)
 
 VALUES = st.sampled_from([0.0, -0.0, -0.3, -0.1, 0.4, 0.1, 0.2, -0.7, 1.0, 3.0, 1e-3, 1e3, -1e3])
 ROWS = st.lists(st.tuples(VALUES, VALUES, VALUES, st.integers(0, 3)), min_size=1, max_size=12)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pater import PATERClassifier
 from pater.kernels.lazy_form import FOLD_AT_LEAST, FOLD_EVERY
 from pater.kernels.rules import RULES
+from pater.models.settings import SETTINGS
 from pater.kernels.run import WIDE
 
 N = 600
@@ -39,15 +40,18 @@ def in_chunks(model, X, y, cuts, *, s=None, between=lambda model, X: None, **fir
     weight=st.sampled_from([None, "balanced", {-1: 0.3, 1: 2.0}]),
     importance=st.booleans(),
     intercept=st.booleans(),
+    forgetting=st.sampled_from([1.0, 0.98, 0.3]),
 )
 def test_fit_is_partial_fit_in_any_chunks(
-    rule, d, form, cuts, average, weight, importance, intercept, learner, as_form, stream, bits
+    rule, d, form, cuts, average, weight, importance, intercept, forgetting, learner, as_form, stream, bits
 ):
     X, y = stream(N, d, density=0.6)
     X = as_form(X, form)
     rng = np.random.default_rng(1)
     s = rng.exponential(size=N) * (rng.random(N) < 0.8) if importance else None
     params = {"average": average, "class_weight": weight, "fit_intercept": intercept}
+    if SETTINGS["forgetting"].has(rule):
+        params["forgetting"] = forgetting
     whole = learner(rule, **params).fit(X, y, sample_weight=s)
     cut = in_chunks(learner(rule, **params), X, y, cuts, s=s)
     assert bits(cut) == bits(whole)

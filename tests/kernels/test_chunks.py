@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pater import PATERClassifier
 from pater.kernels.lazy_form import FOLD_AT_LEAST, FOLD_EVERY
 from pater.kernels.rules import RULES
-from pater.models.settings import SETTINGS
 from pater.kernels.run import WIDE
+from pater.models.settings import SETTINGS
 
 N = 600
 FORMS = ["dense-f8", "dense-f4", "csr-f8-i4", "csr-f4-i8"]

@@ -168,7 +168,7 @@ def test_whole_streams_against_extended_precision(d, form, variant, as_form):
     exact = reference.pater(np.hstack([X, ones]).astype(np.longdouble), y, variant)[-1]
     model = PATERClassifier(variant).fit(as_form(X, form), y)
     found = np.ldexp(
-        np.append(model.coef_, model.intercept_).astype(np.longdouble),
+        np.append(*model._model.state.own_weights()).astype(np.longdouble),
         int(model._model.state.scalars["exponent"][0]),
     )
     assert np.abs(found - exact).max() <= 100**2 * n * u * np.abs(exact).max()

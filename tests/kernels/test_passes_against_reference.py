@@ -82,24 +82,18 @@ def doubtful(rule, y, kernel, exact):
 def test_kernel_follows_the_reference(rule, weights, importance, d, form, as_form):
     X, y, s = data(d)
     w, exact = expected(rule, d, weights, importance)
-    state = State.new(1, d, means=RULES[rule].moves_along_means)
+    state, averaged = (State.new(1, d, means=RULES[rule].moves_along_means) for _ in range(2))
     kernel = np.empty((1, N))
-    bad = learn(
-        rows_of(as_form(X[:, :-1], form)),
-        (y > 0).astype(np.int64),
-        state,
-        settings_for(rule, weights, average=True),
-        weights=s if importance else NOTHING,
-        margins=kernel,
-    )
-    assert bad == -1
+    rows, codes, importances = rows_of(as_form(X[:, :-1], form)), (y > 0).astype(np.int64), s if importance else NOTHING
+    assert learn(rows, codes, state, settings_for(rule, weights), weights=importances, margins=kernel) == -1
+    assert learn(rows, codes, averaged, settings_for(rule, weights, average=True), weights=importances) == -1
     flips = np.flatnonzero(doubtful(rule, y, kernel[0], exact))
     known = slice(0, flips[0] if flips.size else N)
     size = np.maximum(1.0, np.maximum.accumulate(np.abs(exact)))[known]
     assert (np.abs(kernel[0] - exact)[known] <= TOLERANCE * size).all()
     if not flips.size:
         for average, ours in ((False, w[-1]), (True, reference.averaged(w, s if importance else None))):
-            coef, bias = state.weights(average=average)
+            coef, bias = (averaged if average else state).weights(average=average)
             np.testing.assert_allclose(np.append(coef, bias), ours, rtol=0, atol=TOLERANCE * np.abs(ours).max())
 
 

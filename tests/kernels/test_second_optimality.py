@@ -42,7 +42,8 @@ def before_and_after(model, rng, n=30):
 
 
 def all_weights(model):
-    return np.append(model.intercept_, model.coef_[0])
+    w, bias = model._model.state.own_weights()
+    return np.append(bias, w[0])
 
 
 @pytest.mark.parametrize("seed", range(5))

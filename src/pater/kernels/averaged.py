@@ -90,6 +90,13 @@ def _learn_averaged(
     nothing = margins[:, :0]
     for k in range(first, last):
         m, p = scalars[k], settings[k]
+        if not p.average:
+            bad = learn(  # noqa: F821
+                home, rows, order, codes, weights, margins, scalars, settings, blocks, k, k + 1, start, stop
+            )
+            if bad >= 0:
+                return bad
+            continue
         for r in range(start, stop):
             i = order[r] if order.size > 0 else r
             said, size_square, t, exponent = average_says(home, k, rows, i, m), m.size_square, m.t, m.exponent

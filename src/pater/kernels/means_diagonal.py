@@ -16,11 +16,12 @@ from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink
 from .compile import body, exact_part, inlined
 from .fading import LONGEST_PAUSE, gain_now, settle_counts
 from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
+from .lazy_form_diagonal import change, enter, fold, know_products, products_with
 from .memory import S_NEG, S_POS, Q, U, V
 from .points_diagonal import settled
 from .points_full import LEAST_NOISE, MOST_NOISE
 from .progress import in_unit, note
-from .rows import entry, reach, size
+from .rows import reach, size
 from .rules import LARGEST_ROW
 from .steps import mean_step, passive
 
@@ -41,83 +42,6 @@ LARGEST_LAZY = 1e280  # of a lazy part of w: beyond it, it is folded
 
 
 @exact_part
-def _dot_table(rows, i, table):
-    """U·x, S⁺ᵀΣx, S⁻ᵀΣx, ‖x‖² and xᵀΣx."""
-    ux = 0.0
-    px = 0.0
-    nx = 0.0
-    xx = 0.0
-    c = 0.0
-    for k in range(size(rows, i)):
-        j, x = entry(rows, i, k)
-        Sx = x / (1.0 + table[j, Q])
-        c += x * Sx
-        ux += table[j, U] * x
-        px += table[j, S_POS] * Sx
-        nx += table[j, S_NEG] * Sx
-        xx += x * x
-    return ux, px, nx, xx, c
-
-
-@inlined
-def _change(table, j, m, leads, sp_new, sn_new, q_new):
-    """Set S⁺, S⁻ and Q of a column. A leader's w follows; else w and Σ t·δₜ stay as they are."""
-    sp, sn = table[j, S_POS], table[j, S_NEG]
-    before, after = 1.0 / (1.0 + table[j, Q]), 1.0 / (1.0 + q_new)
-    change = (m.A_pos * sp_new - m.A_neg * sn_new) * after - (m.A_pos * sp - m.A_neg * sn) * before
-    table[j, V] -= (m.B_pos * sp_new - m.B_neg * sn_new) * after - (m.B_pos * sp - m.B_neg * sn) * before
-    if leads:
-        table[j, V] += m.t * change
-    else:
-        table[j, U] -= change
-    table[j, S_POS], table[j, S_NEG], table[j, Q] = sp_new, sn_new, q_new
-
-
-@exact_part
-def _enter(rows, i, table, m, leads, s_pos, s_neg, gain, least):
-    """Add s_pos·x to S⁺, s_neg·x to S⁻ and gain·x² to Q, which is at least `least` in columns that the row holds."""
-    pp = 0.0
-    nn = 0.0
-    pn = 0.0
-    for k in range(size(rows, i)):
-        j, x = entry(rows, i, k)
-        sp, sn, q = table[j, S_POS], table[j, S_NEG], table[j, Q]
-        sp_new, sn_new, q_new = sp + s_pos * x, sn + s_neg * x, (max(q, least) if x != 0.0 else q) + gain * x * x
-        before, after = 1.0 / (1.0 + q), 1.0 / (1.0 + q_new)
-        _change(table, j, m, leads, sp_new, sn_new, q_new)
-        pp += sp_new * sp_new * after - sp * sp * before
-        nn += sn_new * sn_new * after - sn * sn * before
-        pn += sp_new * sn_new * after - sp * sn * before
-    m.pp += pp
-    m.nn += nn
-    m.pn += pn
-
-
-@exact_part
-def _know_products(table, m):
-    """S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻ from the vectors."""
-    m.pp = m.nn = m.pn = 0.0
-    for j in range(m.width):
-        sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
-        m.pp += sp * sp * variance
-        m.nn += sn * sn * variance
-        m.pn += sp * sn * variance
-    m.products_known = 1
-
-
-@exact_part
-def fold(table, m):
-    """Move the lazy part of w and of Σ t·δₜ into U and V."""
-    for j in range(m.width):
-        sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
-        table[j, U] += (m.A_pos * sp - m.A_neg * sn) * variance
-        table[j, V] += (m.B_pos * sp - m.B_neg * sn) * variance
-    m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
-    m.work_since_fold = min(0, m.work_since_fold - m.width)
-    _know_products(table, m)
-
-
-@exact_part
 def _set_aside(table, m):
     """Let a leader's w be 0 until it is made anew, and gather its part in Σ t·δₜ in V."""
     a_pos, a_neg = m.B_pos - m.t * m.A_pos, m.B_neg - m.t * m.A_neg
@@ -125,7 +49,7 @@ def _set_aside(table, m):
         table[j, V] += (a_pos * table[j, S_POS] - a_neg * table[j, S_NEG]) / (1.0 + table[j, Q])
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
     m.work_since_fold = 0
-    _know_products(table, m)
+    know_products(table, m)
 
 
 @exact_part
@@ -133,14 +57,14 @@ def _settle(table, m, leads):
     """Take the gain out of the past, and lift all columns to the prior: those that paused have faded below it."""
     g = m.gain_pos
     for j in range(m.width):
-        _change(table, j, m, leads, table[j, S_POS], table[j, S_NEG], max(table[j, Q], g - 1.0))
+        change(table, j, m, leads, table[j, S_POS], table[j, S_NEG], max(table[j, Q], g - 1.0))
     down_pos, down_neg = settle_counts(m)
     for j in range(m.width):
         table[j, S_POS] *= down_pos
         table[j, S_NEG] *= down_neg
         table[j, Q] = settled(table[j, Q], g)
     m.bias_Q = settled(m.bias_Q, g)
-    _know_products(table, m)
+    know_products(table, m)
 
 
 @inlined
@@ -149,7 +73,7 @@ def _mind_products(table, m):
     m.pp_peak = max(m.pp_peak, m.pp)
     m.nn_peak = max(m.nn_peak, m.nn)
     if m.pp < FADED * m.pp_peak or m.nn < FADED * m.nn_peak:
-        _know_products(table, m)
+        know_products(table, m)
         m.pp_peak, m.nn_peak = m.pp, m.nn
 
 
@@ -222,12 +146,12 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
     table, m, p, out = home.vectors[k], scalars[k], settings[k], margins[k]
     positive_code, waits, leads = p.positive, passive(p.rule), p.leader
     if not m.products_known:
-        _know_products(table, m)
+        know_products(table, m)
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one, forgets = 1.0 if p.intercept else 0.0, 0.0 < p.forgetting < 1.0
     for r in range(start, stop):
         i = order[r] if ordered else r
-        ux, px, nx, xx, c = _dot_table(rows, i, table)
+        ux, px, nx, xx, c = products_with(rows, i, table)
         if not xx <= LARGEST_ROW:
             return r
         s = weights[i] if weighted else 1.0
@@ -239,7 +163,7 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
         g = gain_now(m, p, forgets)
         if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s * g, waits, forgets))):
             fold(table, m)
-            ux, px, nx, xx, c = _dot_table(rows, i, table)
+            ux, px, nx, xx, c = products_with(rows, i, table)
             margin, slack = look(m, ux, px, nx, y)
             loss = hinge_of(slack)
         if wanted:
@@ -276,17 +200,17 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
             m.updates += 1
             if forgets and p.average and _leads_astray(m, c, positive, s):
                 _set_aside(table, m)
-            _enter(rows, i, table, m, True, s_pos, s_neg, gain, g - 1.0)
+            enter(rows, i, table, m, True, s_pos, s_neg, gain, g - 1.0)
             m.bias_Q += one * gain
             if m.work_since_fold >= FOLD_EVERY * m.width:
-                _know_products(table, m)
+                know_products(table, m)
                 m.work_since_fold = 0
             if forgets:
                 _mind_products(table, m)
             _lead(table, m, p, one)
             continue
 
-        _enter(rows, i, table, m, False, s_pos, s_neg, 0.0, g - 1.0)  # the step is taken in the metric before the row
+        enter(rows, i, table, m, False, s_pos, s_neg, 0.0, g - 1.0)  # the step is taken in the metric before the row
         if forgets:
             _mind_products(table, m)
         a_pos, a_neg, z_bias = parts_of_gap(m, p)
@@ -304,7 +228,7 @@ def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, s
                     m.B_pos += m.t * tau * a_pos
                     m.B_neg += m.t * tau * a_neg
                     m.bias_steps += m.t * tau * Sz_bias
-        _enter(rows, i, table, m, False, 0.0, 0.0, gain, 0.0)
+        enter(rows, i, table, m, False, 0.0, 0.0, gain, 0.0)
         m.bias_Q += one * gain
         if m.loss_pos + m.loss_neg > TOO_LARGE:
             shrink(m)

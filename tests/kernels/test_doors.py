@@ -78,7 +78,7 @@ CHANGES = {
     "form": ("step", REFUSED),
     "n_jobs": (1, NEITHER),
     "n_passes": (3, NEITHER),
-    "operating_point": ({"max_fpr": 0.2}, NEITHER),
+    "operating_point": ({"max_fpr": 0.2}, COUNTS),  # margins are kept from there on
     "probability": (True, REFUSED),
     "r": (3.0, COUNTS),
     "random_state": (7, NEITHER),

@@ -113,7 +113,7 @@ def _settle(state: State, leads: bool) -> None:
         if state.has_means:
             change, of_steps = (state.along_means(letter) - was for letter, was in zip("AB", before, strict=True))
             state.vectors[:, V] -= of_steps
-            state.vectors[:, V if leads else U] += (m["t"][:, None] if leads else -1) * change
+            state.vectors[:, V if leads else U] += (m["t"][:, None] + 1 if leads else -1) * change
         precision += 1.0
         precision /= gain[:, None]
         precision -= 1.0

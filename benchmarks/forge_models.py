@@ -140,7 +140,11 @@ SEEDS: dict[str, Any] = {
     "means": _saved(SecondOrderPATERClassifier("II")),
     "one": _saved(PATERClassifier("I", class_weight="balanced", average=True)),
     "point": _trained(LIBSVM, ".svm", algo="pater-ii", operating_point={"max_fpr": 0.1}),
-    "cost": _saved(AutoPATERClassifier(operating_point={"cost": {"false_positive": 1.0, "false_negative": 5.0}})),
+    "cost": _saved(
+        AutoPATERClassifier(
+            class_weight={1: 2.0}, operating_point={"cost": {"false_positive": 1.0, "false_negative": 5.0}}
+        )
+    ),
     "batch": _saved(TERClassifier()),
     CHECKPOINT: _checkpoint,
 }

@@ -151,11 +151,12 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
             most_work = fold_after(width)
         own = fma(pair(0.5, -0.5), y, 0.5) * s
         seen = seen + own
-        if wanted or watched or sized:
+        measured = sized and t % 4 == 0
+        if wanted or watched or measured:
             margin = (ux + bias) + y * (first(lazy) - second(lazy))
             if wanted:
                 margins[r] = in_unit(size_square, margin)
-            if sized:
+            if measured:
                 size_square = next_size(size_square, margin, float(t))
             if watched:
                 kept = fade * ((t - 1.0) / t) if discounts else fade

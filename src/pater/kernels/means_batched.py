@@ -12,6 +12,7 @@ Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lane
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,7 +189,8 @@ def _pass(width, shares):
                 says_neg = z[WATCHED, k] - says_pos
                 samples = z[SAMPLES, k] + 1.0
                 z[SAMPLES, k] = samples
-                z[SIZE, k] = next_size(z[SIZE, k], margin, samples) if z[SIZED, k] > 0.0 else z[SIZE, k]
+                measured = (z[SIZED, k] > 0.0) & (0.25 * samples == math.floor(0.25 * samples))
+                z[SIZE, k] = next_size(z[SIZE, k], margin, samples) if measured else z[SIZE, k]
                 fade = z[FADING, k] * ((samples - 1.0) / samples if z[DISCOUNT, k] > 0.0 else 1.0)
                 fade = fade if z[WATCHED, k] > 0.0 else 1.0
                 z[TP, k] = fade * z[TP, k] + s_pos * says_pos

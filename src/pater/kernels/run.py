@@ -29,7 +29,6 @@ from .means_batched import HerdsOfMeans, herd_pass
 from .means_diagonal import DiagonalMeans, diagonal_mean_pass
 from .means_full import FullMeans, full_mean_pass
 from .means_wide import MixedMeans, WideMeans, mixed_pass, wide_pass
-from .pages import whole_lines
 from .points import Points, point_pass
 from .points_diagonal import DiagonalPoints
 from .points_full import FullPoints
@@ -169,13 +168,14 @@ def learn(
     kind: type = _HOMES[state.metric, state.has_means]
     vectors: Any = state.vectors
     if kind is Means and len(rows) == 1:
-        wide = sharing(settings) & (state.n_features >= WIDE)
-        kind = WideMeans if wide.all() else MixedMeans if wide.any() else Means
-        vectors = whole_lines(vectors)
+        if state.n_features >= WIDE:
+            wide = sharing(settings)
+            kind = WideMeans if wide.all() else MixedMeans if wide.any() else Means
+        vectors = state.in_lines()
     home = kind(vectors, *(() if state.second is None else (state.second,)))
     blocks = _BLOCKS.get(kind, 1)
     arguments: tuple[Any, ...] = (home, rows, order, codes, weights, margins, state.scalars, settings, blocks)
-    if settings["average"].any() and (margins.size or settings["calibrate"].any()):
+    if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
         plain = settings.copy()
         plain["calibrate"] = 0
         arguments = (*arguments[:-1], plain, blocks)

@@ -24,7 +24,7 @@ A state of zeros is a metric that has seen nothing, Σ = I, so that memory which
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -90,6 +90,7 @@ class State:
     herds: Herds = ()
     metric: Metric = "none"
     second: NDArray[np.float64] | None = None
+    _lines: tuple[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def new(
@@ -192,11 +193,21 @@ class State:
 
     def _give_lines(self) -> None:
         """See to it that the vectors of a mean rule that each stand by themselves have whole cache lines."""
-        if self.layout == "split" and self.metric == "none" and self.has_means and whole_lines(self.vectors) is None:
+        if self.layout == "split" and self.metric == "none" and self.has_means and self.in_lines() is None:
             vectors = zeros_in_lines(self.vectors.shape)
             if self.scalars["t"].any():
                 vectors[...] = self.vectors
             self.vectors = vectors
+
+    def in_lines(self) -> NDArray[np.float64] | None:
+        """The vectors with the zeros after each, if they stand in whole cache lines (`pages.whole_lines`)."""
+        if self._lines is None or self._lines[0] is not self.vectors:
+            self._lines = self.vectors, whole_lines(self.vectors)
+        found: NDArray[np.float64] | None = self._lines[1]
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_lines": None}  # a copy of the vectors stands elsewhere
 
     def herds_of(self, sharing: NDArray[np.bool_]) -> Herds:
         """The herds that these models can learn in, if the class sums of those `sharing` depend on the rows alone.

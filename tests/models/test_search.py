@@ -113,12 +113,11 @@ def test_sample_weights_of_many(form):
 
 
 def in_units(margins):
-    """Margins over the root of the mean square of every fourth so far, which is how those of PATER-II are told."""
+    """Margins over the root of their mean square so far, which is how those of PATER-II are told."""
     told, square = [], 0.0
     for t, margin in enumerate(margins, start=1):
         told.append(margin / np.sqrt(square) if square > 0 else margin)
-        if t % 4 == 0:
-            square = margin**2 if square == 0 else square + (margin**2 - square) / min(t / 4, 250)
+        square = margin**2 if square == 0 else square + (margin**2 - square) / min(t, 1000)
     return told
 
 

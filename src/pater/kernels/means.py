@@ -35,7 +35,7 @@ from .lazy_form import (
     untidy,
 )
 from .memory import LONGEST_STEP
-from .progress import in_unit, next_size, note
+from .progress import SIZE_MEMORY, in_unit, next_size, note, share_of_one
 from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
 from .simd import add_and_products, first, fma, larger, pair, products, second, swapped
@@ -124,7 +124,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     z_bias, settled = 0.0, False  # is z_bias what it will be from now on?
     count, all_losses = first(n) + second(n), first(losses) + second(losses)
     allowed = STRAIN * (unit * count + (all_losses if everyone else 0.0))
-    r, s, loss = start, 1.0, -1.0
+    r, s, loss, one_share = start, 1.0, -1.0, share_of_one(max(1.0, float(t)))
     ux, px, nx, xx = met(rows, order[r] if ordered else r, table)
     while r < stop:
         i, following = r, min(r + 1, stop - 1)
@@ -151,13 +151,14 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
             most_work = fold_after(width)
         own = fma(pair(0.5, -0.5), y, 0.5) * s
         seen = seen + own
-        measured = sized and t % 4 == 0
-        if wanted or watched or measured:
+        if wanted or watched or sized:
             margin = (ux + bias) + y * (first(lazy) - second(lazy))
             if wanted:
                 margins[r] = in_unit(size_square, margin)
-            if measured:
-                size_square = next_size(size_square, margin, float(t))
+            if sized:
+                if t <= SIZE_MEMORY:
+                    one_share = share_of_one(float(t))
+                size_square = next_size(size_square, margin, one_share)
             if watched:
                 kept = fade * ((t - 1.0) / t) if discounts else fade
                 yes = 1.0 if margin >= 0.0 else 0.0

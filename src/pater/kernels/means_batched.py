@@ -12,7 +12,6 @@ Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lane
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +34,7 @@ from .lazy_form import (
     too_large,
 )
 from .memory import LONGEST_STEP, S_NEG, S_POS, SCALARS
-from .progress import in_unit, next_size
+from .progress import LARGEST_MARGIN, in_unit, next_size, share_of_one
 from .rows import reach, size
 from .rules import LARGEST_ROW
 from .simd import add_to_lines, fma, products_of_three_lines, products_of_two_lines
@@ -189,8 +188,9 @@ def _pass(width, shares):
                 says_neg = z[WATCHED, k] - says_pos
                 samples = z[SAMPLES, k] + 1.0
                 z[SAMPLES, k] = samples
-                measured = (z[SIZED, k] > 0.0) & (0.25 * samples == math.floor(0.25 * samples))
-                z[SIZE, k] = next_size(z[SIZE, k], margin, samples) if measured else z[SIZE, k]
+                bounded = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
+                next_one = next_size(z[SIZE, k], bounded, share_of_one(samples))
+                z[SIZE, k] = next_one if z[SIZED, k] > 0.0 else z[SIZE, k]
                 fade = z[FADING, k] * ((samples - 1.0) / samples if z[DISCOUNT, k] > 0.0 else 1.0)
                 fade = fade if z[WATCHED, k] > 0.0 else 1.0
                 z[TP, k] = fade * z[TP, k] + s_pos * says_pos

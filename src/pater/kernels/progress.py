@@ -90,11 +90,16 @@ def count_answer(m, p, margin, positive, s):
 
 
 @inlined
-def next_size(size_square, margin, samples):
-    """The mean square of every fourth margin, over about the last thousand samples, with one more."""
-    margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
+def share_of_one(samples):
+    """The share of one more sample in a mean over about the last thousand."""
+    return 1.0 / min(samples, SIZE_MEMORY)
+
+
+@inlined
+def next_size(size_square, margin, share):
+    """The mean square of the margins with one more, which has this share in it."""
     square = margin * margin
-    return square if size_square == 0.0 else size_square + (square - size_square) / (0.25 * min(samples, SIZE_MEMORY))
+    return square if size_square == 0.0 else size_square + (square - size_square) * share
 
 
 @inlined
@@ -107,8 +112,9 @@ def in_unit(size_square, margin):
 def observe(m, p, margin, positive, s):
     """Take note of the margin of a sample of importance s, before learning from it."""
     count_answer(m, p, margin, positive, s)
-    if p.sized and m.t % 4 == 0:
-        m.size_square = next_size(m.size_square, margin, float(m.t))
+    if p.sized:
+        bounded = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
+        m.size_square = next_size(m.size_square, bounded, share_of_one(float(m.t)))
     if p.calibrate:
         calibrate(m, margin, positive, s)
 

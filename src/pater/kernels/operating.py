@@ -1,6 +1,6 @@
 """Which margins each class gets before it is learned from, and the threshold for a rate or a cost read off that.
 
-Knows `compile` only; it runs beside the passes, on the margins that they give out, and only where it is asked for.
+Knows `progress`; it runs beside the passes, on the margins that they give out, and only where it is asked for.
 
 For each model there are two histograms, of the samples of −1 and of +1, over the margin in units of its usual size, the
 root of its running mean square. Bins are of equal width in z = asinh(4r): fine about 0, and wide enough to end at 370
@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from .compile import exact_kernel, exact_part
+from .progress import count_answer
 
 CENTRE = 256
 BINS = 2 * CENTRE + 1
@@ -109,26 +110,6 @@ def threshold_for(counts, m, kind, a, b):
 
 
 @exact_part
-def _count_answer(m, p, r, positive, s):
-    fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
-    if p.discount:
-        fade *= (m.t - 1.0) / m.t
-    m.tp *= fade
-    m.fp *= fade
-    m.tn *= fade
-    m.fn *= fade
-    if r >= m.threshold:
-        if positive:
-            m.tp += s
-        else:
-            m.fp += s
-    elif positive:
-        m.fn += s
-    else:
-        m.tn += s
-
-
-@exact_part
 def _enter(counts, m, r, positive, s):
     """Count a sample in the histogram of its class, with more weight than the one before."""
     fade = 1.0 - 1.0 / MEMORY
@@ -165,7 +146,7 @@ def note_margins(margins, order, codes, weights, settings, counts, numbers, kind
             r = margin / math.sqrt(m.square) if m.square > 0.0 else 0.0
             m.t += 1.0
             if p.watch and m.n_neg > 0.0 and m.n_pos > 0.0:
-                _count_answer(m, p, r, positive, s)
+                count_answer(m, p, r >= m.threshold, positive, s)
             _enter(seen, m, r, positive, s)
             m.square += (margin * margin - m.square) / min(m.t, SIZE_MEMORY)
             if m.t >= m.due and m.n_neg > 0.0 and m.n_pos > 0.0:

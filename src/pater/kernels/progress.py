@@ -68,25 +68,24 @@ def calibrate(m, margin, positive, s):
 
 
 @inlined
-def count_answer(m, p, margin, positive, s):
-    """Count a right or a wrong answer, if that is asked for."""
-    if p.watch:
-        fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
-        if p.discount:
-            fade *= (m.t - 1.0) / m.t
-        m.tp *= fade
-        m.fp *= fade
-        m.tn *= fade
-        m.fn *= fade
-        if margin >= 0.0:
-            if positive:
-                m.tp += s
-            else:
-                m.fp += s
-        elif positive:
-            m.fn += s
+def count_answer(m, p, says, positive, s):
+    """Count a right or a wrong answer, where those before may fade."""
+    fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
+    if p.discount:
+        fade *= (m.t - 1.0) / m.t
+    m.tp *= fade
+    m.fp *= fade
+    m.tn *= fade
+    m.fn *= fade
+    if says:
+        if positive:
+            m.tp += s
         else:
-            m.tn += s
+            m.fp += s
+    elif positive:
+        m.fn += s
+    else:
+        m.tn += s
 
 
 @inlined
@@ -111,7 +110,8 @@ def in_unit(size_square, margin):
 @inlined
 def observe(m, p, margin, positive, s):
     """Take note of the margin of a sample of importance s, before learning from it."""
-    count_answer(m, p, margin, positive, s)
+    if p.watch:
+        count_answer(m, p, margin >= 0.0, positive, s)
     if p.sized:
         bounded = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
         m.size_square = next_size(m.size_square, bounded, share_of_one(float(m.t)))

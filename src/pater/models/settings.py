@@ -40,10 +40,6 @@ class Field(NamedTuple):
     of: Callable[[Any], Any] = lambda value: value
 
 
-def _by_name(rule: Rule) -> bool:
-    raise NotImplementedError  # the rule itself names the setting
-
-
 def _every(_: Rule) -> bool:
     return True
 
@@ -60,7 +56,7 @@ class Setting(NamedTuple):
     keyword: str = ""  # of `stream.train` and the command line
     options: tuple[str, ...] = ()  # of the command line; that of a switch turns it from its default
     metavar: str | None = None
-    of_rule: Callable[[Rule], bool] = _by_name  # which rules have it: those that name it, unless said otherwise
+    of_rule: Callable[[Rule], bool] | None = None  # which rules have it: those that name it, unless said otherwise
     other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules that have one of their own
 
     def has(self, rule: str) -> bool:
@@ -69,12 +65,12 @@ class Setting(NamedTuple):
             return all(map(self.has, AUTO_RULES))
         if rule not in RULES:
             return False
-        return self.name in RULES[rule].settings if self.is_of_some else self.of_rule(RULES[rule])
+        return self.name in RULES[rule].settings if self.of_rule is None else self.of_rule(RULES[rule])
 
     @property
     def is_of_some(self) -> bool:
         """Whether only some rules have it, those that name it."""
-        return self.of_rule is _by_name
+        return self.of_rule is None
 
     @property
     def rules(self) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def _directions(stream: Stream, rng: np.random.Generator, n_rows: int) -> Vector
     for _ in stream.changes:
         places.append(math.cos(TURN) * places[-1] + math.sin(TURN) * _at_right_angles(places[-1], rng))
     part = (time * len(places)).astype(int)
-    return np.array(places)[part % 2 if stream.kind == "recurring" else part]
+    return np.asarray(np.array(places)[part % 2 if stream.kind == "recurring" else part])
 
 
 def _at_right_angles(u: Vector, rng: np.random.Generator) -> Vector:

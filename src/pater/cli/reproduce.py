@@ -113,8 +113,9 @@ def _run(plan: Plan, out: Path, *, peers: bool, drift: bool, **how: Any) -> Repr
     with progress("units") as bar:
         shown = _Shown(bar, all_units(plan, peers=peers, drift=drift))
         try:
-            hearers = {"on_start": shown.start, "on_finished": shown.finished}
-            return run_study(plan, out, peers=peers, drift=drift, **hearers, **how)
+            return run_study(
+                plan, out, peers=peers, drift=drift, on_start=shown.start, on_finished=shown.finished, **how
+            )
         except (DataError, StudyError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt as stop:

@@ -90,9 +90,7 @@ def reproduce(
         runs=runs or (QUICK_RUNS if quick else 10),
         seed=seed,
     )
-    made = _run(
-        plan, out, {"peers": peers, "drift": drift}, data_dir=data, jobs=jobs or available_threads(), fresh=fresh
-    )
+    made = _run(plan, out, peers=peers, drift=drift, data_dir=data, jobs=jobs or available_threads(), fresh=fresh)
     if made.cells:
         say(f"{made.cells_within} of {made.cells} comparable cells are within one published standard deviation.")
     if absent and not fetch:

@@ -5,6 +5,8 @@ Knows Matplotlib and the tables; computes nothing but where things go.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,12 +15,13 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from .. import ink
 from .streams import BEST_REACHABLE, KINDS, ROWS, SHARES, Stream
 
-# What is drawn, by its column in the summary: the name in the legend, and whose ink it has; the most telling on top.
-LINES = {
-    "no_memory_setting": ("without memory", "PE"),
-    "peer_setting": ("best published learner in hindsight", "PATER-II"),
-    "best_setting": ("best single setting in hindsight", "PA"),
-    "auto_setting": ("Auto", "wPATER-I"),
+# What is drawn, by its column in the summary: its name in the legend, whose ink it has, its width and dashes. The most
+# telling is on top.
+LINES: dict[str, tuple[str, str, float, Any]] = {
+    "no_memory_setting": ("without memory", "PA", 1.3, (0, (1, 1))),
+    "peer_setting": ("best published learner in hindsight", "PATER-II", 1.3, "solid"),
+    "best_setting": ("best single setting in hindsight", "PA", 1.3, "solid"),
+    "auto_setting": ("Auto", "wPATER-I", 1.9, "solid"),
 }
 
 
@@ -46,10 +49,12 @@ def _panel(axes: Axes, stream: Stream, lines: dict[str, pd.DataFrame]) -> None:
     for change in stream.changes:
         axes.axvline(change * ROWS, color=ink.MUTED, linewidth=0.7, alpha=0.5)
     for name, part in lines.items():
-        label, like = LINES[name]
-        width = 1.9 if name == "auto_setting" else 1.3
-        axes.plot(part["seen"], part["score"], color=ink.ALGORITHM[like], linewidth=width, label=label)
+        label, like, width, dashes = LINES[name]
+        axes.plot(
+            part["seen"], part["score"], color=ink.ALGORITHM[like], linewidth=width, linestyle=dashes, label=label
+        )
     axes.set(title=f"{stream.kind}, {100 * stream.share:g} %", xlim=(0, ROWS), ylim=(40, 97))
     axes.xaxis.set_major_locator(MultipleLocator(ROWS / 4))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.yaxis.set_major_locator(MultipleLocator(20))
+    axes.grid(axis="x", visible=False)

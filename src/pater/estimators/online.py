@@ -250,6 +250,9 @@ class OnlineClassifier(LinearClassifier):
             raise OtherModelsError(error.names, "fit again, then save") from None
 
     def _take_over(self, model: Model) -> None:
+        if self.average is None:  # whether the average predicts by itself may have been another rule when it was saved
+            kept = model.specs[0].average
+            self.average = None if self._checked_specs()[0].average == kept else kept
         if model.specs != self._checked_specs():
             raise ValueError("its settings are not those of its estimator")
         self._model = model

@@ -18,7 +18,10 @@ from ..models.spec import Spec, Specs
 def settings_among(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings out of options, by their keywords: one that is not there is None, a switch at its default."""
     known = by_keyword().items()
-    return {name: options.pop(name, each.default if isinstance(each.kind, Switch) else None) for name, each in known}
+    return {
+        name: options.pop(name, each.default if isinstance(each.kind, Switch) and not each.off else None)
+        for name, each in known
+    }
 
 
 def specs_of(algo: str, **given: Any) -> Specs:
@@ -46,4 +49,6 @@ def specs_of(algo: str, **given: Any) -> Specs:
         base = Spec(AUTO_RULES[0], **own, watch=True, discount=True)
         return tuple(base._replace(rule=rule, alphas=pair) for pair in alpha_grid() for rule in AUTO_RULES)
     spec = Spec(algo, **own, watch=True)
-    return (spec._replace(average=spec.average or averages_by_itself(algo, spec.covariance)),)
+    if given.get("average") is None:
+        spec = spec._replace(average=averages_by_itself(algo, spec.covariance, spec.forgetting))
+    return (spec,)

@@ -5,21 +5,47 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
 
 from ..models.choice import score
-from ..models.metrics import Confusion
+from ..models.history import History
+from ..models.labels import classes_and_codes
+from ..models.metrics import SCORES, Confusion
+from ..models.model import Model
 from .auto import AutoPATERClassifier
+from .base import at_least_two
+from .inputs import check_labels, take_rows
+from .online import OnlineClassifier
+from .parameters import one_of
 
 
-def plot_progress(estimator: AutoPATERClassifier, *, label: Any = None, ax: Any = None) -> Any:
-    """Draw the progressive score of every setting along the stream, the chosen one on top of the others.
+def plot_progress(
+    estimator: OnlineClassifier,
+    X: Any = None,
+    y: Any = None,
+    *,
+    label: Any = None,
+    scoring: str = "balanced_accuracy",
+    ax: Any = None,
+) -> Any:
+    """Draw progressive scores along the stream, each row judged before it is learned from.
+
+    An `AutoPATERClassifier` has kept the scores of its settings: they are drawn, the chosen one on top of the others.
+    Any other online learner keeps none; given rows, a fresh copy of it learns from them, and its score is drawn.
 
     Parameters
     ----------
-    estimator : AutoPATERClassifier
-        Fitted on at least sixteen rows.
+    estimator : AutoPATERClassifier, or another online learner
+        Auto fitted on at least sixteen rows; any other fitted or not.
+    X : array-like or sparse matrix of shape (n_samples, n_features), optional
+        The rows for a learner that keeps no scores, in the order of the stream.
+    y : array-like of shape (n_samples,), optional
+        Their labels.
     label : optional
         Whose problem to draw, when there are more than two classes.
+    scoring : str, default="balanced_accuracy"
+        The score to draw of a learner that keeps none, by a name that `AutoPATERClassifier` has for it.
     ax : matplotlib Axes, optional
         Where to draw; a new figure otherwise.
 
@@ -30,12 +56,18 @@ def plot_progress(estimator: AutoPATERClassifier, *, label: Any = None, ax: Any 
     """
     import matplotlib.pyplot as plt
 
+    if not isinstance(estimator, AutoPATERClassifier):
+        if X is None or y is None:
+            name = type(estimator).__name__
+            raise ValueError(f"{name} keeps no scores along the stream: give the rows, plot_progress(model, X, y).")
+        rows, values = _along(estimator, X, y, label, one_of("scoring", scoring, tuple(SCORES)))
+        ax = ax if ax is not None else plt.subplots(figsize=(7, 4))[1]
+        ax.plot(rows, values, color="black", linewidth=2, label=type(estimator).__name__)
+        ax.set(xscale="log", xlabel="samples", ylabel=f"progressive {scoring.replace('_', ' ')}")
+        ax.legend(frameon=False)
+        return ax
     model = estimator._fitted_model()
-    problem = 0
-    if model.classes.size > 2:
-        if label not in model.classes.tolist():
-            raise ValueError(f"label must say which of the classes {model.classes.tolist()} to draw, got {label!r}.")
-        problem = model.classes.tolist().index(label)
+    problem = _problem(model.classes, label)
     width = len(model.specs)
     history = model.history.points if model.history is not None else []
     kept = [(rows, counts) for rows, counts in history if len(counts) == model.state.n_models]
@@ -59,3 +91,31 @@ def plot_progress(estimator: AutoPATERClassifier, *, label: Any = None, ax: Any 
     ax.set(xscale="log", xlabel="samples", ylabel=f"progressive {estimator.scoring.replace('_', ' ')}")
     ax.legend(frameon=False)
     return ax
+
+
+def _along(
+    estimator: OnlineClassifier, X: Any, y: Any, label: Any, scoring: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Numbers of rows, and the score up to there of a copy that learns from them in their order."""
+    fresh = clone(estimator)
+    rows = take_rows(fresh, X, reset=True)
+    classes, codes = classes_and_codes(check_labels(y, rows))
+    at_least_two(classes)
+    problem = _problem(classes, label)
+    model = Model.new(classes, int(fresh.n_features_in_), fresh._checked_specs())
+    margins = np.empty((model.state.n_models, codes.size))
+    model.learn_all(rows, codes, margins=margins)
+    positive = codes == (1 if classes.size == 2 else problem)
+    says = margins[problem] >= 0
+    points = np.array(History().cuts(codes.size))
+    groups = (positive & says, ~positive & says, ~positive & ~says, positive & ~says)
+    return points, score(Confusion(*(np.cumsum(group)[points - 1] for group in groups)), scoring)
+
+
+def _problem(classes: NDArray[Any], label: Any) -> int:
+    """Which of the one-vs-rest problems is the label's; of two classes there is one."""
+    if classes.size <= 2:
+        return 0
+    if label not in classes.tolist():
+        raise ValueError(f"label must say which of the classes {classes.tolist()} to draw, got {label!r}.")
+    return int(classes.tolist().index(label))

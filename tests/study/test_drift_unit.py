@@ -16,7 +16,7 @@ from pater.study.drift.streams import Stream
 STREAM = Stream("abrupt", 0.1)
 
 SAME = {
-    NO_MEMORY: SecondOrderPATERClassifier(),
+    "SO-PATER-I r 30 forgetting 1": SecondOrderPATERClassifier(),
     "SO-PATER-I r 3 forgetting 0.99": SecondOrderPATERClassifier(r=3, forgetting=0.99),
     "balanced AROW r 10 forgetting 0.999": AROWClassifier(10, class_weight="balanced", forgetting=0.999),
     "PATER-II forgetting 0.99": PATERClassifier("II", forgetting=0.99),
@@ -62,10 +62,11 @@ def test_a_setting_says_what_its_estimator_would(rows: tuple[Any, Any], name: st
     assert np.array_equal(said[1:], prequential.answers(SAME[name], X, y, chunk=1)[1:])
 
 
-def test_auto_is_as_shipped(rows: tuple[Any, Any]) -> None:
+def test_auto_is_as_shipped_or_remembers_everything(rows: tuple[Any, Any]) -> None:
     X, y = rows
-    said = unit._answers([SETTINGS[AUTO]], X, y)[AUTO]
-    assert np.array_equal(said, prequential.answers(AutoPATERClassifier(), X, y))
+    said = unit._answers([SETTINGS[AUTO], SETTINGS[NO_MEMORY]], X, y)
+    assert np.array_equal(said[AUTO], prequential.answers(AutoPATERClassifier(), X, y))
+    assert np.array_equal(said[NO_MEMORY], prequential.answers(AutoPATERClassifier(forgetting=1.0), X, y))
 
 
 def test_a_unit_has_every_setting_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:

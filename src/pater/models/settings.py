@@ -281,7 +281,7 @@ def by_keyword() -> dict[str, Setting]:
     return {setting.keyword: setting for setting in SETTINGS.values() if setting.keyword}
 
 
-def averages_by_itself(rule: str, covariance: str, forgetting: float) -> bool:
+def averages_by_itself(rule: str, covariance: str, forgetting: float = 1.0) -> bool:
     """Whether the average predicts without being asked to: the leader of a diagonal metric oscillates.
 
     An average is over the whole past, so a learner that is to forget the past does without.

@@ -18,7 +18,7 @@ from .streams import BEST_REACHABLE, KINDS, ROWS, SHARES, Stream
 # What is drawn, by its column in the summary: its name in the legend, whose ink it has, its width and dashes. The most
 # telling is on top.
 LINES: dict[str, tuple[str, str, float, Any]] = {
-    "no_memory_setting": ("without memory", "PA", 1.3, (0, (1, 1))),
+    "no_memory_setting": ("Auto without memory", "PA", 1.3, (0, (1, 1))),
     "peer_setting": ("best published learner in hindsight", "PATER-II", 1.3, "solid"),
     "best_setting": ("best single setting in hindsight", "PA", 1.3, "solid"),
     "auto_setting": ("Auto", "wPATER-I", 1.9, "solid"),

@@ -24,6 +24,7 @@ FORGETTING = (1.0, 0.9999, 0.999, 0.99)
 R = (1.0, 3.0, 10.0, 30.0)
 
 AUTO = "Auto"
+NO_MEMORY = "Auto without memory"
 SECOND_ORDER = "SO-PATER-I"
 BALANCED_AROW = "balanced AROW"
 PEERS = ("FTRL LR", "ACOG-II", "CSOGD-II")
@@ -38,8 +39,12 @@ class Setting(NamedTuple):
     how: Callable[[], Any] | Spec | Descent
 
 
+def _without_memory() -> Any:
+    return AutoPATERClassifier(forgetting=1.0)
+
+
 def _own() -> list[Setting]:
-    found = [Setting(AUTO, AUTO, AutoPATERClassifier)]
+    found = [Setting(AUTO, AUTO, AutoPATERClassifier), Setting(NO_MEMORY, NO_MEMORY, _without_memory)]
     for forgetting in FORGETTING:
         past = f"forgetting {forgetting:g}"
         for r in R:
@@ -68,11 +73,8 @@ def _descents() -> list[Setting]:
 
 SETTINGS = {one.name: one for one in (*_own(), *_descents())}
 FAMILIES = tuple(dict.fromkeys(one.family for one in SETTINGS.values()))
-SINGLE = tuple(name for name in FAMILIES if name != AUTO and name not in PEERS)
+SINGLE = tuple(name for name in FAMILIES if name not in (AUTO, NO_MEMORY, *PEERS))
 """The families of the package that a choice in the pass is measured by, in hindsight."""
-
-NO_MEMORY = f"{SECOND_ORDER} r 30 forgetting 1"
-"""`SecondOrderPATERClassifier()` as it is, which remembers everything alike."""
 
 
 def plan_of_drift(plan: Plan) -> Plan:

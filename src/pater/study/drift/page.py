@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .figures import along_the_streams
-from .learners import AUTO, FAMILIES, PEERS, SETTINGS
+from .learners import FAMILIES, PEERS, SETTINGS, SINGLE
 from .prequential import CHUNK
 from .streams import BEST_REACHABLE, COLUMNS, ROWS, STREAMS
 from .tables import DriftResults, grid
@@ -29,7 +29,7 @@ def drift_on_the_page(found: DriftResults) -> dict[str, Any]:
     return {
         "lines": lines,
         "streams": {key: f"{stream.kind}, {100 * stream.share:g} %" for key, stream in STREAMS.items()},
-        "families": [name for name in FAMILIES if name != AUTO],
+        "families": [name for name in FAMILIES if name in (*SINGLE, *PEERS)],
         "peers": PEERS,
         "best_of": {key: line.to_dict() for key, line in families.iterrows()},
         "worst": min(lines, key=lambda line: float(line["to_best"])),
@@ -38,7 +38,6 @@ def drift_on_the_page(found: DriftResults) -> dict[str, Any]:
         "peer_gains": [line["to_peer"] for line in moving],
         "settings": {name: {key: cells.loc[(name, key)].to_dict() for key in STREAMS} for name in SETTINGS},
         "said": {name: _said(name) for name in SETTINGS},
-        "auto": AUTO,
         "runs": found.runs,
         "seconds": found.seconds,
         "rows": ROWS,

@@ -72,7 +72,7 @@ def summary(by_run: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 
 def along(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Balanced accuracy by windows, with the counts of all runs taken together, of the best of each family."""
-    shown = table[table["best_of_family"] | (table["setting"] == NO_MEMORY)]
+    shown = table[table["best_of_family"]]
     wanted = pd.MultiIndex.from_frame(shown[["data_set", "setting"]])
     rows = rows[pd.MultiIndex.from_frame(rows[["data_set", "setting"]]).isin(wanted)]
     counts = rows.groupby(["data_set", "setting", "seen"], sort=False)[COUNTS].sum()

@@ -17,7 +17,7 @@ from ..kernels.doors import check_lengths
 from ..kernels.memory import COUNTS
 from ..kernels.run import IN_ORDER, NOTHING, Rows, learn
 from ..kernels.state import State, triangle_size
-from .choice import ScoringSettings, Stored, best
+from .choice import JudgedBy, ScoringSettings, Stored, best
 from .errors import BadRowError, OtherModelsError, UnknownLabelError, stopped_at, unlike
 from .history import History
 from .labels import Encoded, encode, ranks
@@ -62,7 +62,7 @@ class Model:
         seen = self.seen.copy() if self.seen is not None else None
         return replace(self, state=self.state.copy(), history=history, seen=seen)
 
-    def with_specs(self, specs: Specs) -> Model:
+    def with_specs(self, specs: Specs, judged_by: JudgedBy | None = None) -> Model:
         """The same model, to go on with these settings; an `OtherModelsError` if it cannot."""
         state, seen = self.state, self.seen
         if specs is not self.specs and specs != self.specs:

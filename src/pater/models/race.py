@@ -98,7 +98,7 @@ def stretch(rows: int) -> int:
 
 
 @kernel
-def count_answers(margins, codes, weights, counts):
+def count_answers(margins: Floats, codes: NDArray[np.int64], weights: Floats, counts: Floats) -> None:
     """Add to the counts (classes, 4) the answers of margins (classes, rows), of which the largest is predicted.
 
     Row by row, so that the sums of weights do not depend on how the rows are cut.

@@ -7,20 +7,21 @@ places are counted within a slot. Which output columns they become is decided in
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf
+from math import inf, isnan
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Column, as_texts, without_unused
+from .columns import Column, Texts, as_texts, without_unused, written
 from .encoding_kernels import place_categories
 from .features import MONTHS, WEEKDAYS, Feature
 from .settings import EncodingSettings
-from .values import moments_of, numbers_of
+from .values import moments_of, number_in, numbers_of
 
 Places = NDArray[np.int32]
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -41,6 +42,21 @@ def kept(text: str) -> str:
     if len(text) <= LONGEST_TEXT:
         return text
     return f"{text[: LONGEST_TEXT - 9]}…{crc32(text.encode('utf-8', 'replace')):08x}"
+
+
+def _category(text: str) -> str:
+    """What a text is called as a category: a number as the number is written, whether it comes as a text or not."""
+    number = number_in(text)
+    return kept(text) if isnan(number) else written(number)
+
+
+def _categories(column: Column) -> Texts:
+    """A column as categories, each once."""
+    texts = as_texts(column)
+    names: dict[str, int] = {}
+    places = [names.setdefault(_category(text), len(names)) for text in texts.names]
+    codes = texts.codes if len(names) == len(places) else np.array([*places, -1], np.int64)[texts.codes]
+    return Texts(codes, list(names))
 
 
 def _hash(text: str) -> int:
@@ -177,33 +193,32 @@ class CategoryEncoder(ColumnEncoder):
 
     def begin(self, column: Column) -> None:
         """Give those texts a place that come often enough in the rows that the encoder begins with."""
-        texts, s = without_unused(as_texts(column)), self.settings
+        texts, s = without_unused(_categories(column)), self.settings
         counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.names))
         for name, count in zip(texts.names, counts.tolist(), strict=True):
-            if count >= s.often and len(self.names) < s.max_categories:
-                self.names.setdefault(kept(name), len(self.names))
+            if count >= s.min_count and len(self.names) < s.max_categories:
+                self.names[name] = len(self.names)
             else:
                 at = _hash(name) % COUNTERS
-                self.seen[at] = min(s.often, int(self.seen[at]) + count)
+                self.seen[at] = min(s.min_count, int(self.seen[at]) + count)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        texts, s = as_texts(column), self.settings
-        names = [kept(name) for name in texts.names]
+        (codes, names, _), s = _categories(column), self.settings
         own = np.array([*(self.names.get(name, -1) for name in names), -1], np.int64)
         slots = np.zeros(own.size, np.int64)
         unknown = np.flatnonzero(own[:-1] < 0)
-        slots[unknown] = [_hash(texts.names[k]) % COUNTERS for k in unknown.tolist()]
-        places, before = np.empty(texts.codes.size, np.int32), len(self.names)
-        most, often = s.max_categories, s.often
-        n_own = place_categories(texts.codes, own, slots, before, most, often, s.buckets, self.seen, learn, places)
+        slots[unknown] = [_hash(names[k]) % COUNTERS for k in unknown.tolist()]
+        places, before = np.empty(codes.size, np.int32), len(self.names)
+        most, min_count = s.max_categories, s.min_count
+        n_own = place_categories(codes, own, slots, before, most, min_count, s.buckets, self.seen, learn, places)
         if n_own > before:
             born = [k for k in unknown.tolist() if own[k] >= 0]
             self.names.update((names[k], int(own[k])) for k in sorted(born, key=lambda k: own[k]))
         if learn and unknown.size and places.max(initial=0) > most + 1:
-            self._note_examples(texts.codes, places, names)
+            self._note_examples(codes, places, names)
         return [places]
 
-    def _note_examples(self, codes: NDArray[np.int64], places: Places, names: list[str]) -> None:
+    def _note_examples(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
         """Remember the first text of each bucket."""
         buckets, rows = np.unique(places, return_index=True)
         for place, row in zip(buckets.tolist(), rows.tolist(), strict=True):

@@ -112,7 +112,7 @@ def as_texts(column: Column) -> Texts:
         return column
     values, places = np.unique(column[0], return_inverse=True)  # NaN is one value, the last
     there = ~np.isnan(values)
-    names = [_written(value) for value in values[there].tolist()]
+    names = [written(value) for value in values[there].tolist()]
     if isinstance(column, Times):
         names = np.datetime_as_string(np.rint(values[there] * 1e6).astype("M8[us]"), unit="s").tolist()
     distinct: dict[str, int] = {}  # moments within a second are one text
@@ -120,5 +120,6 @@ def as_texts(column: Column) -> Texts:
     return Texts(codes[np.where(there, np.arange(values.size), len(names))[places]], list(distinct))
 
 
-def _written(value: float) -> str:
+def written(value: float) -> str:
+    """A number as a text: a whole one without a point."""
     return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)

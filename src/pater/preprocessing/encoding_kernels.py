@@ -45,14 +45,14 @@ def find_bins(x, edges, bins):
 
 
 @exact_kernel
-def place_categories(codes, own, slots, n_own, most, often, buckets, seen, learn, places):
+def place_categories(codes, own, slots, n_own, most, min_count, buckets, seen, learn, places):
     """The place of each row's category: its own, or that of rare ones, or that of a bucket; −1 becomes missing.
 
     own
-        Of each text of this batch its own place, or −1. A text that has come `often` gets one while there are fewer
-        than `most`; after that, it shares one of the buckets.
+        Of each text of this batch its own place, or −1. A text that comes for the `min_count`-th time gets one while
+        there are fewer than `most`; after that, it shares one of the buckets.
     slots
-        Where `seen` counts each text that has no place of its own. `seen` stops at `often`.
+        Where `seen` counts each text that has no place of its own. `seen` stops at `min_count`.
     """
     rare, missing = most, most + 1
     for r in range(codes.size):
@@ -63,9 +63,9 @@ def place_categories(codes, own, slots, n_own, most, often, buckets, seen, learn
             places[r] = own[c]
         else:
             h = slots[c]
-            if learn and seen[h] < often:
+            if learn and seen[h] < min_count:
                 seen[h] += 1
-            if seen[h] < often:
+            if seen[h] < min_count:
                 places[r] = rare
             elif learn and n_own < most:
                 places[r] = own[c] = n_own

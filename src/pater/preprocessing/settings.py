@@ -20,7 +20,7 @@ class EncodingSettings:
         The largest z-score.
     max_categories
         Texts of a column that get an output column each; those beyond share `buckets` more.
-    often
+    min_count
         A text gets its own column when it comes for this many times; until then, it is among the rare ones.
     word_buckets
         Columns that the words of a free text are hashed to.
@@ -32,7 +32,7 @@ class EncodingSettings:
     clip: float = 3.0
     max_categories: int = 100
     buckets: int = 32
-    often: int = 3
+    min_count: int = 3
     word_buckets: int = 1024
 
     def __post_init__(self) -> None:
@@ -43,7 +43,7 @@ class EncodingSettings:
             "coarse_bins": (2, 1024),
             "max_categories": (0, 1 << 16),
             "buckets": (1, 1 << 12),
-            "often": (1, 255),
+            "min_count": (1, 255),
             "word_buckets": (1, 1 << 20),
         }
         for name, (least, most) in limits.items():

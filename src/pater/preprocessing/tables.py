@@ -23,13 +23,13 @@ def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
     `names` are those of an earlier table: rows of dicts get these columns, with nothing where a key is absent, and a
     matrix without names gets these names.
     """
+    if hasattr(X, "tocsr"):
+        raise TypeError("Sparse input is not supported: a table is encoded from its raw columns.")
     library = type(X).__module__.partition(".")[0]
     if library in LIBRARIES and hasattr(X, "columns"):
         return _checked(_of_frame(X, library))
     if isinstance(X, Mapping):
         return _checked((name, _column(name, values)) for name, values in X.items())
-    if hasattr(X, "tocsr"):
-        raise TypeError("X is a sparse matrix; a table is encoded from its raw columns.")
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
         return _of_dicts(X, names)
     return _of_matrix(X, names)
@@ -160,6 +160,8 @@ def _column(name: Any, values: Any) -> Column:
     if kind in "Mm":
         seconds = _seconds(array.astype(f"{kind}8[us]"))
         return Times(seconds) if kind == "M" else Numbers(seconds)
+    if kind == "c":
+        raise ValueError(f"Complex data not supported: column {str(name)!r} holds complex numbers.")
     if kind in "UT":
         names, codes = np.unique(array, return_inverse=True)
         return Texts(codes.astype(np.int64), names.tolist())

@@ -17,6 +17,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.matrices import readable
 from .columns import Column, Texts, as_texts, without_unused, written
 from .encoding_kernels import place_categories
 from .features import MONTHS, WEEKDAYS, Feature
@@ -196,14 +197,17 @@ class CategoryEncoder(ColumnEncoder):
         texts, s = without_unused(_categories(column)), self.settings
         counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.names))
         for name, count in zip(texts.names, counts.tolist(), strict=True):
+            at = _hash(name) % COUNTERS
             if count >= s.min_count and len(self.names) < s.max_categories:
                 self.names[name] = len(self.names)
             else:
-                at = _hash(name) % COUNTERS
                 self.seen[at] = min(s.min_count, int(self.seen[at]) + count)
+                if count >= s.min_count:
+                    self.examples.setdefault(s.max_categories + 2 + at % s.buckets, name)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
         (codes, names, _), s = _categories(column), self.settings
+        codes = readable(codes)
         own = np.array([*(self.names.get(name, -1) for name in names), -1], np.int64)
         slots = np.zeros(own.size, np.int64)
         unknown = np.flatnonzero(own[:-1] < 0)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import CheckedRows, checked
+from ..models.matrices import readable
 from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
 from .encoding_kernels import find_bins, settle, standardise, write_rows
@@ -63,7 +64,7 @@ class Encoding:
         for j, column in enumerate(encoding.numbers):
             values = column.values(table[column.name])
             assert values is not None
-            standardise(values, True, encoding.moments[j], settings.clip, np.empty(values.size))
+            standardise(readable(values), True, encoding.moments[j], float(settings.clip), np.empty(values.size))
         encoding._places_of(table, learn=False, settle_new=True)
         return encoding
 
@@ -114,8 +115,8 @@ class Encoding:
         for j, column in enumerate(numbers):
             found = column.values(table[column.name])
             assert found is not None
-            values[column.name] = found
-            standardise(found, learn, self.moments[j], self.settings.clip, z[j])
+            values[column.name] = found = readable(found)
+            standardise(found, learn, self.moments[j], float(self.settings.clip), z[j])
             find_bins(found, column.edges, bins[j])
         return _Piece(z, bins, *self._places_of(table, learn=learn, settle_new=learn, values=values))
 

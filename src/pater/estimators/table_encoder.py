@@ -80,7 +80,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> encoder.get_feature_names_out().tolist()
     ['amount', 'country=DE', 'country=FR', 'amount: missing', 'country=JP']
     >>> encoder.transform(table[:3]).toarray().round(2).tolist()
-    [[-0.74, 1.0, 0.0, 0.0, 0.0], [-0.69, 0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0]]
+    [[-0.73, 1.0, 0.0, 0.0, 0.0], [-0.68, 0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0]]
     """
 
     _stream: StreamEncoder

@@ -13,7 +13,7 @@ import typer
 
 from pater.kernels.rules import RULES
 from pater.models.setting_kinds import POSITIVE, Number, SettingError, Switch, in_words
-from pater.models.settings import AUTO, SETTINGS, Setting
+from pater.models.settings import AUTO, SETTINGS, SIDE_BY_SIDE, Setting
 
 from .errors import UsageError
 
@@ -26,7 +26,8 @@ Algo = Annotated[
         "--algo",
         "-a",
         metavar="NAME",
-        help=f"auto, {', '.join(name for name, rule in RULES.items() if not rule.second_order)}; of second order "
+        help=f"{', '.join((*SIDE_BY_SIDE, *(name for name, rule in RULES.items() if not rule.second_order)))}; of "
+        "second order "
         f"{in_words(tuple(name for name, rule in RULES.items() if rule.second_order), 'or')}.",
     ),
 ]
@@ -72,7 +73,7 @@ def _help(setting: Setting) -> str:
 def _rules(setting: Setting, shown: Callable[[str], str] = str) -> str:
     """The rules that have a setting, in words."""
     second_order = [name for name, rule in RULES.items() if rule.second_order]
-    names = [*([AUTO] if setting.has(AUTO) else []), *setting.rules]
+    names = [*filter(setting.has, SIDE_BY_SIDE), *setting.rules]
     if set(second_order) <= set(names):
         first_order = tuple(shown(name) for name in names if name not in second_order)
         return in_words((*first_order, "every rule of second order"))
@@ -116,7 +117,7 @@ def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved:
     for name, value in given.items():
         setting = SETTINGS[name]
         result[setting.keyword] = _taken(setting, value)
-        if algo in (AUTO, *RULES) and not setting.has(algo):
+        if algo in (*SIDE_BY_SIDE, *RULES) and not setting.has(algo):
             raise UsageError(f"--algo {algo} has no {setting.options[0]}; it is for {', '.join(setting.rules)}.")
     return result
 

@@ -108,6 +108,11 @@ def _is_sound(name: str, value: Any, default: Any) -> bool:
         return value is None or _is_whole(value)
     if name == "average":
         return type(value) is bool or value is default
+    if name in ("variants", "weights"):
+        kind = str if name == "variants" else (int, float)
+        return value is None or (isinstance(value, list) and all(isinstance(each, kind) for each in value))
+    if name in ("forgetting", "fading"):
+        return value is default or is_number(value)
     if isinstance(default, tuple):
         return isinstance(value, list) and all(_is_sound("", each, default[0]) for each in value)
     if type(default) is int:

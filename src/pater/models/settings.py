@@ -28,8 +28,9 @@ from .setting_kinds import (
 LARGEST_R = 1e100
 LEAST_FORGETTING = 1e-12  # a sample may then enter with up to 2^40 times its importance over this
 
-AUTO = "auto"
-AUTO_RULES = ("pater-i", "pater-ii")  # that "auto" learns side by side
+AUTO, WPATER = "auto", "wpater"
+SIDE_BY_SIDE = {AUTO: ("so-pater-i", "arow"), WPATER: ("pater-i", "pater-ii")}
+"""Names that stand for several learners in one pass: the pool, and the paper's PATER with all weights to try."""
 
 
 class Field(NamedTuple):
@@ -60,9 +61,9 @@ class Setting(NamedTuple):
     other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules that have one of their own
 
     def has(self, rule: str) -> bool:
-        """Whether this rule has it; of "auto", whether all its rules have it. The batch solution learns by no rule."""
-        if rule == AUTO:
-            return all(map(self.has, AUTO_RULES))
+        """Whether this rule has it; of several side by side, whether all have it; the batch solution has no rule."""
+        if rule in SIDE_BY_SIDE:
+            return all(map(self.has, SIDE_BY_SIDE[rule]))
         if rule not in RULES:
             return False
         return self.name in RULES[rule].settings if self.of_rule is None else self.of_rule(RULES[rule])

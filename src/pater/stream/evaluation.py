@@ -28,7 +28,7 @@ from ..models.metrics import (
     g_mean,
     total_error_rate,
 )
-from ..models.newcomers import learn_encoded
+from ..models.pool import Pool
 from .learner import STATE_TOO_LARGE, Learner, width_told
 
 PIECE = 4096  # rows judged by the model that was best before them
@@ -182,6 +182,8 @@ def judge_progressively(learner: Learner, batches: Iterator[Batch], skipped: Ski
 def _piece(learner: Learner) -> int:
     """How many rows are judged by the model that was best, and the threshold that was right, before them."""
     assert learner.model is not None
+    if isinstance(learner.model, Pool):  # which may go over to another candidate
+        return learner.model.next_decision - learner.model.rows
     most = max(1, MOST_MARGINS // max(1, learner.model.state.n_models))
     return min(PIECE if learner.model.seen is None else max(FIRST_PIECE, min(PIECE, learner.rows)), most)
 
@@ -200,7 +202,7 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
 
     encoded = encode(labels, model.classes)
     try:
-        learn_encoded(model, rows, encoded, weights=weights, threads=learner.threads, room=room)
+        model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
     except NotFiniteError:
         raise InputError(STATE_TOO_LARGE) from None
     except TwoClassesError as error:

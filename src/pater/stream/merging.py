@@ -54,7 +54,7 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
                 if each.state.n_features < width:
                     each.resize(width)
             try:
-                model = model.merge(other)
+                model = model.merge(other)  # type: ignore[arg-type]  # of the same specs, they are of one kind
             except TooWideError:
                 raise
             except ValueError as error:  # what makes no metric, say, since its numbers are too far apart

@@ -41,7 +41,7 @@ def with_settings(verb: Callable[..., None]) -> Callable[..., None]:
 
     def call(**arguments: Any) -> None:
         given = {setting.name: arguments.pop(setting.name) for setting in _OPTIONS}
-        there = {name: value for name, value in given.items() if value is not None and value is not False}
+        there = {name: value for name, value in given.items() if value is not None}
         verb(settings=there, **arguments)
 
     parameters: list[inspect.Parameter] = []
@@ -55,12 +55,12 @@ def with_settings(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(setting: Setting) -> inspect.Parameter:
-    option = typer.Option(*setting.options, metavar=setting.metavar, help=_help(setting), show_default=False)
+    names = [f"{setting.options[0]}/{setting.off}"] if setting.off else setting.options
+    option = typer.Option(*names, metavar=setting.metavar, help=_help(setting), show_default=False)
     is_switch = isinstance(setting.kind, Switch)
-    kind: Any = bool if is_switch else (float if isinstance(setting.kind, Number) else str) | None
+    kind: Any = (bool if is_switch else float if isinstance(setting.kind, Number) else str) | None
     annotation = Annotated[kind, option]
-    default = False if is_switch else None
-    return inspect.Parameter(setting.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(setting.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 def _help(setting: Setting) -> str:
@@ -110,7 +110,7 @@ def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved:
     whose own settings hold; `others` says of the learner's other options whether they were given.
     """
     ignored = [option for option, there in {"--algo": algo != AUTO, **others}.items() if there]
-    ignored += [SETTINGS[name].options[0] for name in given]
+    ignored += [SETTINGS[name].off if value is False else SETTINGS[name].options[0] for name, value in given.items()]
     if saved and ignored:
         raise UsageError(f"{', '.join(ignored)} cannot go with {saved}: the settings of that model hold.")
     result = {}
@@ -148,7 +148,7 @@ def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | No
 
 def _taken(setting: Setting, value: Any) -> Any:
     if isinstance(setting.kind, Switch):
-        return not setting.default
+        return value if setting.off else not setting.default
     if setting.name == "class_weight":
         return _class_weight(value)
     try:

@@ -15,7 +15,6 @@ from ..models.candidates import MEMORIES, candidates
 from ..models.choice import score
 from ..models.metrics import SCORES
 from ..models.model import Model
-from ..models.new_model import new_model
 from ..models.pool import Pool
 from ..models.search import PAPER_WEIGHTS, alpha_grid
 from ..models.settings import SETTINGS, Setting
@@ -141,7 +140,8 @@ class AutoPATERClassifier(OnlineClassifier):
         base = self._spec(self._rules["I"], watch=True)
         if self.variants is None and self.weights is None:
             memories = MEMORIES if self.forgetting is None else (base.forgetting,)
-            return candidates(base._replace(fading=1.0, discount=False), self.scoring, memories=memories)
+            base = base._replace(fading=1.0, discount=False)
+            return candidates(base, self.scoring, memories=memories, average=self.average)
         return self._grid(base)
 
     def _grid(self, base: Spec) -> Specs:
@@ -163,10 +163,6 @@ class AutoPATERClassifier(OnlineClassifier):
     def _value(self, setting: Setting) -> Any:
         value = super()._value(setting)
         return _OF_GRID[setting.name] if value is None and setting.name in _OF_GRID else value
-
-    def _new(self, classes: NDArray[Any], specs: Specs, *, fixed: bool = False) -> Model | Pool:
-        width = int(self.n_features_in_)
-        return new_model(classes, width, specs, self._scored_by(), fading=self.fading, fixed=fixed)
 
     def _scored_by(self) -> tuple[str, dict[str, float] | None]:
         return self.scoring, self.scoring_settings

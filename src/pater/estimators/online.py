@@ -26,22 +26,15 @@ from ..models.spec import Spec, Specs
 from ..models.warnings import warn_of_one_class
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
-from .parameters import OF_LEARNING, names_of, one_of, settings_of
+from .parameters import OF_LEARNING, asked_for_probabilities, names_of, one_of, settings_of
 
 FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
-
-
-def _asked_for_probabilities(estimator: OnlineClassifier) -> bool:
-    if not estimator.probability:
-        raise AttributeError("predict_proba is there with probability=True, set before the first row is learned.")
-    return True
 
 
 class OnlineClassifier(LinearClassifier):
     """A subclass says which models its parameters ask for."""
 
     variant: str
-    C: float
     fit_intercept: bool
     n_passes: int
     shuffle: bool
@@ -64,10 +57,6 @@ class OnlineClassifier(LinearClassifier):
     def _value(self, setting: Setting) -> Any:
         """What the parameter of a setting asks for."""
         return getattr(self, setting.parameter)
-
-    def _new(self, classes: NDArray[Any], specs: Specs, *, fixed: bool = False) -> Model | Pool:
-        """A model that has seen nothing."""
-        return new_model(classes, int(self.n_features_in_), specs, self._scored_by(), fixed=fixed)
 
     def _averages(self, rule: str) -> bool:
         """Whether the average of the weights predicts."""
@@ -157,6 +146,10 @@ class OnlineClassifier(LinearClassifier):
         model.learn(rows, labels, weights=weights, threads=self._threads(model, rows))
         self._model = model
 
+    def _new(self, classes: NDArray[Any], specs: Specs, *, fixed: bool = False) -> Model | Pool:
+        fading = vars(self).get("fading")
+        return new_model(classes, int(self.n_features_in_), specs, self._scored_by(), fading=fading, fixed=fixed)
+
     def _with_fixed_classes(self, model: Model | Pool | None, classes: Any, specs: Specs) -> Model | Pool:
         wanted = np.unique(as_labels(classes, "classes"))
         if wanted.size < 2:
@@ -198,17 +191,16 @@ class OnlineClassifier(LinearClassifier):
         theirs = other._fitted_model()
         if theirs.specs != mine.specs:
             raise ValueError(f"cannot merge models of different settings: {self} and {other}.")
-        if mine.state.n_features != theirs.state.n_features:
-            raise ValueError(
-                f"cannot merge models of {mine.state.n_features} and of {theirs.state.n_features} features."
-            )
+        width, other_width = mine.state.n_features, theirs.state.n_features
+        if width != other_width:
+            raise ValueError(f"cannot merge models of {width} and of {other_width} features.")
         names, other_names = self._names(), other._names()
         if names is not None and other_names is not None and not np.array_equal(names, other_names):
             raise ValueError("cannot merge models of different features: feature_names_in_ differ.")
         self._model = mine.merge(theirs)  # type: ignore[arg-type]  # with the same specs, they are of one kind
         return self
 
-    @available_if(_asked_for_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(asked_for_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, fitted along the stream to the margins before learning (`probability=True`).
 
@@ -261,6 +253,9 @@ class OnlineClassifier(LinearClassifier):
             raise OtherModelsError(error.names, "fit again, then save") from None
 
     def _take_over(self, model: Model | Pool) -> None:
+        if self.average is None and isinstance(model, Model):  # averaging by itself may have been another rule then
+            kept = model.spec.average
+            self.average = None if self._checked_specs()[0].average == kept else kept
         if model.specs != self._checked_specs():
             raise ValueError("its settings are not those of its estimator")
         self._model = model

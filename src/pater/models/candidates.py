@@ -27,6 +27,7 @@ def candidates(
     memories: Iterable[float] = MEMORIES,
     priors: Iterable[float] | None = None,
     covariances: Iterable[str] = tuple(PRIORS),
+    average: bool | None = None,
 ) -> Specs:
     """The specs of a pool, those first that are best by themselves; in all else they are as `base`."""
     return tuple(
@@ -36,7 +37,7 @@ def candidates(
             forgetting=forgetting,
             covariance=covariance,
             class_weight=weight,
-            average=base.average or averages_by_itself(rule, covariance),
+            average=averages_by_itself(rule, covariance, forgetting) if average is None else average,
             watch=True,
         )
         for covariance in covariances

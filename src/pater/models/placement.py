@@ -29,7 +29,7 @@ def with_columns_at(learner: Model | Pool, columns: NDArray[np.int64], n_feature
         result = replace(learner.copy(), models=models)
         result.resize(n_features)  # which lets others begin where a full covariance has become too dear
         return result
-    return replace(learner.copy(), state=placed(learner.state, columns, n_features), taken_out=None)
+    return replace(learner.copy(), state=placed(learner.state, columns, n_features))
 
 
 def placed(state: State, columns: NDArray[np.int64], n_features: int) -> State:

@@ -56,6 +56,7 @@ class Setting(NamedTuple):
     parameter: str = ""  # of estimators
     keyword: str = ""  # of `stream.train` and the command line
     options: tuple[str, ...] = ()  # of the command line; that of a switch turns it from its default
+    off: str = ""  # the option that turns off a switch which is, unless told, as the learner has it by itself
     metavar: str | None = None
     of_rule: Callable[[Rule], bool] | None = None  # which rules have it: those that name it, unless said otherwise
     other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules that have one of their own
@@ -143,11 +144,13 @@ _TABLE = (
         "average",
         Switch(),
         False,
-        "Predict with the average of the weights over the stream.",
+        "Predict with the average of the weights over the stream, or not; by default only PATER of second order does, "
+        "with a diagonal covariance and without forgetting.",
         (Field("average", "i8"),),
         parameter="average",
         keyword="average",
         options=("--average",),
+        off="--no-average",
         of_rule=_every,
     ),
     Setting(
@@ -279,6 +282,10 @@ def by_keyword() -> dict[str, Setting]:
     return {setting.keyword: setting for setting in SETTINGS.values() if setting.keyword}
 
 
-def averages_by_itself(rule: str, covariance: str) -> bool:
-    """Whether the average predicts without being asked to: the leader of a diagonal metric oscillates."""
-    return RULES[rule].moves_along_means and RULES[rule].second_order and covariance == "diagonal"
+def averages_by_itself(rule: str, covariance: str, forgetting: float = 1.0) -> bool:
+    """Whether the average predicts without being asked to: the leader of a diagonal metric oscillates.
+
+    An average is over the whole past, so a learner that is to forget the past does without.
+    """
+    leads = RULES[rule].moves_along_means and RULES[rule].second_order
+    return leads and covariance == "diagonal" and forgetting == 1

@@ -19,7 +19,10 @@ from ..models.spec import Spec, Specs
 def settings_among(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings out of options, by their keywords: one that is not there is None, a switch at its default."""
     known = by_keyword().items()
-    return {name: options.pop(name, each.default if isinstance(each.kind, Switch) else None) for name, each in known}
+    return {
+        name: options.pop(name, each.default if isinstance(each.kind, Switch) and not each.off else None)
+        for name, each in known
+    }
 
 
 def specs_of(algo: str, scoring: str = "balanced_accuracy", **given: Any) -> Specs:
@@ -54,8 +57,11 @@ def specs_of(algo: str, scoring: str = "balanced_accuracy", **given: Any) -> Spe
             memories=chosen.get("forgetting", MEMORIES),
             priors=chosen.get("r"),
             covariances=chosen.get("covariance", tuple(PRIORS)),
+            average=given.get("average"),
         )
     if algo in SIDE_BY_SIDE:
         base = base._replace(discount=True)
         return tuple(base._replace(rule=rule, alphas=pair) for pair in alpha_grid() for rule in rules)
-    return (base._replace(average=base.average or averages_by_itself(algo, base.covariance)),)
+    if given.get("average") is None:
+        base = base._replace(average=averages_by_itself(algo, base.covariance, base.forgetting))
+    return (base,)

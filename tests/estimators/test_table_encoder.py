@@ -233,7 +233,7 @@ def test_an_estimator_that_gets_raw_columns_says_what_to_do(table: Any, what: st
 def test_pipelines_that_met_categories_in_other_orders_are_merged(learner: Any) -> None:
     table, y = labelled(3000)
     table = table.drop(columns=["note", "id"])
-    begun = OnlinePipeline([("encode", TableEncoder(warm_up=400)), ("learn", learner)])
+    begun = OnlinePipeline([("encode", TableEncoder(warm_up=400)), ("learn", clone(learner))])
     begun.partial_fit(table[:400], y[:400])
     one, other = copy.deepcopy(begun), copy.deepcopy(begun)
     one.partial_fit(table[400:1700].assign(country=lambda t: t["country"].replace("c9", "new")), y[400:1700])

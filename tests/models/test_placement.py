@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from pater import AROWClassifier, AutoPATERClassifier, PassiveAggressiveClassifier, PATERClassifier
 from pater import SecondOrderPATERClassifier as SecondOrder
@@ -33,7 +34,7 @@ def test_moved_columns_say_and_learn_the_same(learner: Any) -> None:
     columns = np.array([3, 0, 7, 1, 6, 4])
     moved = np.zeros((300, 9))
     moved[:, columns] = X
-    model = learner.partial_fit(X[:200], y[:200])
+    model = clone(learner).partial_fit(X[:200], y[:200])
     other = with_columns_moved(model, columns, 9)
     np.testing.assert_allclose(other.decision_function(moved), model.decision_function(X), rtol=1e-9, atol=1e-12)
     assert (other.coef_[:, [2, 5, 8]] == 0).all()
@@ -47,7 +48,7 @@ def test_a_column_that_is_left_out_says_nothing(learner: Any) -> None:
     rng = np.random.default_rng(1)
     X = rng.standard_normal((200, 4))
     y = (X[:, 0] - X[:, 2] > 0.5).astype(int)
-    model = learner.partial_fit(X, y)
+    model = clone(learner).partial_fit(X, y)
     other = with_columns_moved(model, np.array([2, -1, 0, 1]), 3)
     rest = X.copy()
     rest[:, 1] = 0.0

@@ -48,6 +48,8 @@ def train(
     weight_column: o.WeightColumn = None,
     categorical: o.Categorical = None,
     drop: o.Drop = None,
+    delimiter: o.Delimiter = None,
+    max_classes: o.MaxClasses = o.MOST_CLASSES,
     bits: o.Bits = None,
     features: o.Features = o.LIMIT_OF_FEATURES,
     scale: o.Scale = False,
@@ -66,7 +68,7 @@ def train(
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy", **point}
     display = Display(quiet=quiet, log_json=log_json)
-    with o.one_line_errors(display.compiling):
+    with o.one_line_errors(display.compiling, quiet=quiet):
         from pater.stream.training import train as learn
 
         stop_in_order()
@@ -95,6 +97,8 @@ def train(
                 weight=weight_column,
                 categorical=categorical or (),
                 drop=drop or (),
+                delimiter=delimiter,
+                max_classes=max_classes,
                 bits=bits,
             )
         except KeyboardInterrupt as stop:

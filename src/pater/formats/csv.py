@@ -1,8 +1,8 @@
 """CSV and TSV with a header: columns by name, text hashed as `column=value`.
 
-Knows `csv_fields`, `columns` and `batches`. Which columns are numbers is decided by the first block, unless a model or
-the caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its mean), no feature
-in a hashed one.
+Knows `csv_fields`, `delimiters`, `columns` and `batches`. Which columns are numbers is decided by the first block,
+unless a model or the caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its
+mean), no feature in a hashed one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from . import csv_fields as fields
 from .batches import OVERFLOW, Batch, how_many, tidy
 from .blocks import BLOCK_BYTES, Place, blocks
 from .columns import NUMBER, TABLE, Columns
+from .delimiters import recognised
 from .errors import Fault, InputError, listed, shortened
 from .hashing import places_of
 from .labels import Texts, label_faults
@@ -47,6 +48,7 @@ class TableBlock(NamedTuple):
     header: tuple[str, ...]
     first_line: int
     end: Place
+    delimiter: str = ","
 
 
 class Cells:
@@ -118,9 +120,9 @@ class TableParser:
     """Blocks of a table to batches."""
 
     def __init__(
-        self, columns: Columns, *, delimiter: str = ",", labelled: bool = True, keep_missing: bool = False
+        self, columns: Columns, *, delimiter: str | None = None, labelled: bool = True, keep_missing: bool = False
     ) -> None:
-        self.columns, self.delimiter = columns, ord(delimiter)
+        self.columns, self.delimiter = columns, delimiter
         self.labelled, self.keep_missing = labelled, keep_missing
         self.numeric = np.array([kind == NUMBER for _, kind in columns.table], np.bool_)
         if columns.kind != TABLE:
@@ -132,10 +134,10 @@ class TableParser:
             self.longest = max(map(len, prefixes), default=0)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[TableBlock]:
-        return table_blocks(source, chr(self.delimiter), hashed=hashed)
+        return table_blocks(source, self.delimiter, hashed=hashed)
 
     def __call__(self, block: TableBlock, source: str) -> Batch:
-        cells = Cells(block, self.delimiter, source)
+        cells = Cells(block, ord(block.delimiter), source)
         where = {name: j for j, name in enumerate(block.header)}
         wanted = [name for name, _ in self.columns.table]
         if self.labelled and self.columns.label is not None:
@@ -225,16 +227,26 @@ class TableParser:
         return (indptr, indices[:filled], data[:filled]), missing
 
 
-def table_blocks(source: Source, delimiter: str, *, hashed: bool, size: int = BLOCK_BYTES) -> Generator[TableBlock]:
-    """The blocks of a table, each with the header of its file."""
+def table_blocks(
+    source: Source, delimiter: str | None, *, hashed: bool, size: int = BLOCK_BYTES
+) -> Generator[TableBlock]:
+    """The blocks of a table, each with the header of its file; a delimiter that is not given is recognised."""
     header: tuple[str, ...] | None = None
-    for block in blocks(source, hashed=hashed, size=size, cut=lambda text: _row_end(text, delimiter)):
+
+    def cut(text: bytes) -> int:
+        nonlocal delimiter
+        if delimiter is None:
+            delimiter = recognised(text)
+        return _row_end(text, delimiter)
+
+    for block in blocks(source, hashed=hashed, size=size, cut=cut):
         text, first_line = block.text, block.first_line
+        assert delimiter is not None
         if header is None:
             end = _row_end(text, delimiter, first=True) % len(text)  # an open quote leaves the whole text
             header = _header(text[:end], delimiter, source.shown)
             text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
-        yield TableBlock(text, header, first_line, block.end)
+        yield TableBlock(text, header, first_line, block.end, delimiter)
 
 
 def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:

@@ -1,6 +1,6 @@
 """The run: batches in, a model file out, checkpoints on the way.
 
-Knows `reading`, `learner` and `checkpoints`.
+Knows `reading`, `learner`, `guards` and `checkpoints`.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
 from .algorithms import settings_among, specs_of
 from .checkpoints import go_on_from, progress_of
+from .guards import MOST_CLASSES, Guards
 from .learner import Learner, load
 
 
@@ -62,6 +63,7 @@ class Run:
     place: Place = START
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
     skipped: Skipped = field(default_factory=Skipped)
+    guards: Guards = field(default_factory=Guards)
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
@@ -114,6 +116,7 @@ class Run:
 
     def _take(self, batch: Batch, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]) -> None:
         learner = self.learner
+        self.guards.look(batch, learner)
         self.skipped.add([*batch.faults, *learner.learn(batch, at=at(self), report=lambda: report(self))])
         self.place = batch.end
         report(self)
@@ -145,6 +148,7 @@ def train(
     on_error: str = "stop",
     features: int = LIMIT_OF_FEATURES,
     threads: int | None = None,
+    max_classes: int = MOST_CLASSES,
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
@@ -173,13 +177,16 @@ def train(
         Rows, or a time such as "30s". The checkpoint stands beside the model, with `.checkpoint` at the end.
     resume : bool
         Go on from the checkpoint, if there is one.
+    max_classes : int
+        How many classes the first thousand rows may have; more are taken for a column that holds no classes.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
     **options
-        `format`, `label`, `weight`, `categorical`, `drop` and `bits`, as in :func:`pater.stream.read`. And the settings
-        of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `operating_point`, `covariance`,
-        `form`, `r`, `eta` and `approximation`, as of the estimators; `approximation` is ALMA's α. One that the
-        algorithm does not have is an error. Keys of `class_weight` may be text; they are matched to numeric labels.
+        `format`, `label`, `weight`, `categorical`, `drop`, `bits` and `delimiter`, as in :func:`pater.stream.read`. And
+        the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `operating_point`,
+        `covariance`, `form`, `r`, `eta` and `approximation`, as of the estimators; `approximation` is ALMA's α. One
+        that the algorithm does not have is an error. Keys of `class_weight` may be text; they are matched to numeric
+        labels.
 
     Returns
     -------
@@ -240,9 +247,10 @@ def train(
         "on_error": on_error,
         "sources": len(source.sources),
         "columns": columns.to_json(),
+        "delimiter": source.wishes.delimiter,
         "initial": as_text(os.fspath(initial)) if initial is not None else None,
     }
-    run = Run(source, learner, passes, settings, checkpoint, every)
+    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes))
     with ExitStack() as stack:
         if model is not None:
             stack.enter_context(lock_place(model))
@@ -251,6 +259,8 @@ def train(
         run.learn(show=show, at=at, report=report)
         if run.learner.model is None:
             raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")
+        if before is None:
+            run.guards.finish(run.learner)
         if model is not None:
             run.learner.save(model)
             if checkpoint is not None and (every or resume):

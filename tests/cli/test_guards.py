@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -130,10 +129,9 @@ def test_columns_on_scales_far_apart_are_a_hint(run, tmp_path, text):
 
 def test_scales_of_sparse_rows(tmp_path):
     rows = tmp_path / "r.svm"
+    rows.write_text("1 3:1e50 7:1 9:0\n0 7:1e-3\n")
+    with pytest.warns(Hint, match=r"column number 3 is some 2e\+50 times as large as column number 7"):
+        stream.train(rows, algo="pa")
     rows.write_text("1 3:1e300 7:1 9:0\n0 7:1e-3\n")
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        with pytest.raises(InputError, match="too large"):
-            stream.train(rows, algo="pa")
-    (hint,) = [str(each.message) for each in said if issubclass(each.category, Hint)]
-    assert "column number 3 is some 2e+300 times as large as column number 7" in hint
+    with pytest.raises(InputError, match="too large"):  # and no hint
+        stream.train(rows, algo="pa")

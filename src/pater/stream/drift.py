@@ -1,6 +1,6 @@
 """Whether a stream has changed: ADWIN on the mistakes of each class.
 
-Plain Python; knows what is said of rows (`judged`). ADWIN (Bifet and Gavaldà, 2007, doi:10.1137/1.9781611972771.42)
+Knows NumPy, and what is said of rows (`judged`). ADWIN (Bifet and Gavaldà, 2007, doi:10.1137/1.9781611972771.42)
 keeps a window of the latest answers, as long as its mean does not change, in an exponential histogram of O(log n)
 sums. Each class has its own, so that of a rare class, too, it is seen when its rows are missed more often.
 """

@@ -26,6 +26,7 @@ from .learner import Learner
 LOOKED_AT = 1_000  # rows
 MOST_CLASSES = 100  # that so many rows may have
 FAR_APART = 1_000.0  # how many times as large one column is as another
+ABSURD = 1e100  # numbers from here on have errors of their own
 
 
 @dataclass
@@ -97,7 +98,7 @@ def _told_of(unseen: list[Any], labels: set[Any], none: str) -> str:
 def _hint_of_scales(batch: Batch, columns: Columns) -> str | None:
     """What to say if the usual size of one column is many times that of another."""
     places, sizes = _sizes(batch.rows)
-    if not sizes.size:
+    if not sizes.size or sizes.max() > ABSURD:
         return None
     large, small = int(np.argmax(sizes)), int(np.argmin(sizes))
     times = sizes[large] / sizes[small]

@@ -55,5 +55,6 @@ def _windows(windows: list[dict[str, Any]], alarms: list[dict[str, Any]], axes: 
         axes.plot(rows, values, marker="." if len(rows) < 50 else "", label=label)
     for k, alarm in enumerate(alarms):
         axes.axvline(alarm["row"], color="0.4", linestyle=":", linewidth=1, label="alarm" if k == 0 else None)
-    axes.set(xlabel="rows", title=f"Windows of {windows[0]['window']:,} rows", ylim=(-0.02, 1.02), xlim=(0, rows[-1]))
+    size = max(each["window"] for each in windows)
+    axes.set(xlabel="rows", title=f"Windows of {size:,} rows", ylim=(-0.02, 1.02), xlim=(0, rows[-1]))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")

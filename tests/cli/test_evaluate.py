@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
 
+from pater.cli.evaluation_report import advice
 from pater.formats.errors import Skipped
 from pater.formats.reading import make_input
 from pater.stream import load
@@ -197,7 +198,7 @@ def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
     assert line.startswith(f"pater: drift: row {alarm['row']:,}: of class {alarm['class']}, ")
     assert line.endswith("If it lasts, follow the stream with --forgetting 0.999.")
     assert "a smaller --forgetting" in run("evaluate", path, "--algo", "so-pater-i", "--forgetting", "0.9999").err
-    assert "with --algo auto --forgetting 0.999" in run("evaluate", path, "--algo", "pa").err
+    assert advice("pa", {}, saved=False).endswith("with --algo auto --forgetting 0.999.")
     head, model = tmp_path / "head.csv", str(tmp_path / "m")
     head.write_text("".join(table[0].open().readlines()[:3_001]))
     run("train", str(head), "--algo", "so-pater-i", "-m", model, "-q")

@@ -165,6 +165,12 @@ class OnlineClassifier(LinearClassifier):
         model.fixed = True
         return model
 
+    def _make_room(self, n_features: int) -> None:
+        """Take rows of more columns from here on, which were 0 in all rows so far."""
+        model = self._fitted_model().copy()
+        model.resize(n_features)
+        self._model, self.n_features_in_ = model, n_features
+
     def merge(self, other: Self) -> Self:
         """Take in what `other` has learned from other rows of the same kind.
 

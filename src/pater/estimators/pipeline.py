@@ -1,14 +1,18 @@
 """A pipeline of scikit-learn transformers that can learn from a stream, which scikit-learn's own Pipeline cannot.
 
-Knows scikit-learn; knows no learner of this package.
+Knows scikit-learn and what a label is; knows no learner of this package.
 """
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
+
+from ..models.labels import as_labels
 
 
 def _last_has(name: str) -> Any:
@@ -20,6 +24,8 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     In `partial_fit` each transformer that has a `partial_fit` of its own first learns from the batch, then transforms
     it for the next step; one without is taken to need no learning (FeatureHasher, HashingVectorizer, a fitted scaler).
+    A `pater.preprocessing.TableEncoder` as the first step encodes each row by what was seen up to it; it holds back the
+    first rows until it knows how to encode them. What is asked for meanwhile is answered as if the stream ended there.
 
     Parameters
     ----------
@@ -48,6 +54,10 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     0.9
     """
 
+    _ended: list[tuple[str, Any]] | None
+    _holds: bool
+    _classes: Any
+
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
 
@@ -55,22 +65,56 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Forget everything, fit each step on all of X, and the classifier on what comes out."""
         self._check()
         self.steps = [(name, clone(step)) for name, step in self.steps]
+        self._holds, self._classes, self._ended = False, None, None
         for _, step in self.steps[:-1]:
             X = step.fit(X, y).transform(X)
         self.steps[-1][1].fit(X, y, **params)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
-        """Learn from some more rows: each step from what comes out of the one before it."""
+        """Learn from some more rows: each step from what comes out of the one before it.
+
+        More parameters, such as `sample_weight`, are those of the classifier's `partial_fit`.
+        """
         self._check()
-        for _, step in self.steps[:-1]:
-            if hasattr(step, "partial_fit"):
-                step.partial_fit(X, y)
-            X = step.transform(X)
-        if classes is not None:
-            params["classes"] = classes
-        self.steps[-1][1].partial_fit(X, y, **params)
+        first = self.steps[0][1]
+        if not hasattr(first, "partial_fit_transform"):
+            _learn(self.steps, X, y, classes, params)
+            return self
+        if params.keys() - {"sample_weight"}:
+            raise TypeError(f"rows of a table go with a sample_weight at most, not with {sorted(params)}.")
+        weights, before = params.get("sample_weight"), copy(first)
+        labels = as_labels(y)  # while rows are held back, nobody else looks at them
+        pieces = first.partial_fit_transform(X, labels, None if weights is None else np.asarray(weights))
+        rest = self.steps[1:]
+        kept = [(step, deepcopy(vars(step)) if len(pieces) > 1 else dict(vars(step))) for _, step in rest]
+        try:
+            for rows, of_rows, their_weights in pieces:
+                _learn(rest, rows, of_rows, *self._more(classes, their_weights))
+        except BaseException:
+            for step, attributes in [(first, vars(before)), *kept]:
+                step.__dict__.clear()
+                step.__dict__.update(attributes)
+            raise
+        self._classes = classes if classes is not None else vars(self).get("_classes")
+        self._holds, self._ended = not pieces, None
         return self
+
+    def _more(self, classes: Any, weights: Any) -> tuple[Any, dict[str, Any]]:
+        """What the classifier is told beside rows and labels: the classes, if any call has named them, and weights."""
+        classes = classes if classes is not None else vars(self).get("_classes")
+        return classes, {} if weights is None else {"sample_weight": weights}
+
+    def _speaking(self) -> list[tuple[str, Any]]:
+        """The steps that predict: while rows are held back, copies that have learned from those, too."""
+        if not vars(self).get("_holds"):
+            return self.steps
+        if self._ended is None:
+            rest = deepcopy(self.steps[1:])
+            for rows, labels, weights in self.steps[0][1].held_back():
+                _learn(rest, rows, labels, *self._more(None, weights))
+            self._ended = [self.steps[0], *rest]
+        return self._ended
 
     def _check(self) -> None:
         names = [name for name, _ in self.steps]
@@ -83,37 +127,42 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(last, "partial_fit"):
             raise TypeError(f"the last step, {name!r}, has no partial_fit: {last!r}.")
 
-    def _transformed(self, X: Any) -> Any:
-        for _, step in self.steps[:-1]:
+    def _transformed(self, X: Any) -> tuple[Any, Any]:
+        """The classifier, and what it is to see."""
+        steps = self._speaking()
+        for _, step in steps[:-1]:
             X = step.transform(X)
-        return X
+        return steps[-1][1], X
 
     def predict(self, X: Any) -> Any:
         """The label of each row."""
-        return self.steps[-1][1].predict(self._transformed(X))
+        last, X = self._transformed(X)
+        return last.predict(X)
 
     @_last_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """What the classifier says of each row."""
-        return self.steps[-1][1].decision_function(self._transformed(X))
+        last, X = self._transformed(X)
+        return last.decision_function(X)
 
     @_last_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes."""
-        return self.steps[-1][1].predict_proba(self._transformed(X))
+        last, X = self._transformed(X)
+        return last.predict_proba(X)
 
     @property
     def named_steps(self) -> dict[str, Any]:
-        """The steps by name."""
-        return dict(self.steps)
+        """The steps by name; while rows are held back, as if the stream ended here."""
+        return dict(self._speaking())
 
     @property
     def classes_(self) -> Any:
         """The labels, sorted."""
-        return self.steps[-1][1].classes_
+        return self._speaking()[-1][1].classes_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self.steps[-1][1], "classes_")
+        return bool(vars(self).get("_holds")) or hasattr(self.steps[-1][1], "classes_")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The steps, and with `deep` the parameters of each as name__parameter."""
@@ -133,7 +182,25 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.steps = [(each, value if each == name else step) for each, step in self.steps]
         for key, value in params.items():
             name, _, rest = key.partition("__")
-            if name not in self.named_steps or not rest:
+            if name not in dict(self.steps) or not rest:
                 raise ValueError(f"there is no parameter {key!r}; there are {sorted(self.get_params())}.")
-            self.named_steps[name].set_params(**{rest: value})
+            dict(self.steps)[name].set_params(**{rest: value})
         return self
+
+
+def _learn(steps: list[tuple[str, Any]], X: Any, y: Any, classes: Any, params: dict[str, Any]) -> None:
+    """Let each step learn from what comes out of the one before it."""
+    for _, step in steps[:-1]:
+        if hasattr(step, "partial_fit"):
+            step.partial_fit(X, y)
+        X = step.transform(X)
+    name, last = steps[-1]
+    known = getattr(last, "n_features_in_", None)
+    if known is not None and X.shape[1] > known:
+        if not hasattr(last, "_make_room"):
+            raise ValueError(
+                f"the step {name!r} has learned from {known} columns and there are {X.shape[1]} now; "
+                f"{type(last).__name__} cannot take more. Use an estimator of pater, or a transformer of fixed width."
+            )
+        last._make_room(X.shape[1])
+    last.partial_fit(X, y, **params, **({} if classes is None else {"classes": classes}))

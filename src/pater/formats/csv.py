@@ -125,7 +125,7 @@ class TableParser:
         self.columns, self.delimiter = columns, delimiter
         self.labelled, self.keep_missing = labelled, keep_missing
         self.numeric = np.array([kind == NUMBER for _, kind in columns.table], np.bool_)
-        if columns.kind != TABLE:
+        if columns.bits:
             names = np.array([name for name, _ in columns.table], object)
             self.places, self.signs = places_of(names[self.numeric], columns.bits)
             prefixes = [f"{name}=".encode() for name in names[~self.numeric]]
@@ -148,19 +148,18 @@ class TableParser:
         labels = self._labels(cells, where)
         weights = self._weights(cells, where)
         features = np.array([where[name] for name, _ in self.columns.table], np.int64)
-        rows: tuple[NDArray[Any], ...]
-        if self.columns.kind == TABLE:
-            rows, missing = self._dense(cells, features)
-        else:
-            rows, missing = self._hashed(cells, features)
-        n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
-        batch = Batch(
-            rows, n_features, labels, weights, source=source, lines=cells.lines, missing=missing, end=block.end
-        )
-        batch.faults = cells.faults
+        batch = self.batch(cells, features)
+        batch.labels, batch.weights, batch.source = labels, weights, source
+        batch.lines, batch.end, batch.faults = cells.lines, block.end, cells.faults
         if cells.what:
             batch.take(cells.codes == fields.SOUND)
         return batch
+
+    def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
+        """The rows of a block, without their labels."""
+        dense = self.columns.kind == TABLE
+        rows, missing = self._dense(cells, features) if dense else self._hashed(cells, features)
+        return Batch(rows, 1 << self.columns.bits if self.columns.bits else features.size, None, missing=missing)
 
     def _labels(self, cells: Cells, where: dict[str, int]) -> NDArray[Any] | None:
         name = self.columns.label
@@ -193,7 +192,7 @@ class TableParser:
         cells.fault(~sound, where[name], f"{{text!r}} is no importance: {NO_WEIGHT}")
         return np.where(sound, values, 1.0)
 
-    def _numbers(self, cells: Cells, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
+    def numbers(self, cells: Cells, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
         values, kinds = cells.numbers(wanted)
         if kinds.max(initial=0) >= fields.IS_INFINITE:
             for r, k in np.argwhere(kinds >= fields.IS_INFINITE).tolist():
@@ -201,7 +200,7 @@ class TableParser:
         return values, int((kinds[cells.codes == fields.SOUND] == fields.IS_MISSING).sum())
 
     def _dense(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[np.float64]], int]:
-        X, missing = self._numbers(cells, features)
+        X, missing = self.numbers(cells, features)
         if not self.keep_missing:
             np.nan_to_num(X, copy=False, nan=0.0)
         return (X,), missing
@@ -209,7 +208,7 @@ class TableParser:
     def _hashed(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[Any], ...], int]:
         shape = features.size, len(cells)
         places, values = np.empty(shape, np.int64), np.empty(shape)
-        x, missing = self._numbers(cells, features[self.numeric])
+        x, missing = self.numbers(cells, features[self.numeric])
         places[self.numeric] = np.where((x == 0) | np.isnan(x), -1, self.places).T
         values[self.numeric] = (self.signs * np.nan_to_num(x, nan=0.0)).T
         scratch = np.empty(len(cells.text) + self.longest, np.uint8)

@@ -17,11 +17,12 @@ from .arrow import RecordParser, schema_of
 from .background import ahead, in_order
 from .batches import Batch
 from .blocks import START, Place, after, blocks
-from .columns import DEFAULT_BITS, HASHED, INDICES, MOST_BITS, TABLE, Columns
+from .columns import DEFAULT_BITS, ENCODED, HASHED, INDICES, MOST_BITS, TABLE, Columns
 from .csv import TableBlock, TableParser, table_blocks
 from .delimiters import FIXED, checked
 from .errors import InputError, MalformedError
 from .libsvm import LIMIT_OF_FEATURES, LibsvmParser
+from .raw import RawRecordParser, RawTableParser
 from .schema import Wishes, columns_of_schema, columns_of_text, label_of
 from .sources import FORMATS, STANDARD_INPUT, Source, sources
 from .vw import VWParser
@@ -88,9 +89,11 @@ class Input:
             return VWParser(bits=columns.bits, labelled=self.labelled)
         missing = self.keep_missing and columns.kind == TABLE
         if source.format in FIXED:
+            of_text = RawTableParser if columns.kind == ENCODED else TableParser
             delimiter = self._delimiter(source)
-            return TableParser(columns, delimiter=delimiter, labelled=self.labelled, keep_missing=missing)
-        return RecordParser(columns, labelled=self.labelled, keep_missing=missing)
+            return of_text(columns, delimiter=delimiter, labelled=self.labelled, keep_missing=missing)
+        of_records = RawRecordParser if columns.kind == ENCODED else RecordParser
+        return of_records(columns, labelled=self.labelled, keep_missing=missing)
 
     def batches(self, *, first: int = 0, place: Place = START, hashed: bool = False) -> Generator[Batch]:
         """The batches from `place` in source number `first` on. A malformed line is an error, or is passed on."""
@@ -158,6 +161,7 @@ def make_input(
     keep_missing: bool = False,
     threads: int | None = None,
     delimiter: str | None = None,
+    encoded: bool = False,
 ) -> Input:
     """An input, its settings checked."""
     if format is not None and format not in FORMATS:
@@ -170,7 +174,7 @@ def make_input(
         raise InputError(f"features must be from 1 to {1 << MOST_BITS}, got {features}.")
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
-    wishes = Wishes(label, weight, tuple(categorical), tuple(drop), bits, checked(delimiter))
+    wishes = Wishes(label, weight, tuple(categorical), tuple(drop), bits, checked(delimiter), encoded)
     found = sources(paths, format)
     if wishes.delimiter and not any(each.format in FIXED for each in found):
         raise InputError(f"a delimiter is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import csv_fields as fields
 from .arrow import is_number, is_text, is_whole
-from .columns import CATEGORY, DEFAULT_BITS, HASHED, NUMBER, TABLE, Columns
+from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
 from .csv import Cells, TableBlock
 from .errors import Hint, InputError, listed
 from .labels import label_faults
@@ -27,7 +27,7 @@ INDEX_FIRST, INDEX = ("", "Unnamed: 0"), "__index_level_0__"  # what pandas call
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a caller may say of a table: its label and importance, what to hash, what to leave out."""
+    """What a caller may say of a table: its label and importance, what to hash, what to leave out, how to read it."""
 
     label: str | None = None
     weight: str | None = None
@@ -35,12 +35,18 @@ class Wishes:
     drop: tuple[str, ...] = ()
     bits: int | None = None
     delimiter: str | None = None
+    encoded: bool = False
 
     def check(self, header: Sequence[str], source: str) -> None:
         known = set(header)
         for name in (*self.categorical, *self.drop, *([self.weight] if self.weight else [])):
             if name not in known:
                 raise InputError(f"{source}: there is no column {name!r}; the header names {listed(header)}.")
+
+    @property
+    def text(self) -> str:
+        """What a column that holds text is."""
+        return TEXT if self.encoded else CATEGORY
 
     def left_out(self, label: str, header: Sequence[str], source: str) -> set[str | None]:
         """The columns that are no features: those that the caller names, and the index of a data frame."""
@@ -68,7 +74,7 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
         _hint_of_decimal_commas(cells, np.flatnonzero(text).tolist(), source)
     left_out, categorical = wishes.left_out(label, block.header, source), set(wishes.categorical)
     table = [
-        (name, CATEGORY if name in categorical or text[j] else NUMBER)
+        (name, CATEGORY if name in categorical else wishes.text if text[j] else NUMBER)
         for j, name in enumerate(block.header)
         if name not in left_out
     ]
@@ -100,20 +106,22 @@ def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
     for column in schema:
         if column.name in left_out:
             continue
-        if not is_number(column.type) and not is_text(column.type):
+        if not is_number(column.type) and not is_text(column.type) and not wishes.encoded:
             raise InputError(
                 f"{source}: column {column.name!r} is of type {column.type}, neither a number nor text. "
                 f"Leave it out with --drop {column.name!r}."
             )
-        text = column.name in categorical or not is_number(column.type)
-        table.append((column.name, CATEGORY if text else NUMBER))
+        kind = NUMBER if is_number(column.type) else wishes.text
+        table.append((column.name, CATEGORY if column.name in categorical else kind))
     return _columns(table, wishes, label, is_whole(schema.field(label).type), source)
 
 
 def _columns(table: list[tuple[str, str]], wishes: Wishes, label: str, numeric_labels: bool, source: str) -> Columns:
-    """Hashed if there is a column of text, or if the caller wants it; else a column each."""
+    """Encoded if the caller wants that; hashed if there is a column of text, or with `bits`; else a column each."""
     if not table:
         raise InputError(f"{source}: there is no column to learn from beside the label.")
+    if wishes.encoded:
+        return Columns(ENCODED, 0, tuple(table), label, wishes.weight, numeric_labels)
     needed = any(kind == CATEGORY for _, kind in table)
     bits = wishes.bits if wishes.bits is not None else (DEFAULT_BITS if needed else 0)
     return Columns(HASHED if bits else TABLE, bits, tuple(table), label, wishes.weight, numeric_labels)

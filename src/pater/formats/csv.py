@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Generator, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,11 @@ class Cells:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    @cached_property
+    def ascii(self) -> str | None:
+        """The text of the block, if each of its characters is one byte."""
+        return self.block.text.decode("ascii") if self.block.text.isascii() else None
 
     @property
     def faults(self) -> list[Fault]:

@@ -68,12 +68,15 @@ def texts_of(cells: Cells, j: int, *, declared: bool = False) -> Texts:
     codes, spans = np.empty(n_rows, np.int64), np.empty((n_rows, 3), np.int64)
     places = np.full(1 << max(4, (2 * n_rows).bit_length()), -1, np.int64)
     n = int(fields.distinct(cells.text, cells.starts, cells.ends, j, codes, spans, places))
-    text = cells.block.text
-    names = [
-        (text[start:end].replace(b'""', b'"') if doubled else text[start:end]).decode("utf-8", "replace")
-        for start, end, doubled in spans[:n].tolist()
-    ]
-    if len(set(names)) < n:  # bytes that are no UTF-8 may be written alike
+    starts, ends, text = spans[:n, 0].tolist(), spans[:n, 1].tolist(), cells.block.text
+    if cells.ascii is not None:
+        names = [cells.ascii[start:end] for start, end in zip(starts, ends, strict=True)]
+    else:
+        names = [text[start:end].decode("utf-8", "replace") for start, end in zip(starts, ends, strict=True)]
+    doubled = np.flatnonzero(spans[:n, 2]).tolist()
+    for k in doubled:
+        names[k] = names[k].replace('""', '"')
+    if (doubled or cells.ascii is None) and len(set(names)) < n:  # what is not the same may be written alike
         known: dict[str, int] = {}
         same = np.array([*(known.setdefault(name, len(known)) for name in names), -1], np.int64)
         codes, names = same[codes], list(known)

@@ -54,6 +54,7 @@ def evaluate(
     weight_column: o.WeightColumn = None,
     categorical: o.Categorical = None,
     drop: o.Drop = None,
+    encoding: o.Encoding = None,
     delimiter: o.Delimiter = None,
     max_classes: o.MaxClasses = o.MOST_CLASSES,
     bits: o.Bits = None,
@@ -68,7 +69,12 @@ def evaluate(
 ) -> None:
     """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
-    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy", **point}
+    others = {
+        "--scale": scale,
+        "--encoding": encoding is not None,
+        "--scoring": scoring != "balanced_accuracy",
+        **point,
+    }
     if model and delay:
         raise UsageError("--delay cannot go with --model, which does not learn.")
     if threshold is not None and not model:
@@ -83,6 +89,7 @@ def evaluate(
         from pater.stream import evaluation as v
         from pater.stream.algorithms import specs_of
         from pater.stream.drift import DriftWatch
+        from pater.stream.encoder import Encoder, is_encoded
         from pater.stream.guards import Guards
         from pater.stream.judged import Judged
         from pater.stream.learner import Learner
@@ -108,6 +115,7 @@ def evaluate(
             on_error=on_error,
             threads=threads,
             keep_missing=saved.scale if saved else scale,
+            encoded=is_encoded(encoding, scale=scale, bits=bits),
         )
         columns = source.describe()
         skipped = Skipped()
@@ -122,9 +130,11 @@ def evaluate(
             specs = specs_of(algo, class_weight=weights, **given)
             if scoring not in SCORES:
                 raise InputError(f"there is no score {scoring!r}.")
-            learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")
+            encoder = Encoder() if columns.kind == "encoded" else None
+            learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip", encoder=encoder)
             guards = Guards(max_classes)
             batches = guards.over(source.batches(), learner)
+            batches = encoder.over(batches) if encoder else batches
             v.judge_progressively(learner, batches, skipped, judged, delay=delay)
             guards.finish(learner)
         if by_window:

@@ -50,6 +50,14 @@ Delimiter = Annotated[
         "--delimiter", metavar="CHAR", help="Between fields of CSV.  [default: comma, semicolon or tab, recognised]"
     ),
 ]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="table|plain",
+        help="Encode a table's columns, or not.  [default: table; plain with --scale or --bits]",
+    ),
+]
 MaxClasses = Annotated[
     int,
     typer.Option(

@@ -91,6 +91,8 @@ def _beyond_estimators(learner: Learner) -> str | None:
     """What a learner does that no estimator does."""
     if learner.scaler is not None:
         return "its features are scaled along the stream, which no estimator does"
+    if learner.encoder is not None:
+        return "its table is encoded along the stream, which no estimator does by itself"
     if learner.columns is not None and learner.columns.bits:
         return "its features are hashed along the stream, which no estimator does"
     rule = learner.specs[0].rule

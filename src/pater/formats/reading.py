@@ -161,9 +161,9 @@ def make_input(
     keep_missing: bool = False,
     threads: int | None = None,
     delimiter: str | None = None,
-    encoded: bool = False,
+    encoded: bool | None = False,
 ) -> Input:
-    """An input, its settings checked."""
+    """An input, its settings checked; it is `encoded` if that is None and it is a table."""
     if format is not None and format not in FORMATS:
         raise InputError(f"there is no format {format!r}; there are {', '.join(FORMATS)}.")
     if on_error not in ("stop", "skip"):
@@ -174,8 +174,13 @@ def make_input(
         raise InputError(f"features must be from 1 to {1 << MOST_BITS}, got {features}.")
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
-    wishes = Wishes(label, weight, tuple(categorical), tuple(drop), bits, checked(delimiter), encoded)
     found = sources(paths, format)
+    tables = found[0].format in ("csv", "tsv", "parquet", "arrow")
+    if encoded and not tables:
+        raise InputError(f"only tables have columns to encode, but {found[0].shown} is read as {found[0].format}.")
+    wishes = Wishes(
+        label, weight, tuple(categorical), tuple(drop), bits, checked(delimiter), tables if encoded is None else encoded
+    )
     if wishes.delimiter and not any(each.format in FIXED for each in found):
         raise InputError(f"a delimiter is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
     return Input(found, columns, wishes, features, labelled, on_error == "skip", keep_missing, threads)

@@ -1,7 +1,7 @@
 """A learner of batches: a model, and what has to be done to a batch before the model sees it.
 
-Knows `model`, `choice`, `predict`, `model_file`, `scaling` and `columns`; knows no file format of data. This is what
-`pater train` saves and `pater predict` loads.
+Knows `model`, `choice`, `predict`, `model_file`, `scaling`, `encoder` and `columns`; knows no file format of data. This
+is what `pater train` saves and `pater predict` loads.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ..models.model import Model
 from ..models.predict import labels_of, margins_of, probabilities
 from ..models.spec import Specs
 from ..preprocessing.scaling import Scaler
+from .encoder import Encoder
 from .learner_file import parts_of, to_save
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
@@ -62,6 +63,7 @@ class Learner:
     scoring_settings: dict[str, float] | None = None
     model: Model | None = None
     scaler: Scaler | None = None
+    encoder: Encoder | None = None  # of a table that is encoded before the model sees it
     rows: int = 0
     skipped: int = 0
     missing: int = 0
@@ -200,6 +202,8 @@ class Learner:
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
         model = self._fitted()
+        if self.encoder is not None:
+            batch = self.encoder.read(batch)
         batch.check_form()
         rows, width = batch.rows, model.state.n_features
         if len(rows) == 3 and batch.n_features > width:

@@ -16,7 +16,7 @@ from .learner import Learner, width_told
 def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
     """One learner of what all have seen. Class sums and counts add; weights average by the rows seen."""
     first = learners[0]
-    model, scaler = first.model, first.scaler
+    model, scaler, encoder = first.model, first.scaler, first.encoder
     assert model is not None
     result = Learner(
         first.specs,
@@ -34,7 +34,11 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
             raise InputError(
                 f"{name} has other settings than {names[0]}; only models of the same settings can be merged."
             )
-        if learner.columns != first.columns or learner.scale != first.scale:
+        if (
+            (learner.encoder is None) != (first.encoder is None)
+            or learner.columns != first.columns
+            or learner.scale != first.scale
+        ):
             raise InputError(
                 f"{name} has other columns than {names[0]}; only models of the same columns can be merged."
             )
@@ -59,9 +63,11 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
                 raise
             except ValueError as error:  # what makes no metric, say, since its numbers are too far apart
                 raise InputError(f"{', '.join(names)}: the models cannot be merged: {error}.") from None
+        if encoder is not None and learner.encoder is not None:
+            encoder = encoder.merged(learner.encoder)
         if scaler is not None and their_scaler is not None:
             scaler = _together(scaler, their_scaler, width)
-    result.model, result.scaler = model, scaler
+    result.model, result.scaler, result.encoder = model, scaler, encoder
     return result
 
 

@@ -18,13 +18,14 @@ from ..files import model_file as modelfile
 from ..files.container import check_place, lock_place
 from ..formats.batches import Batch
 from ..formats.blocks import START, Place
-from ..formats.columns import HASHED, TABLE
-from ..formats.errors import InputError, Skipped, as_text
+from ..formats.columns import ENCODED, HASHED, TABLE
+from ..formats.errors import Fault, InputError, Skipped, as_text
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
 from .algorithms import settings_among, specs_of
 from .checkpoints import go_on_from, progress_of
+from .encoder import Encoder, is_encoded
 from .guards import MOST_CLASSES, Guards
 from .learner import Learner, load
 
@@ -94,6 +95,8 @@ class Run:
                 if due and self.learner.rows > 0:
                     self.save_checkpoint()
                     last_rows, last_time = self.learner.rows, time.monotonic()
+            if self.learner.encoder is not None:
+                self.skipped.add(self._learn(self.learner.encoder.finish(), at, report))
             self.number, self.source, self.place = self.number + 1, 0, START
         self.ended = time.monotonic()
 
@@ -115,11 +118,20 @@ class Run:
         self.source, self.place = self.source + 1, START
 
     def _take(self, batch: Batch, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]) -> None:
-        learner = self.learner
-        self.guards.look(batch, learner)
-        self.skipped.add([*batch.faults, *learner.learn(batch, at=at(self), report=lambda: report(self))])
+        self.guards.look(batch, self.learner)
+        encoder = self.learner.encoder
+        pieces = [batch] if encoder is None else encoder.take(batch)
+        self.skipped.add([*batch.faults, *self._learn(pieces, at, report)])
         self.place = batch.end
         report(self)
+
+    def _learn(
+        self, pieces: list[Batch], at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]
+    ) -> list[Fault]:
+        faults: list[Fault] = []
+        for piece in pieces:
+            faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
+        return faults
 
     def save_checkpoint(self) -> None:
         assert self.checkpoint is not None
@@ -149,6 +161,7 @@ def train(
     features: int = LIMIT_OF_FEATURES,
     threads: int | None = None,
     max_classes: int = MOST_CLASSES,
+    encoding: str | None = None,
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
@@ -179,6 +192,9 @@ def train(
         Go on from the checkpoint, if there is one.
     max_classes : int
         How many classes the first thousand rows may have; more are taken for a column that holds no classes.
+    encoding : {"table", "plain"}, optional
+        Whether the columns of a table are encoded as they come (see `pater.preprocessing.TableEncoder`), or go to the
+        model as numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` say what to do.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
     **options
@@ -210,6 +226,7 @@ def train(
         features=features,
         threads=threads,
         keep_missing=scale or (before is not None and before.scale),
+        encoded=is_encoded(encoding, scale=scale, bits=options.get("bits")),
         **options,
     )
     if model is not None and checkpoint is not None:
@@ -231,6 +248,7 @@ def train(
         columns,
         scoring,
         scale,
+        encoder=Encoder() if columns.kind == ENCODED else None,
     )
     learner.skip = on_error == "skip"
     learner.sources = [*learner.sources, *(as_text(each.name) for each in source.sources)]

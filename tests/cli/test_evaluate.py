@@ -325,7 +325,19 @@ def test_costs_by_name(run, table, tmp_path):
 
 def test_fading_reaches_the_counts(run, table, tmp_path):
     for fading in ("1", "0.99"):
-        run("train", str(table[0]), "--algo", "so-pater-i", "--fading", fading, "-m", str(tmp_path / fading), "-q")
+        run(
+            "train",
+            str(table[0]),
+            "--algo",
+            "so-pater-i",
+            "--fading",
+            fading,
+            "--encoding",
+            "plain",
+            "-m",
+            str(tmp_path / fading),
+            "-q",
+        )
     whole, last = load(tmp_path / "1").scores(), load(tmp_path / "0.99").scores()
     assert load(tmp_path / "0.99").specs[0].fading == 0.99
     assert last["balanced_accuracy"] < whole["balanced_accuracy"]

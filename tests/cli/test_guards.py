@@ -115,16 +115,18 @@ def test_a_model_that_goes_on_keeps_its_weights(tmp_path):
 def test_columns_on_scales_far_apart_are_a_hint(run, tmp_path, text):
     rows, city = tmp_path / "t.csv", ",Rome" if text else ""
     rows.write_text(f"amount,rate{text},y\n" + f"50000,0.02{city},1\n0,-0.01{city},0\n" * 20)
-    model = str(tmp_path / "m")
-    done = run("train", str(rows), "-m", model)
+    model, plain = str(tmp_path / "m"), ("--encoding", "plain")
+    done = run("train", str(rows), *plain, "-m", model)
     hint, _ = done.err.splitlines()
     outweighed = "3,000,000 times as large as column 'rate' and will outweigh it; --scale brings columns to one scale."
     assert hint == f"pater: hint: {rows}: column 'amount' is some {outweighed}"
-    assert run("train", str(rows), "-m", model, "-q").err == ""
+    assert run("train", str(rows), *plain, "-m", model, "-q").err == ""
     assert "hint" not in run("train", str(rows), "-m", model, "--scale").err
-    assert "hint" in run("evaluate", str(rows)).err
+    assert "hint" in run("evaluate", str(rows), *plain).err
     rows.write_text(f"amount,rate{text},y\n" + f"50,0.2{city},1\n0,-0.1{city},0\n" * 20)
-    assert "hint" not in run("train", str(rows), "-m", model).err
+    assert "hint" not in run("train", str(rows), *plain, "-m", model).err
+    rows.write_text(f"amount,rate{text},y\n" + f"50000,0.02{city},1\n0,-0.01{city},0\n" * 20)
+    assert "hint" not in run("train", str(rows), "-m", model).err  # an encoder makes them alike
 
 
 def test_scales_of_sparse_rows(tmp_path):

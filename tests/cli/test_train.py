@@ -187,7 +187,17 @@ def test_a_setting_that_the_rule_does_not_have(pater: Any, few: Path, verb: str,
 
 @pytest.mark.parametrize(
     "options",
-    ["--algo arow", "--r 7", "-C 2", "--alpha 0.5", "--class-weight 1:2", "--scale", "--average", "--no-intercept"],
+    [
+        "--algo arow",
+        "--r 7",
+        "-C 2",
+        "--alpha 0.5",
+        "--class-weight 1:2",
+        "--scale",
+        "--average",
+        "--no-average",
+        "--no-intercept",
+    ],
 )
 def test_a_saved_model_keeps_its_settings(pater: Any, few: Path, options: str) -> None:
     m = few.with_name("m")
@@ -198,6 +208,25 @@ def test_a_saved_model_keeps_its_settings(pater: Any, few: Path, options: str) -
         named = "--initial-model" if "-i" in command else "--model"
         assert (code, err) == (2, f"pater: {option} cannot go with {named}: the settings of that model hold.\n")
         assert pater(*command)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "average"),
+    [
+        ("", True),
+        ("--average", True),
+        ("--no-average", False),
+        ("--forgetting 0.99", False),
+        ("--forgetting 0.99 --average", True),
+    ],
+)
+def test_an_average_predicts_where_it_is_asked_for_or_the_rule_has_one(
+    pater: Any, few: Path, options: str, average: bool
+) -> None:
+    m = few.with_name("m")
+    learner = ["--algo", "so-pater-i", "--covariance", "diagonal", *options.split()]
+    assert pater("train", few, "-q", "-m", m, *learner)[0] == 0
+    assert json.loads(pater("inspect", m, "--json")[1])["settings"]["average"] is average
 
 
 SHOWN = {

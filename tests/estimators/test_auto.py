@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pater import AutoPATERClassifier, PATERClassifier, plot_progress
+from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, plot_progress
 from pater.models import metrics
 from pater.reference import first_order as reference
 
@@ -204,3 +204,38 @@ def test_the_picture_of_progress():
     few = AutoPATERClassifier().fit(X[:10], [0, 1] * 5)
     with pytest.raises(ValueError, match="nothing to draw"):
         plot_progress(few)
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "accuracy"])
+def test_the_picture_of_a_learner_that_keeps_no_scores(scoring):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    X, y = rare_events()
+    learner = SecondOrderPATERClassifier()
+    with pytest.raises(
+        ValueError, match=r"keeps no scores along the stream: give the rows, plot_progress\(model, X, y\)"
+    ):
+        plot_progress(learner.fit(X, y))
+    [line] = plot_progress(learner, X, y, scoring=scoring).lines
+    stream, says = SecondOrderPATERClassifier(), [0]
+    for k in range(len(X) - 1):
+        stream.partial_fit(X[k : k + 1], y[k : k + 1], classes=[0, 1])
+        says.append(int(stream.predict(X[k + 1 : k + 2])[0]))
+    right = np.array(says) == y
+    right[0] = y[0] == 1  # at 0 it says the second class
+    rates = [right[y == c].mean() for c in (0, 1)]
+    assert line.get_xdata()[-1] == len(X)
+    assert line.get_ydata()[-1] == pytest.approx(right.mean() if scoring == "accuracy" else np.mean(rates))
+
+
+def test_the_picture_of_one_class_among_many():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    X = np.random.default_rng(0).standard_normal((300, 3))
+    y = np.argmax(X, axis=1)
+    with pytest.raises(ValueError, match=r"label must say which of the classes \[0, 1, 2\]"):
+        plot_progress(SecondOrderPATERClassifier(), X, y)
+    ax = plot_progress(SecondOrderPATERClassifier(), X, y, label=2)
+    assert ax.lines[0].get_ydata()[-1] > 0.8

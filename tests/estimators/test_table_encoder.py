@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pater import AROWClassifier, PATERClassifier, SecondOrderPATERClassifier
+from pater import AROWClassifier, AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier
 from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
 
@@ -112,10 +112,13 @@ def test_scikit_learns_pipelines() -> None:
 
 
 @pytest.mark.parametrize(
-    "learner", [PATERClassifier(), SecondOrderPATERClassifier(), AROWClassifier(covariance="diagonal")]
+    "learner",
+    [PATERClassifier(), SecondOrderPATERClassifier(), AROWClassifier(covariance="diagonal"), AutoPATERClassifier()],
 )
 def test_a_stream_comes_to_the_same_however_it_is_cut(learner: Any) -> None:
     table, y = labelled(900)
+    if isinstance(learner, AutoPATERClassifier):  # which takes other candidates from 256 columns on
+        table = table.drop(columns="note")
 
     def learned(size: int, *, ask: bool = False) -> OnlinePipeline:
         model = OnlinePipeline([("encode", TableEncoder(warm_up=250)), ("learn", clone(learner))])
@@ -224,3 +227,25 @@ def test_merged_encoders() -> None:
 def test_an_estimator_that_gets_raw_columns_says_what_to_do(table: Any, what: str) -> None:
     with pytest.raises((TypeError, ValueError), match=f"(?s){what}.*TableEncoder"):
         PATERClassifier().partial_fit(table, [0, 1])
+
+
+@pytest.mark.parametrize("learner", [PATERClassifier("II"), SecondOrderPATERClassifier(), AutoPATERClassifier()])
+def test_pipelines_that_met_categories_in_other_orders_are_merged(learner: Any) -> None:
+    table, y = labelled(3000)
+    table = table.drop(columns=["note", "id"])
+    begun = OnlinePipeline([("encode", TableEncoder(warm_up=400)), ("learn", clone(learner))])
+    begun.partial_fit(table[:400], y[:400])
+    one, other = copy.deepcopy(begun), copy.deepcopy(begun)
+    one.partial_fit(table[400:1700].assign(country=lambda t: t["country"].replace("c9", "new")), y[400:1700])
+    other.partial_fit(table[1700:].assign(country=lambda t: t["country"].replace("c8", "newer")), y[1700:])
+    before = sparse_bytes(other.named_steps["encode"].transform(table))
+    scores = [one.score(table, y), other.score(table, y)]
+    one.merge(other)
+    names = one.named_steps["encode"].get_feature_names_out().tolist()
+    assert {"country=new", "country=newer"} <= set(names)
+    assert one.named_steps["learn"].coef_.shape[1] == len(names)
+    assert one.score(table, y) > min(scores) - 0.05
+    assert sparse_bytes(other.named_steps["encode"].transform(table)) == before
+    one.partial_fit(table[:100], y[:100])
+    with pytest.raises(TypeError, match="can be merged"):
+        one.merge(OnlinePipeline([("encode", TableEncoder()), ("learn", SGDClassifier())]))

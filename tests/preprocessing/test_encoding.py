@@ -228,7 +228,7 @@ def test_ids_and_endless_texts_stay_in_bounds() -> None:
 
 
 def test_dates_in_any_form() -> None:
-    moments = pd.date_range("2023-12-31 23:30", periods=400, freq="37min")
+    moments = pd.date_range("2023-12-31 23:30", periods=400, freq="37min")[np.random.default_rng(0).permutation(400)]
     seconds = (moments - pd.Timestamp(0)).total_seconds().to_numpy()
     forms = {
         "a": Times(seconds),
@@ -254,6 +254,19 @@ def test_days_have_no_hours_and_numbers_no_dates() -> None:
     assert [column.kind for column in encoding.columns] == ["date", "number"]
     assert not any(feature.kind == "hour" for feature in encoding.features())
     assert "day: Sunday" in [feature.name for feature in encoding.features()]
+
+
+def test_dates_have_bins_unless_they_are_the_clock_of_the_stream() -> None:
+    born = np.random.default_rng(0).uniform(-1e9, 1e9, 400)
+    table = {"born": Times(born), "clock": Times(np.sort(born)), "back": Times(-np.sort(born))}
+    encoding = begun(table)
+    edges = {column.name: column.edges for column in encoding.numbers}
+    assert (edges["clock"].size, edges["back"].size) == (0, 0)
+    assert edges["born"].size == 11
+    assert (edges["born"] % 86400 == 0).all()
+    (first, *_) = (feature for feature in encoding.features("coarse") if feature.kind == "bin")
+    assert first.is_date
+    assert first.name == f"born: below {np.datetime64(int(first.high), 's').astype(str).replace('T', ' ')}"
 
 
 def test_a_moment_that_is_none_is_missing() -> None:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from preprocessing.tables_to_encode import columns
 
-from pater.preprocessing.columns import Numbers, Table, part, rows_in
+from pater.preprocessing.columns import Column, Numbers, Table, Texts, part, rows_in, without_unused
 from pater.preprocessing.encoding_state import to_state
 from pater.preprocessing.settings import EncodingSettings
 from pater.preprocessing.stream_encoder import Piece, StreamEncoder
+from pater.preprocessing.values import number_in
 
 SETTINGS = EncodingSettings(warm_up=200)
 N = 500
@@ -48,6 +49,43 @@ def test_how_it_is_cut_changes_nothing(cuts: list[int], ask: bool) -> None:
     assert written(stream) == written(whole)
     assert numbers(got) == numbers(want)
     assert np.concatenate([beside[0] for _, beside in got]).tolist() == list(range(N))
+
+
+def as_a_file_has_it(table: Table) -> Table:
+    """Texts that are all numbers, as a reader hands them over that looks at one block at a time."""
+    found: dict[str, Column] = {}
+    for name, column in table.items():
+        found[name] = column
+        if isinstance(column, Texts):
+            used = without_unused(column)
+            numbers = np.array([*map(number_in, used.names), np.nan])
+            if not np.isnan(numbers[:-1]).any():
+                found[name] = Numbers(numbers[used.codes])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nor_does_it_matter_whether_a_block_looks_like_numbers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    texts = [
+        ["7", "8.0", "b", "007"],
+        ["1", "2", "3.5", "x", "1e3"],
+        ["12", "x", "", "-3"],
+        [*map(str, range(40)), "N/A"],
+    ]
+    shares = [[0.3, 0.3, 0.3, 0.1], [0.2] * 5, [0.9, 0.04, 0.03, 0.03], [1 / 41] * 41]
+    table = {
+        f"t{k}": Texts(rng.choice(len(names), N, p=share), names)
+        for k, (names, share) in enumerate(zip(texts, shares, strict=True))
+    }
+    cuts = sorted(rng.integers(0, N, rng.integers(1, 60)).tolist())
+    whole, want = passed(table, [])
+    stream, got = StreamEncoder(SETTINGS), []
+    for start, stop in zip([0, *cuts], [*cuts, N], strict=True):
+        got += stream.take(as_a_file_has_it(part(table, start, stop)))
+    assert [column.kind for column in stream.ended()[0].columns] == ["category", "category", "number", "number"]
+    assert written(stream) == written(whole)
+    assert numbers(got) == numbers(want)
 
 
 def test_a_short_stream_is_that_which_ends_there() -> None:

@@ -39,7 +39,9 @@ WeightColumn = Annotated[
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option("--categorical", metavar="COLUMN", help="Hash this column of a table as column=value. Repeatable."),
+    typer.Option(
+        "--categorical", metavar="COLUMN", help="This column of a table holds categories, not numbers. Repeatable."
+    ),
 ]
 Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Leave this column of a table out. Repeatable.")

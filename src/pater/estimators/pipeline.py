@@ -1,6 +1,6 @@
 """A pipeline of scikit-learn transformers that can learn from a stream, which scikit-learn's own Pipeline cannot.
 
-Knows scikit-learn and what a label is; knows no learner of this package.
+Knows scikit-learn, what a label is, and `growth`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
 from ..models.labels import as_labels
+from .growth import make_room, with_columns_moved
 
 
 def _last_has(name: str) -> Any:
@@ -98,6 +99,33 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
         self._classes = classes if classes is not None else vars(self).get("_classes")
         self._holds, self._ended = not pieces, None
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Take in what another pipeline, of a TableEncoder and an online learner, has learned from other rows.
+
+        Both must have begun with the same rows: let one learn the first ones (`warm_up`), copy it, and let each copy
+        learn from a shard. Categories that only one of them has met find their places in both.
+
+        Parameters
+        ----------
+        other : OnlinePipeline
+            With the same steps.
+
+        Returns
+        -------
+        self
+            The pipeline.
+        """
+        steps, others = self.steps, other.steps
+        kinds = [[type(step) for _, step in some] for some in (steps, others)]
+        if kinds[0] != kinds[1] or len(steps) != 2 or not hasattr(steps[0][1], "placing"):
+            raise TypeError("pipelines of a TableEncoder and an online learner can be merged, with the same steps.")
+        encoder, columns = steps[0][1].placing(others[0][1])
+        last, width = copy(steps[1][1]), len(encoder.get_feature_names_out())
+        make_room(last, width, steps[1][0])
+        last.merge(with_columns_moved(others[1][1], columns, width))
+        self.steps = [(steps[0][0], encoder), (steps[1][0], last)]
         return self
 
     def _more(self, classes: Any, weights: Any) -> tuple[Any, dict[str, Any]]:
@@ -195,12 +223,5 @@ def _learn(steps: list[tuple[str, Any]], X: Any, y: Any, classes: Any, params: d
             step.partial_fit(X, y)
         X = step.transform(X)
     name, last = steps[-1]
-    known = getattr(last, "n_features_in_", None)
-    if known is not None and X.shape[1] > known:
-        if not hasattr(last, "_make_room"):
-            raise ValueError(
-                f"the step {name!r} has learned from {known} columns and there are {X.shape[1]} now; "
-                f"{type(last).__name__} cannot take more. Use an estimator of pater, or a transformer of fixed width."
-            )
-        last._make_room(X.shape[1])
+    make_room(last, X.shape[1], name)
     last.partial_fit(X, y, **params, **({} if classes is None else {"classes": classes}))

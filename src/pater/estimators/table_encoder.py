@@ -5,6 +5,7 @@ Knows scikit-learn, the readers of tables and the stream encoder; holds no arith
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -80,7 +81,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> encoder.get_feature_names_out().tolist()
     ['amount', 'country=DE', 'country=FR', 'amount: missing', 'country=JP']
     >>> encoder.transform(table[:3]).toarray().round(2).tolist()
-    [[-0.74, 1.0, 0.0, 0.0, 0.0], [-0.69, 0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0]]
+    [[-0.73, 1.0, 0.0, 0.0, 0.0], [-0.68, 0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0]]
     """
 
     _stream: StreamEncoder
@@ -231,15 +232,32 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([feature.name for feature in self.features()], object)
 
     def merge(self, other: Self) -> Self:
-        """Take in what a copy of this encoder, or one that began with the same rows, has learned from other rows."""
+        """Take in what a copy of this encoder, or one that began with the same rows, has learned from other rows.
+
+        Parameters
+        ----------
+        other : TableEncoder
+            One that has decided alike on kinds and bins.
+
+        Returns
+        -------
+        self
+            The encoder.
+        """
+        self._stream = self.placing(other)[0]._stream
+        return self
+
+    def placing(self, other: Self) -> tuple[Self, NDArray[np.int64]]:
+        """An encoder of what both have seen, and the column in it of each output column of `other`, or −1 for none."""
         if type(other) is not type(self):
             raise TypeError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}.")
         for each in (self, other):
             check_is_fitted(each)
             if each._stream.encoding is None:
                 raise ValueError(f"encoders can be merged once they have learned from {each.warm_up} rows.")
-        self._stream.encoding = merge_encodings(self.encoding_, other.encoding_)[0]
-        return self
+        result = copy(self)
+        result._stream.encoding, columns = merge_encodings(self.encoding_, other.encoding_, self.resolution)
+        return result, columns
 
     def __copy__(self) -> Self:
         """A copy that learns by itself."""

@@ -200,6 +200,7 @@ def read(
     on_error: str = "stop",
     threads: int | None = None,
     delimiter: str | None = None,
+    columns: Columns | None = None,
 ) -> Iterator[Batch]:
     r"""Batches of files, in order, read and parsed ahead by threads of their own.
 
@@ -225,6 +226,8 @@ def read(
         That parse. The result does not depend on it.
     delimiter : str, optional
         Between the fields of CSV. By itself it is recognised: a comma, a semicolon or a tab.
+    columns : Columns, optional
+        Those of a learner, `learner.columns`, to read a table as it has learned to.
 
     Yields
     ------
@@ -254,4 +257,5 @@ def read(
         on_error=on_error,
         threads=threads,
         delimiter=delimiter,
+        columns=columns,
     ).batches()

@@ -80,7 +80,7 @@ class ColumnEncoder:
         return None
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        """For each slot, the place that each row has there, or −1."""
+        """For each slot, the place that each row has there, or −1. That of missing numbers is left to the kernel."""
         return [_missing(as_texts(column).codes < 0)]
 
     def tokens(self, column: Column, *, learn: bool) -> Tokens:
@@ -118,8 +118,7 @@ class NumberEncoder(ColumnEncoder):
         return numbers_of(column)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        assert values is not None
-        return [_missing(np.isnan(values))]
+        return []
 
     def group_of(self, bin: int, resolution: str) -> int:
         """The indicator of a fine bin at a resolution, or −1."""
@@ -167,7 +166,7 @@ class DateEncoder(NumberEncoder):
         month = days.astype(np.int64).astype("M8[D]").astype("M8[M]").astype(np.int64) % 12
         hour = np.floor((seconds - days * DAY) / 3600.0) if self.hours else np.full(seconds.size, -1.0)
         parts = (hour, (days + 3.0) % 7.0, month)
-        return [_missing(absent), *(np.where(absent, -1, part).astype(np.int32) for part in parts)]
+        return [np.where(absent, -1, part).astype(np.int32) for part in parts]
 
     def feature(self, slot: int, place: int) -> Feature:
         if slot == 0:

@@ -8,16 +8,14 @@ own, with columns of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import Any
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import CheckedRows, checked
-from ..models.matrices import readable
 from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
 from .encoding_kernels import find_bins, settle, standardise, write_rows
@@ -61,11 +59,7 @@ class Encoding:
         columns = [encoder_of(name, column, settings) for name, column in table.items()]
         encoding = cls.of_columns(settings, columns)
         encoding.rows = rows_in(table)
-        for j, column in enumerate(encoding.numbers):
-            values = column.values(table[column.name])
-            assert values is not None
-            standardise(readable(values), True, encoding.moments[j], float(settings.clip), np.empty(values.size))
-        encoding._places_of(table, learn=False, settle_new=True)
+        encoding._piece(table, learn=True, begins=True)
         return encoding
 
     @classmethod
@@ -75,10 +69,14 @@ class Encoding:
         size = sum(sum(column.slots()) + column.n_tokens() for column in columns)
         return cls(settings, columns, np.zeros((numbers, 3)), np.full(size, -1, np.int32))
 
-    @property
+    @cached_property
     def numbers(self) -> list[NumberEncoder]:
         """The columns that have a z-score, in their order."""
         return [column for column in self.columns if isinstance(column, NumberEncoder)]
+
+    @cached_property
+    def _slots(self) -> _Slots:
+        return _Slots.of(self.columns)
 
     @property
     def names(self) -> list[str]:
@@ -108,47 +106,27 @@ class Encoding:
         if absent:
             raise ValueError(f"the table has no column {absent[0]!r}; the encoder knows {self.names}.")
 
-    def _piece(self, table: Table, learn: bool) -> _Piece:
-        values: dict[str, NDArray[np.float64]] = {}
-        numbers, n_rows = self.numbers, rows_in(table)
-        z, bins = np.empty((len(numbers), n_rows)), np.empty((len(numbers), n_rows), np.int16)
+    def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> _Piece:
+        """Encode some rows. The texts of those that an encoding begins with have been counted already."""
+        numbers, slots, n_rows = self.numbers, self._slots, rows_in(table)
+        x = np.empty((len(numbers), n_rows))
         for j, column in enumerate(numbers):
-            found = column.values(table[column.name])
-            assert found is not None
-            values[column.name] = found = readable(found)
-            standardise(found, learn, self.moments[j], float(self.settings.clip), z[j])
-            find_bins(found, column.edges, bins[j])
-        return _Piece(z, bins, *self._places_of(table, learn=learn, settle_new=learn, values=values))
-
-    def _places_of(
-        self,
-        table: Table,
-        *,
-        learn: bool,
-        settle_new: bool,
-        values: dict[str, NDArray[np.float64]] | None = None,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """The indicators of each row: those of slots, and where its tokens start, which they are and their values."""
-        local: list[NDArray[np.int32]] = []
-        base: list[int] = []
-        tokens: list[Tokens] = []
-        start = 0
-        for column in self.columns:
-            raw = table[column.name]
-            own = values[column.name] if values and column.name in values else column.values(raw)
-            local += column.places(raw, own, learn=learn)
-            base += accumulate(column.slots()[:-1], initial=start)
-            start += sum(column.slots())
-            if column.n_tokens():
-                rows, places, sizes = column.tokens(raw, learn=learn or settle_new)
-                tokens.append((rows, places + start, sizes))
-                start += column.n_tokens()
-        n_rows = rows_in(table)
-        slots = np.stack(local, axis=1) if local else np.zeros((n_rows, 0), np.int32)
+            x[j] = column.values(table[column.name])
+        z, bins = np.empty(x.shape), np.empty(x.shape, np.int16)
+        local = np.full((n_rows, slots.bases.size), -1, np.int32)
+        standardise(x, learn, self.moments, float(self.settings.clip), z)
+        find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
+        values, tokens = dict(zip((column.name for column in numbers), x, strict=True)), []
+        for each, (first, start) in zip(self.columns, slots.starts, strict=True):
+            raw = table[each.name]
+            for slot, places in enumerate(each.places(raw, values.get(each.name), learn=learn and not begins)):
+                local[:, first + slot] = places
+            if each.n_tokens():
+                rows, found, sizes = each.tokens(raw, learn=learn)
+                tokens.append((rows, found + start, sizes))
         starts, found, sizes = _by_rows(tokens, n_rows)
-        bases = np.array(base, np.int64)
-        self.known = int(settle(slots, bases, starts, found, self.places, self.known, settle_new))
-        return slots, starts, found, sizes
+        self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
+        return _Piece(z, bins, local, starts, found, sizes)
 
     def _layout(self, resolution: str) -> tuple[NDArray[np.int32], int]:
         """The output column of each bin of each column of numbers, and how many come before the indicators."""
@@ -190,6 +168,46 @@ class Encoding:
         )
 
 
+class _Slots(NamedTuple):
+    """Where the indicators of columns stand among all, and what the kernels read of the bins.
+
+    bases
+        Where in `Encoding.places` each slot begins.
+    starts
+        Of each column the first slot that its `places` fills, and where in `Encoding.places` its tokens begin.
+    missing
+        Of each column of numbers the slot of missing ones.
+    """
+
+    bases: NDArray[np.int64]
+    starts: list[tuple[int, int]]
+    missing: NDArray[np.int64]
+    edges: NDArray[np.float64]
+    n_edges: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, columns: list[ColumnEncoder]) -> _Slots:
+        bases: list[int] = []
+        starts, missing, edges = [], [], []
+        at = 0
+        for column in columns:
+            first = len(bases)
+            for size in column.slots():
+                bases.append(at)
+                at += size
+            if isinstance(column, NumberEncoder):
+                missing.append(first)
+                edges.append(column.edges)
+                first += 1
+            starts.append((first, at))
+            at += column.n_tokens()
+        padded = np.zeros((len(edges), max([1, *map(len, edges)])))
+        for row, own in zip(padded, edges, strict=True):
+            row[: own.size] = own
+        n_edges = np.array([own.size for own in edges], np.int64)
+        return cls(np.array(bases, np.int64), starts, np.array(missing, np.int64), padded, n_edges)
+
+
 @dataclass
 class _Piece:
     """Some rows, encoded as far as all resolutions have it in common."""
@@ -220,30 +238,15 @@ class Encoded:
     def rows(self, resolution: str = "fine") -> CheckedRows:
         """The rows in the form of the kernels: CSR, columns ascending."""
         at, first = self.layouts[resolution]
-        views = [_rows_of(piece, at, first) for piece in self.pieces]
-        indptr, indices, data = views[0] if len(views) == 1 else _below_each_other(views)
-        return checked((indptr, indices, data), self.width(resolution))
-
-
-def _rows_of(piece: _Piece, at: NDArray[np.int32], first: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    n_rows, n_slots = piece.slots.shape
-    most = n_rows * (2 * piece.z.shape[0] + n_slots) + piece.tokens.size
-    indptr, indices, data = np.empty(n_rows + 1, np.uint32), np.empty(most, np.uint32), np.empty(most)
-    tokens = piece.token_starts, piece.tokens, piece.token_values
-    filled = int(write_rows(piece.z, piece.bins, at, first, piece.slots, *tokens, indptr, indices, data))
-    return indptr, indices[:filled].copy(), data[:filled].copy()
-
-
-def _below_each_other(
-    views: Sequence[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]],
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    indptr = [views[0][0].astype(np.uint64)]
-    for each, *_ in views[1:]:
-        indptr.append(each[1:] + indptr[-1][-1])
-    starts, indices = np.concatenate(indptr), np.concatenate([view[1] for view in views])
-    if starts[-1] < 1 << 31:
-        starts = starts.astype(np.uint32)
-    return starts, indices.astype(starts.dtype, copy=False), np.concatenate([view[2] for view in views])
+        most = sum(2 * piece.z.size + piece.slots.size + piece.tokens.size for piece in self.pieces)
+        kind = np.uint32 if most < 1 << 31 else np.uint64
+        indptr, indices, data = np.zeros(len(self) + 1, kind), np.empty(most, kind), np.empty(most)
+        row = filled = 0
+        for piece in self.pieces:
+            found = piece.slots, piece.token_starts, piece.tokens, piece.token_values
+            filled = write_rows(piece.z, piece.bins, at, first, *found, indptr[row:], indices, data, filled)
+            row += piece.slots.shape[0]
+        return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))
 
 
 def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

@@ -10,38 +10,41 @@ import numpy as np
 from ..kernels.compile import exact_kernel
 
 LARGEST = 1e150  # of a number that mean and deviation take into account: its square is finite
+SMALLEST = 1e-280  # of a sum of squares by which can be divided
 
 
 @exact_kernel
 def standardise(x, learn, moments, clip, z):
-    """z-scores of one column, by its (count, mean, sum of squared distances); with `learn`, up to and with each row."""
-    count, mean, square = moments[0], moments[1], moments[2]
-    for r in range(x.size):
-        z[r] = 0.0
-        if np.isnan(x[r]):
-            continue
-        if learn and abs(x[r]) <= LARGEST:
-            count += 1.0
-            gap = x[r] - mean
-            mean += gap / count
-            square += gap * (x[r] - mean)
-        if square > 0.0:
-            z[r] = min(max((x[r] - mean) / np.sqrt(square / count), -clip), clip)
-    moments[0], moments[1], moments[2] = count, mean, square
+    """z-scores of columns, by the (count, mean, sum of squared distances) of each; with `learn`, up to each row."""
+    for j in range(x.shape[0]):
+        count, mean, square = moments[j, 0], moments[j, 1], moments[j, 2]
+        for r in range(x.shape[1]):
+            v = x[j, r]
+            z[j, r] = 0.0
+            if np.isnan(v):
+                continue
+            if learn and abs(v) <= LARGEST:
+                count += 1.0
+                gap = v - mean
+                mean += gap / count
+                square += gap * (v - mean)
+            if square > SMALLEST:
+                z[j, r] = min(max((v - mean) * np.sqrt(count / square), -clip), clip)
+        moments[j, 0], moments[j, 1], moments[j, 2] = count, mean, square
 
 
 @exact_kernel
-def find_bins(x, edges, bins):
-    """Of each number, how many edges are not above it; −1 for none where it is missing."""
-    for r in range(x.size):
-        low, high = 0, edges.size
-        while low < high:
-            middle = (low + high) // 2
-            if edges[middle] <= x[r]:
-                low = middle + 1
-            else:
-                high = middle
-        bins[r] = -1 if np.isnan(x[r]) else low
+def find_bins(x, edges, n_edges, missing, bins, local):
+    """Of each number, how many edges of its column are not above it; −1 and a mark in `local` where it is missing."""
+    for j in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            below = 0
+            for k in range(n_edges[j]):
+                below += edges[j, k] <= x[j, r]
+            bins[j, r] = below
+            if np.isnan(x[j, r]):
+                bins[j, r] = -1
+                local[r, missing[j]] = 0
 
 
 @exact_kernel
@@ -98,18 +101,16 @@ def settle(local, base, token_starts, tokens, places, known, learn):
 
 
 @exact_kernel
-def write_rows(z, bins, columns_of_bins, first, local, token_starts, tokens, token_values, indptr, indices, data):
-    """CSR rows: z-scores, then the bins, then what was settled, in ascending order; how many numbers there are."""
-    filled = 0
-    indptr[0] = 0
+def write_rows(z, bins, places, first, local, token_starts, tokens, values, indptr, indices, data, filled):
+    """CSR rows: z-scores, then the bins, then what was settled, in ascending order; how many numbers there are now."""
     for r in range(local.shape[0]):
         for j in range(z.shape[0]):
             if z[j, r] != 0.0:
                 indices[filled], data[filled] = j, z[j, r]
                 filled += 1
         for j in range(z.shape[0]):
-            if bins[j, r] >= 0 and columns_of_bins[j, bins[j, r]] >= 0:
-                indices[filled], data[filled] = columns_of_bins[j, bins[j, r]], 1.0
+            if bins[j, r] >= 0 and places[j, bins[j, r]] >= 0:
+                indices[filled], data[filled] = places[j, bins[j, r]], 1.0
                 filled += 1
         begin = filled
         for s in range(local.shape[1]):
@@ -118,7 +119,7 @@ def write_rows(z, bins, columns_of_bins, first, local, token_starts, tokens, tok
                 filled += 1
         for t in range(token_starts[r], token_starts[r + 1]):
             if tokens[t] >= 0:
-                indices[filled], data[filled] = first + tokens[t], token_values[t]
+                indices[filled], data[filled] = first + tokens[t], values[t]
                 filled += 1
         for k in range(begin + 1, filled):
             column, value, at = indices[k], data[k], k

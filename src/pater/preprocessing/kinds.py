@@ -60,15 +60,21 @@ def _number(name: str, column: Column, settings: EncodingSettings) -> NumberEnco
 
 
 def _date(name: str, column: Column, unit: float, settings: EncodingSettings) -> DateEncoder:
+    """A column of dates. Those that come in their order are the clock of the stream, which has left its bins behind."""
     seconds = moments_of(column, unit)
-    hours = bool((seconds[~np.isnan(seconds)] % 86400.0 != 0).any())
-    return DateEncoder(name, *_bins(seconds, settings), unit, hours)
+    there = seconds[~np.isnan(seconds)]
+    steps = np.diff(there)
+    in_order = bool((steps >= 0).all() or (steps <= 0).all())
+    hours = bool((there % 86400.0 != 0).any())
+    return DateEncoder(name, *_bins(there[:0] if in_order else there, settings, moments=True), unit, hours)
 
 
-def _bins(values: NDArray[np.float64], settings: EncodingSettings) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _bins(
+    values: NDArray[np.float64], settings: EncodingSettings, *, moments: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Edges of the fine bins, and the coarse ones that they belong to. Two values differ in their z-score already."""
     finite = values[np.isfinite(values)]
-    edges = cut(finite, settings.fine_bins)
+    edges = cut(finite, settings.fine_bins, moments=moments)
     if edges.size == 1 and np.unique(finite).size == 2:
         edges = edges[:0]
     counts = np.bincount(np.searchsorted(edges, finite, "right"), minlength=edges.size + 1)

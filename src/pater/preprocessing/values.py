@@ -75,11 +75,12 @@ def moments_of(column: Column, unit: float) -> NDArray[np.float64]:
     return np.where(np.abs(seconds) <= FARTHEST, seconds, np.nan)
 
 
-def cut(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+def cut(values: NDArray[np.float64], n_bins: int, *, moments: bool = False) -> NDArray[np.float64]:
     """Edges between bins that hold about as many of these values, which are finite, each.
 
     A value goes to the bin that the middle of its ranks falls into, so that one that is frequent has a bin of its own,
-    and each of few values has one. An edge is the shortest decimal number between the values on both sides of it.
+    and each of few values has one. An edge is the shortest decimal number between the values on both sides of it; of
+    moments, the beginning of a day, an hour or a minute, if there is one in between.
     """
     distinct, counts = np.unique(values, return_counts=True)
     if distinct.size <= n_bins:
@@ -87,11 +88,15 @@ def cut(values: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
     else:
         bins = (n_bins * (np.cumsum(counts) - counts / 2) / values.size).astype(np.int64)
     last = np.flatnonzero(np.diff(bins))
-    return np.array([_between(distinct[k], distinct[k + 1]) for k in last], np.float64)
+    return np.array([_between(distinct[k], distinct[k + 1], moments) for k in last], np.float64)
 
 
-def _between(low: float, high: float) -> float:
+def _between(low: float, high: float, moments: bool) -> float:
     middle = low / 2 + high / 2
+    for step in (86400.0, 3600.0, 60.0) if moments else ():
+        edge = round(middle / step) * step
+        if low < edge <= high:
+            return edge
     for digits in range(1, 18):
         edge = float(f"{middle:.{digits}g}")
         if low < edge <= high:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.batches import Batch
@@ -73,7 +74,11 @@ class Encoder:
 
     def read(self, batch: Batch) -> Batch:
         """A batch as it is encoded by now, without learning from it."""
-        assert isinstance(batch, RawBatch)
+        if not isinstance(batch, RawBatch):
+            raise InputError(
+                f"{batch.source}: the model learned from a table as it is. Read it as the model does, with "
+                "stream.read(..., columns=learner.columns)."
+            )
         encoded = self.encoding.encode(batch.table)
         return self._batch((encoded, (batch.labels, batch.weights, batch.lines)), batch)
 
@@ -116,18 +121,13 @@ class Encoder:
         encoding = from_state(told, arrays)
         return cls(StreamEncoder(encoding.settings, encoding))
 
-    def merged(self, other: Encoder) -> Encoder:
-        """The encoder of what both have seen; an InputError unless all columns keep their places."""
+    def merged(self, other: Encoder) -> tuple[Encoder, NDArray[np.int64]]:
+        """The encoder of what both have seen, and the column that each of the other's has in it, or −1 for none."""
         try:
             encoding, columns = merge_encodings(self.encoding, other.encoding, RESOLUTION)
         except ValueError as error:
             raise InputError(f"the models cannot be merged: {error}") from None
-        if columns.tolist() != list(range(columns.size)):
-            raise InputError(
-                "the models cannot be merged: they have met new texts in different orders, so that their columns "
-                "differ. Go on with one model for one stream, or use --encoding plain, which hashes texts."
-            )
-        return Encoder(StreamEncoder(encoding.settings, encoding))
+        return Encoder(StreamEncoder(encoding.settings, encoding)), columns
 
 
 def is_encoded(encoding: str | None, *, scale: bool, bits: int | None) -> bool | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..formats.errors import InputError, Skipped
 from ..models.errors import NotFiniteError, TwoClassesError
 from ..models.labels import encode
 from ..models.matrices import number_of_rows, part
-from ..models.newcomers import learn_encoded
+from ..models.pool import Pool
 from ..models.predict import margins_of, probabilities
 from .judged import LOWEST, Judged, Said
 from .learner import STATE_TOO_LARGE, Learner, width_told
@@ -89,8 +90,21 @@ def judge_progressively(
 def _piece(learner: Learner) -> int:
     """How many rows are judged by the model that was best, and the threshold that was right, before them."""
     assert learner.model is not None
+    if isinstance(learner.model, Pool):  # which may go over to another candidate
+        return learner.model.next_decision - learner.model.rows
     most = max(1, MOST_MARGINS // max(1, learner.model.state.n_models))
     return min(max(FIRST_PIECE, min(PIECE, learner.rows)), most)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What a model cannot learn from, said as an error of the input."""
+    try:
+        yield
+    except NotFiniteError:
+        raise InputError(STATE_TOO_LARGE) from None
+    except TwoClassesError as error:
+        raise InputError(str(error)) from None
 
 
 def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights: Any, judged: Judged) -> None:
@@ -106,13 +120,9 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         said.append((model.classes, chosen, margins, labels[start:stop], learner.threshold(), fitted, start))
         return margins
 
-    encoded = encode(labels, model.classes)
-    try:
-        learn_encoded(model, rows, encoded, weights=weights, threads=learner.threads, room=room)
-    except NotFiniteError:
-        raise InputError(STATE_TOO_LARGE) from None
-    except TwoClassesError as error:
-        raise InputError(str(error)) from None
+    with _told():
+        encoded = encode(labels, model.classes)
+        model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
     for classes, chosen, all_margins, some, threshold, fitted, start in said:
         margins = all_margins[chosen].T
         p = None if fitted is None else probabilities(margins, fitted, classes.size)
@@ -137,7 +147,7 @@ class _Delayed:
         if learner.rows:  # before a label has come, there is nothing to judge
             model, chosen = learner.model, learner.chosen()
             assert model is not None
-            margins = margins_of(rows, learner.state(), average=learner.specs[0].average)
+            margins = margins_of(rows, learner.state(), average=model.spec.average)
             calibrated = learner.specs[0].calibrate
             p = probabilities(margins, model.state.scalars[chosen], model.classes.size) if calibrated else None
             before = learner.rows + self._n_waiting
@@ -155,9 +165,12 @@ class _Delayed:
             self._judged.classes = self._learner.classes
 
     def _learn(self, most: int) -> None:
-        rows, labels, weights = self._waiting.popleft()
+        learner, (rows, labels, weights) = self._learner, self._waiting.popleft()
         n = min(most, labels.size)
-        _learn_and_judge(self._learner, part(rows, 0, n), labels[:n], weights[:n], Judged())
+        assert learner.model is not None
+        with _told():
+            learner.model.learn(part(rows, 0, n), labels[:n], weights=weights[:n], threads=learner.threads, sound=True)
+        learner.rows += n
         if n < labels.size:
             self._waiting.appendleft((part(rows, n, number_of_rows(rows)), labels[n:], weights[n:]))
         self._n_waiting -= n

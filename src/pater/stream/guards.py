@@ -36,6 +36,7 @@ class Guards:
     most_classes: int = MOST_CLASSES
     labels: set[Any] = field(default_factory=set)  # of the rows looked at
     scales_seen: bool = False
+    rows: int = 0  # that have come so far
 
     def over(self, batches: Iterator[Batch], learner: Learner) -> Iterator[Batch]:
         """The batches, each looked at before it is handed on."""
@@ -45,7 +46,8 @@ class Guards:
 
     def look(self, batch: Batch, learner: Learner) -> None:
         """An error or a warning if the first rows are not what they should be."""
-        rows_before = learner.rows
+        rows_before = max(self.rows, learner.rows)  # rows that are held back for an encoder are not learned from yet
+        self.rows = rows_before + len(batch)
         if rows_before >= LOOKED_AT or batch.labels is None or not len(batch):
             return
         if learner.model is not None:
@@ -80,7 +82,7 @@ class Guards:
     def _no_classes(self, batch: Batch, columns: Columns | None, rows: int, some: NDArray[Any]) -> str:
         column = columns.label if columns else None
         what = f"the label, column {column!r}, has" if column is not None else "the labels have"
-        examples = ", ".join(map(str, dict.fromkeys(some[:10].tolist())))
+        examples = ", ".join(map(str, dict.fromkeys(some[:5].tolist())))
         todo = "Say with --label which column holds the classes; if these are classes" if column else "If they are"
         return (
             f"{batch.source}: {what} {len(self.labels):,} different values in the first {rows:,} rows ({examples}, …). "

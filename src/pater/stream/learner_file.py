@@ -13,6 +13,7 @@ from ..formats.columns import ENCODED, NUMBER, TABLE, Columns
 from ..models.labels import is_text
 from ..models.metrics import SCORES
 from ..models.model import Model
+from ..models.pool import Pool
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .learner import Learner
 
 
-def to_save(learner: Learner, model: Model, progress: dict[str, Any] | None) -> Saved:
+def to_save(learner: Learner, model: Model | Pool, progress: dict[str, Any] | None) -> Saved:
     """What a model file is to hold; with `progress`, a checkpoint, which keeps spare columns too."""
     width, columns, scaler = model.state.n_features, learner.columns, learner.scaler
     if progress is None and width > learner.n_features > 0:

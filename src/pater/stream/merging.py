@@ -9,6 +9,7 @@ import numpy as np
 from ..files.model_file import BATCH_RULE
 from ..formats.errors import InputError
 from ..kernels.state import TooWideError
+from ..models.placement import with_columns_at
 from ..preprocessing.scaling import Scaler
 from .learner import Learner, width_told
 
@@ -52,22 +53,25 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
         assert other is not None
         if model.classes.size and other.classes.size and model.classes.dtype.kind != other.classes.dtype.kind:
             raise InputError("the models have classes of different types.")
+        if encoder is not None and learner.encoder is not None:
+            encoder, places = encoder.merged(learner.encoder)
+            other = with_columns_at(other, places, encoder.n_columns)
         width = max(model.state.n_features, other.state.n_features)
         with width_told("the models together"):
             for each in (model, other):
                 if each.state.n_features < width:
                     each.resize(width)
             try:
-                model = model.merge(other)
+                model = model.merge(other)  # type: ignore[arg-type]  # of the same specs, they are of one kind
             except TooWideError:
                 raise
             except ValueError as error:  # what makes no metric, say, since its numbers are too far apart
                 raise InputError(f"{', '.join(names)}: the models cannot be merged: {error}.") from None
-        if encoder is not None and learner.encoder is not None:
-            encoder = encoder.merged(learner.encoder)
         if scaler is not None and their_scaler is not None:
             scaler = _together(scaler, their_scaler, width)
     result.model, result.scaler, result.encoder = model, scaler, encoder
+    if encoder is not None:
+        result.n_features = encoder.n_columns
     return result
 
 

@@ -176,10 +176,11 @@ def train(
     model : path, optional
         Where the model file goes: through links, but not over a file that is read, and not where another run is
         writing. It may be `initial`, which is read first.
-    algo : "auto" or a name of `pater.kernels.rules.RULES`
-        "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
+    algo : "auto", "wpater" or a name of `pater.kernels.rules.RULES`
+        "auto" learns by several second-order learners side by side, and the best so far predicts; "wpater" by PATER-I
+        and -II with the paper's class weights.
     scoring : str
-        What "best" means to "auto", a name of `pater.models.metrics.SCORES`.
+        What "best" means to these two, a name of `pater.models.metrics.SCORES`.
     scale : bool
         Standardise as the stream passes.
     passes : int
@@ -243,8 +244,9 @@ def train(
         if before.specs[0].rule == modelfile.BATCH_RULE:
             raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
         before.go_on_with(columns)
+    weights = matched(given["class_weight"], numeric=columns.numeric_labels)
     learner = before or Learner(
-        specs_of(algo, **{**given, "class_weight": matched(given["class_weight"], numeric=columns.numeric_labels)}),
+        specs_of(algo, scoring, **{**given, "class_weight": weights}),
         columns,
         scoring,
         scale,

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import pater as library
+from pater import stream
 from pater.files import model_file
-from pater.files.container import ModelFileError
 from pater.formats.errors import Skipped
 from pater.formats.reading import make_input
 from pater.preprocessing import TableEncoder
@@ -232,10 +232,29 @@ def test_scale_and_bits_say_what_to_do(path: Path) -> None:
         assert train(path, algo="pater-i", label="fraud", **settings).encoder is None
 
 
-def test_no_estimator_is_made_of_it(path: Path, tmp_path: Path) -> None:
-    train(path, model=tmp_path / "m", **SETTINGS)
-    with pytest.raises(ModelFileError, match="its table is encoded along the stream"):
-        library.load(tmp_path / "m")
+@pytest.mark.parametrize("algo", ["so-pater-i", "pater-i"])
+def test_it_becomes_a_pipeline_of_encoder_and_estimator(path: Path, tmp_path: Path, algo: str) -> None:
+    file = tmp_path / "t.csv"
+    frame(3_000).to_csv(file, index=False)
+    learner = train(file, model=tmp_path / "m", algo=algo, label="fraud")
+    pipeline = library.load(tmp_path / "m")
+    table = frame(500, seed=2)
+    table.to_csv(tmp_path / "u.csv", index=False)
+    (batch,) = stream.read(tmp_path / "u.csv", columns=learner.columns)
+    X, y = table.drop(columns="fraud"), table["fraud"].to_numpy()
+    np.testing.assert_array_equal(pipeline.decision_function(X), learner.margins(batch)[:, 0])
+    assert pipeline.predict(X).tolist() == learner.labels(learner.margins(batch)).tolist()
+    pipeline.partial_fit(X, y)
+    after = train(tmp_path / "u.csv", initial=tmp_path / "m")
+    np.testing.assert_allclose(pipeline.decision_function(X), after.margins(batch)[:, 0], rtol=1e-9)
+
+
+def test_rows_that_were_read_otherwise(path: Path) -> None:
+    learner = train(path, **SETTINGS)
+    with pytest.raises(
+        InputError, match=r"Read it as the model does, with stream.read\(..., columns=learner.columns\)"
+    ):
+        learner.margins(next(stream.read(path, label="fraud")))
 
 
 def test_models_that_know_the_same_columns_merge(tmp_path: Path) -> None:

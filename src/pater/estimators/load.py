@@ -17,6 +17,9 @@ from ..files.model_file import ModelFileError, Saved
 from ..models.setting_kinds import OperatingPoint
 from ..models.settings import SETTINGS
 from ..models.spec import Spec, Specs
+from ..preprocessing.encoding import Encoding
+from ..preprocessing.stream_encoder import StreamEncoder
+from ..stream.encoder import RESOLUTION
 from ..stream.learner import Learner
 from . import parameters
 from .auto import AutoPATERClassifier
@@ -25,6 +28,8 @@ from .baselines import ALMAClassifier, PassiveAggressiveClassifier, Perceptron
 from .baselines_second_order import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
 from .online import OnlineClassifier
 from .pater import PATERClassifier, SecondOrderPATERClassifier
+from .pipeline import OnlinePipeline
+from .table_encoder import TableEncoder
 from .ter import TERClassifier
 
 ESTIMATORS: dict[str, Any] = {
@@ -55,7 +60,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Nothing in the file is executed. A file that is damaged, cut off or forged is refused with a `ModelFileError`, which
     is a ValueError. A model that `pater train` has learned becomes the estimator of its rule, if it took the features
-    as they were: what `--scale` and hashing do to a row is done by `pater predict`, not by an estimator.
+    as they were; behind a `TableEncoder`, in an `OnlinePipeline`, if it encoded a table. What `--scale` and hashing do
+    to a row is done by `pater predict`, not by an estimator.
 
     Parameters
     ----------
@@ -81,7 +87,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         learner = Learner.from_saved(saved)
         beyond = _beyond_estimators(learner)
         if beyond is None:
-            return estimator_of(saved)
+            estimator = estimator_of(saved)
+            return estimator if learner.encoder is None else _behind(learner.encoder.encoding, estimator)
     except OF_ANOTHER_KIND as error:
         raise ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
     raise ModelFileError(path, f"{beyond}; use pater predict, or stream.load.")
@@ -91,12 +98,18 @@ def _beyond_estimators(learner: Learner) -> str | None:
     """What a learner does that no estimator does."""
     if learner.scaler is not None:
         return "its features are scaled along the stream, which no estimator does"
-    if learner.encoder is not None:
-        return "its table is encoded along the stream, which no estimator does by itself"
     if learner.columns is not None and learner.columns.bits:
         return "its features are hashed along the stream, which no estimator does"
     rule = learner.specs[0].rule
     return None if rule in (*OF_RULE, modelfile.BATCH_RULE) else f"no estimator learns by {rule!r}"
+
+
+def _behind(encoding: Encoding, estimator: LinearClassifier) -> OnlinePipeline:
+    """An estimator of encoded tables behind its encoder."""
+    table = TableEncoder(resolution=RESOLUTION, **encoding.settings.to_json())
+    table._stream = StreamEncoder(encoding.settings, encoding)
+    table.n_features_in_, table.feature_names_in_ = len(encoding.names), np.array(encoding.names, object)
+    return OnlinePipeline([("table", table), ("model", estimator)])
 
 
 def estimator_of(saved: Saved) -> LinearClassifier:

@@ -622,6 +622,6 @@ def test_rows_that_are_too_large_are_told_by_evaluate(pater: Any, tmp_path: Path
 def test_a_hundred_classes_are_worth_one_line(pater: Any, tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("".join(f"{k % 120} {k % 7 + 1}:1\n" for k in range(360)))
     for verb, *rest in (("train", "-q", "-m", tmp_path / "m"), ("evaluate",)):
-        code, _, err = pater(verb, tmp_path / "a.svm", "-a", "pater-i", *rest)
+        code, _, err = pater(verb, tmp_path / "a.svm", "-a", "pater-i", "--max-classes", 120, *rest)
         assert (code, err.count("\n")) == (0, 1)
         assert err.startswith("pater: warning: there are 120 classes so far.")

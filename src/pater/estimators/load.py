@@ -20,6 +20,9 @@ from ..models.race import FADING
 from ..models.setting_kinds import OperatingPoint
 from ..models.settings import SETTINGS
 from ..models.spec import Spec
+from ..preprocessing.encoding import Encoding
+from ..preprocessing.stream_encoder import StreamEncoder
+from ..stream.encoder import RESOLUTION
 from ..stream.learner import Learner
 from . import parameters
 from .auto import PLAIN, AutoPATERClassifier
@@ -28,6 +31,8 @@ from .baselines import ALMAClassifier, PassiveAggressiveClassifier, Perceptron
 from .baselines_second_order import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
 from .online import OnlineClassifier
 from .pater import PATERClassifier, SecondOrderPATERClassifier
+from .pipeline import OnlinePipeline
+from .table_encoder import TableEncoder
 from .ter import TERClassifier
 
 ESTIMATORS: dict[str, Any] = {
@@ -58,7 +63,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Nothing in the file is executed. A file that is damaged, cut off or forged is refused with a `ModelFileError`, which
     is a ValueError. A model that `pater train` has learned becomes the estimator of its rule, if it took the features
-    as they were: what `--scale` and hashing do to a row is done by `pater predict`, not by an estimator.
+    as they were; behind a `TableEncoder`, in an `OnlinePipeline`, if it encoded a table. What `--scale` and hashing do
+    to a row is done by `pater predict`, not by an estimator.
 
     Parameters
     ----------
@@ -84,7 +90,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         learner = Learner.from_saved(saved)
         beyond = _beyond_estimators(learner)
         if beyond is None:
-            return estimator_of(saved)
+            estimator = estimator_of(saved)
+            return estimator if learner.encoder is None else _behind(learner.encoder.encoding, estimator)
     except OF_ANOTHER_KIND as error:
         raise ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
     raise ModelFileError(path, f"{beyond}; use pater predict, or stream.load.")
@@ -98,6 +105,14 @@ def _beyond_estimators(learner: Learner) -> str | None:
         return "its features are hashed along the stream, which no estimator does"
     rule = learner.specs[0].rule
     return None if rule in (*OF_RULE, modelfile.BATCH_RULE) else f"no estimator learns by {rule!r}"
+
+
+def _behind(encoding: Encoding, estimator: LinearClassifier) -> OnlinePipeline:
+    """An estimator of encoded tables behind its encoder."""
+    table = TableEncoder(resolution=RESOLUTION, **encoding.settings.to_json())
+    table._stream = StreamEncoder(encoding.settings, encoding)
+    table.n_features_in_, table.feature_names_in_ = len(encoding.names), np.array(encoding.names, object)
+    return OnlinePipeline([("table", table), ("model", estimator)])
 
 
 def estimator_of(saved: Saved) -> LinearClassifier:

@@ -115,7 +115,7 @@ class Model:
         return self.taken_out[1]
 
     def threshold(self, point: Point | None, scoring: str, settings: ScoringSettings = None) -> float:
-        """The margin from which on a row is of the second class, at this operating point."""
+        """The margin at and above which a row is of the second class, at this operating point."""
         if point is None or self.seen is None or self.classes.size < 2:
             return 0.0
         return self.seen.threshold(self.chosen(scoring, settings)[0], point)

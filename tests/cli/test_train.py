@@ -144,7 +144,8 @@ WRONG = [
     "--algo alma --alpha 2",
 ]
 IGNORED = [
-    ("auto", "--r 5"),
+    ("wpater", "--r 5"),
+    ("auto", "--form step"),
     ("auto", "-C 2"),
     ("pa", "--covariance diagonal"),
     ("pa", "-C 1"),
@@ -230,7 +231,9 @@ def test_an_average_predicts_where_it_is_asked_for_or_the_rule_has_one(
 
 
 SHOWN = {
-    "auto": {},
+    "auto": {"covariance": "full", "form": "leader", "r": 30.0},
+    "auto --r 5 --covariance diagonal": {"covariance": "diagonal", "form": "leader", "r": 5.0},
+    "wpater": {},
     "pa": {},
     "perceptron": {},
     "pa-i -C 0.5": {"C": 0.5},
@@ -619,6 +622,6 @@ def test_rows_that_are_too_large_are_told_by_evaluate(pater: Any, tmp_path: Path
 def test_a_hundred_classes_are_worth_one_line(pater: Any, tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("".join(f"{k % 120} {k % 7 + 1}:1\n" for k in range(360)))
     for verb, *rest in (("train", "-q", "-m", tmp_path / "m"), ("evaluate",)):
-        code, _, err = pater(verb, tmp_path / "a.svm", "-a", "pater-i", *rest)
+        code, _, err = pater(verb, tmp_path / "a.svm", "-a", "pater-i", "--max-classes", 120, *rest)
         assert (code, err.count("\n")) == (0, 1)
         assert err.startswith("pater: warning: there are 120 classes so far.")

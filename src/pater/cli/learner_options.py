@@ -132,11 +132,7 @@ def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | No
         raise UsageError(f"{in_words(tuple(there))} cannot go together: there is one operating point.")
     (option,) = there
     if cost is not None:
-        fp, _, fn = cost.partition(":")
-        try:
-            point: dict[str, Any] = {"cost": {"false_positive": float(fp), "false_negative": float(fn)}}
-        except ValueError:
-            raise UsageError(f"--cost wants two positive numbers, as in 1:50; got {cost!r}.") from None
+        point: dict[str, Any] = {"cost": _costs(cost)}
     else:
         point = {option.removeprefix("--").replace("-", "_"): given[option]}
     try:
@@ -144,6 +140,25 @@ def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | No
     except SettingError as error:
         raise UsageError(str(error)) from None
     return {"operating_point": point}
+
+
+def _costs(text: str) -> dict[str, float]:
+    """From 1:50, a false positive and a false negative, or from false_negative=50,false_positive=1."""
+    names = ("false_positive", "false_negative")
+    pairs = [part.strip().partition("=") for part in text.split(",")] if "=" in text else []
+    given = (
+        {name.strip(): number for name, _, number in pairs}
+        if pairs
+        else dict(zip(names, text.split(":"), strict=False))
+    )
+    try:
+        if set(given) != set(names) or len(given) != max(len(pairs), 1 + text.count(":")):
+            raise ValueError
+        return {name: float(given[name]) for name in names}
+    except ValueError:
+        raise UsageError(
+            f"--cost wants two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got {text!r}."
+        ) from None
 
 
 def _taken(setting: Setting, value: Any) -> Any:

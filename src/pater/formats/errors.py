@@ -1,4 +1,4 @@
-"""What can be wrong with an input, said so that it can be mended: the file, the line, the column."""
+"""What can be wrong with an input, told so that it can be mended: the file, the line, the column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shortened(text: bytes | str) -> str:
 
 
 def as_text(name: str) -> str:
-    """The name of a file as text: of bytes that are none, their numbers."""
+    """The name of a file as text; bytes that are not text are shown by their numbers."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
@@ -25,6 +25,14 @@ def listed(names: Sequence[str]) -> str:
     """Names as a message lists them: the first few, if there are many."""
     shown = ", ".join(shortened(name) for name in names[:MOST_SHOWN])
     return shown if len(names) <= MOST_SHOWN else f"{shown} and {len(names) - MOST_SHOWN:,} more"
+
+
+class Hint(UserWarning):
+    """Something about an input that is not wrong, but may not be what was meant."""
+
+
+class UnseenLabelWarning(UserWarning):
+    """A class weight for a label that has not come yet."""
 
 
 class InputError(ValueError):
@@ -62,7 +70,7 @@ class Fault(NamedTuple):
 
 
 class MalformedError(InputError):
-    """A malformed line, where none is to be skipped."""
+    """A malformed line, where none may be skipped."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(str(fault))

@@ -183,6 +183,9 @@ _TABLE = (
         "What is left of a sample's part in the counts of answers when the next one comes.",
         (Field("fading", "f8"),),
         parameter="fading",
+        keyword="fading",
+        options=("--fading",),
+        metavar="SHARE",
         of_rule=_every,
     ),
     Setting(

@@ -52,6 +52,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
         told["chosen"] = [_candidate(base)] if pool else [_weighted(spec) for spec in specs]
     used, weights, intercepts = _weights(learner)
+    encoded = learner.encoder.names() if learner.encoder is not None else None
     names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
     told["largest_weights"] = [
         {
@@ -59,7 +60,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "rule": spec.rule,
             "intercept": float(intercept),
             "weights": [
-                (_name(columns, int(used[j])), float(w[j]))
+                (_name(columns, encoded, int(used[j])), float(w[j]))
                 for j in np.argsort(-np.abs(w), kind="stable")[:top]
                 if w[j] != 0
             ],
@@ -97,7 +98,9 @@ def _point(point: tuple[Any, ...]) -> str:
     return f"{name} {':'.join(f'{number:g}' for number in numbers)}"
 
 
-def _name(columns: Any, j: int) -> str:
+def _name(columns: Any, encoded: list[str] | None, j: int) -> str:
+    if encoded is not None:
+        return encoded[j]
     name = columns.name_of(j) if columns is not None else str(j)
     return name if name is not None else f"#{j}"
 
@@ -108,6 +111,8 @@ def _told(learner: Learner) -> str:
         return "as the caller gave them"
     if columns.kind == "table":
         return f"a table of {len(columns.table)} columns, label {columns.label!r}"
+    if columns.kind == "encoded":
+        return f"a table of {len(columns.table)} columns, encoded to {learner.n_features}, label {columns.label!r}"
     if columns.kind == "indices":
         return "the indices of the file"
     table = f", a table of {len(columns.table)} columns, label {columns.label!r}" if columns.table else ""

@@ -1,7 +1,7 @@
 """A learner of batches: a model, and what has to be done to a batch before the model sees it.
 
-Knows `model`, `choice`, `predict`, `model_file`, `scaling` and `columns`; knows no file format of data. This is what
-`pater train` saves and `pater predict` loads.
+Knows `model`, `choice`, `predict`, `model_file`, `scaling`, `encoder` and `columns`; knows no file format of data. This
+is what `pater train` saves and `pater predict` loads.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from ..models.pool import Pool
 from ..models.predict import labels_of, margins_of, probabilities
 from ..models.spec import Specs
 from ..preprocessing.scaling import Scaler
+from .encoder import Encoder
 from .learner_file import parts_of, to_save
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
@@ -65,6 +66,7 @@ class Learner:
     scoring_settings: dict[str, float] | None = None
     model: Model | Pool | None = None
     scaler: Scaler | None = None
+    encoder: Encoder | None = None  # of a table that is encoded before the model sees it
     rows: int = 0
     skipped: int = 0
     missing: int = 0
@@ -169,8 +171,8 @@ class Learner:
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
             classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
             known = classes if classes.size == 2 else classes[:0]
-            scored_by = self.scoring, self.scoring_settings
-            self.model = new_model(known, wanted, self.specs, scored_by, more_may_come=is_open)
+            judged_by, is_open = (self.scoring, self.scoring_settings, None), is_open or self.encoder is not None
+            self.model = new_model(known, wanted, self.specs, judged_by, more_may_come=is_open)
             self.scaler = Scaler.new(wanted) if self.scale else None
         if self.model.state.n_features < n_features:
             self.model.resize(wanted)
@@ -204,6 +206,7 @@ class Learner:
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
         model = self._fitted()
+        batch = batch if self.encoder is None else self.encoder.read(batch)
         batch.check_form()
         rows, width = batch.rows, model.state.n_features
         if len(rows) == 3 and batch.n_features > width:

@@ -1,6 +1,6 @@
 """A learner as a model file holds it, and back.
 
-Knows `model_file`, `columns` and `scaling`, and what a learner is made of.
+Knows `model_file`, `columns`, `scaling` and `encoder`, and what a learner is made of.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..files.model_file import Saved
-from ..formats.columns import NUMBER, TABLE, Columns
+from ..formats.columns import ENCODED, NUMBER, TABLE, Columns
 from ..models.labels import is_text
 from ..models.metrics import SCORES
 from ..models.model import Model
 from ..models.pool import Pool
 from ..preprocessing.scaling import Scaler
+from .encoder import Encoder
 
 if TYPE_CHECKING:
     from .learner import Learner
@@ -27,12 +28,17 @@ def to_save(learner: Learner, model: Model | Pool, progress: dict[str, Any] | No
         width = learner.n_features
         model = replace(model)
         model.resize(width)
+    described = columns.to_json() if columns else None
+    arrays = scaler.arrays(width) if scaler else {}
+    if described is not None and learner.encoder is not None:
+        described["encoder"], more = learner.encoder.state()
+        arrays |= more
     return Saved(
         model,
         scoring=learner.scoring,
         scoring_settings=learner.scoring_settings,
         feature_names=[name for name, _ in columns.table] if columns and columns.kind == TABLE else None,
-        columns=columns.to_json() if columns else None,
+        columns=described,
         counts={
             "rows": learner.rows,
             "skipped": learner.skipped,
@@ -42,16 +48,24 @@ def to_save(learner: Learner, model: Model | Pool, progress: dict[str, Any] | No
         scaler={"rows": scaler.rows} if scaler else None,
         sources=learner.sources,
         progress=progress,
-        arrays=scaler.arrays(width) if scaler else {},
+        arrays=arrays,
     )
 
 
 def parts_of(saved: Saved) -> dict[str, Any]:
     """What the learner of a model file is made of; a ValueError if the file describes none."""
     model = saved.model
-    columns = Columns.from_json(saved.columns) if saved.columns is not None else _of_matrix(saved)
+    described = dict(saved.columns or {})
+    encoder = Encoder.from_state(described.pop("encoder"), saved.arrays) if "encoder" in described else None
+    columns = Columns.from_json(described) if saved.columns is not None else _of_matrix(saved)
+    if (encoder is not None) != (columns.kind == ENCODED):
+        raise ValueError("its columns do not fit its encoder")
     width = model.state.n_features
     fixed = {"hashed": 1 << columns.bits, "table": len(columns.table)}.get(columns.kind, width)
+    if encoder is not None:
+        fixed = encoder.n_columns
+        if set(encoder.encoding.names) != {name for name, _ in columns.table}:
+            raise ValueError("its encoder has other columns than its table")
     if fixed != width:
         raise ValueError("its columns do not fit its features")
     if columns.table and model.classes.size and is_text(model.classes) == columns.numeric_labels:
@@ -69,6 +83,7 @@ def parts_of(saved: Saved) -> dict[str, Any]:
         "scale": scaler is not None,
         "model": model,
         "scaler": scaler,
+        "encoder": encoder,
         "n_features": min(saved.counts.get("features", width), width),
         "sources": list(saved.sources),
         **{name: saved.counts.get(name, 0) for name in ("rows", "skipped", "missing")},

@@ -32,11 +32,16 @@ passes.WIDE = 60  # so that the tests' widths of 64, 70 and 80 are wide, and row
 _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
-_OTHER_FORMS = re.compile(r"\b(dense-f4|csr-f4|csr-f8-i8)")
+_OTHER_FORMS = re.compile(
+    r"\b(dense-f4|csr-f4|csr-f8-i8)|-check_estimators_dtypes|-check_estimator_sparse_(array|matrix)"
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow."""
+    """Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow.
+
+    Among scikit-learn's checks there are three that use other forms: single precision and long indices.
+    """
     for item in items:
         if _OTHER_FORMS.search(item.name):
             item.add_marker(pytest.mark.slow)

@@ -144,7 +144,8 @@ WRONG = [
     "--algo alma --alpha 2",
 ]
 IGNORED = [
-    ("auto", "--r 5"),
+    ("wpater", "--r 5"),
+    ("auto", "--form step"),
     ("auto", "-C 2"),
     ("pa", "--covariance diagonal"),
     ("pa", "-C 1"),
@@ -230,7 +231,9 @@ def test_an_average_predicts_where_it_is_asked_for_or_the_rule_has_one(
 
 
 SHOWN = {
-    "auto": {},
+    "auto": {"covariance": "full", "form": "leader", "r": 30.0},
+    "auto --r 5 --covariance diagonal": {"covariance": "diagonal", "form": "leader", "r": 5.0},
+    "wpater": {},
     "pa": {},
     "perceptron": {},
     "pa-i -C 0.5": {"C": 0.5},

@@ -12,7 +12,8 @@ from test_second_reference import ETA, LEARNERS, WEIGHTS, compare, data, params_
 
 import pater
 from pater import ConfidenceWeightedClassifier
-from pater.kernels.triangle import packed_size, restore_prior, widen
+from pater.kernels.covariance_merge import give_prior_back, widen_by
+from pater.kernels.triangle import packed_size
 from pater.reference import second_order as reference_second
 
 COVARIANCES = ["full", "diagonal"]
@@ -70,11 +71,11 @@ def test_confidence_weighted_follows_the_reference_while_it_can(covariance, form
 def test_the_prior_comes_back(n):
     rng = np.random.default_rng(n)
     triangle = np.zeros(packed_size(n))
-    widen(triangle, 0, n)
+    widen_by(triangle, 0, n)
     for j in range(n):
         triangle[j * (j + 1) // 2 : packed_size(j + 1) - 1] = rng.normal(size=j)
     precision = np.linalg.inv(matrix(triangle, n))
-    restore_prior(triangle, n, 2.5, np.empty(n), np.empty(n))
+    give_prior_back(triangle, n, 2.5, np.empty(n), np.empty(n))
     expected = np.linalg.inv(precision / 2.5 + 0.6 * np.eye(n))
     np.testing.assert_allclose(matrix(triangle, n), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 

@@ -14,8 +14,9 @@ from pater import (
     SecondOrderPerceptron,
 )
 from pater.kernels import state
+from pater.kernels.covariance_merge import absorb_row, widen_by
 from pater.kernels.state import State, TooWideError
-from pater.kernels.triangle import absorb, packed_size, widen
+from pater.kernels.triangle import packed_size
 from pater.models.matrices import rows_of
 from pater.models.model import Model
 from pater.models.search import Grid
@@ -60,11 +61,11 @@ def matrix(triangle, n):
 def test_the_update_is_sherman_and_morrisons(n):
     rng = np.random.default_rng(n)
     triangle, precision = np.zeros(packed_size(n)), np.eye(n)
-    widen(triangle, 0, n)
+    widen_by(triangle, 0, n)
     f, k = np.empty(n), np.empty(n)
     for noise in rng.exponential(size=60):
         x, S = rng.normal(size=n), np.linalg.inv(precision)
-        total = absorb(triangle, n, x, noise, f, False, k)
+        total = absorb_row(triangle, n, x, noise, f, 0, k)
         np.testing.assert_allclose(k, S @ x, rtol=0, atol=1e-10 * np.abs(S @ x).max())
         assert total == pytest.approx(noise + x @ S @ x, rel=1e-10)
         precision += np.outer(x, x) / noise

@@ -165,7 +165,7 @@ def test_models_too_many_together_are_one_line(tmp_path, monkeypatch):
         merged(learners, ["a", "b"])
 
 
-@pytest.mark.parametrize(("algo", "name", "value"), [("pater-i", "C", 2.0), ("auto", "r", 1.0), ("alma", "eta", 0.8)])
+@pytest.mark.parametrize(("algo", "name", "value"), [("pater-i", "C", 2.0), ("wpater", "r", 1.0), ("alma", "eta", 0.8)])
 def test_a_setting_that_the_algorithm_does_not_have_is_not_ignored(rows, tmp_path, algo, name, value):
     path = written(tmp_path / "rows.svm", *rows)
     with pytest.raises(InputError, match=f"^{algo} has no {name}; it is for "):

@@ -23,7 +23,7 @@ from .online import OnlineClassifier
 from .parameters import one_of
 from .pater import PATERClassifier
 
-_OF_GRID = {"forgetting": 1.0, "fading": 1.0}  # where the parameter is None
+PLAIN = {"forgetting": 1.0, "fading": 1.0, "average": False}  # of wPATER, where the parameter is None
 
 
 class AutoPATERClassifier(OnlineClassifier):
@@ -162,7 +162,7 @@ class AutoPATERClassifier(OnlineClassifier):
 
     def _value(self, setting: Setting) -> Any:
         value = super()._value(setting)
-        return _OF_GRID[setting.name] if value is None and setting.name in _OF_GRID else value
+        return PLAIN[setting.name] if value is None and setting.name in PLAIN else value
 
     def _scored_by(self) -> tuple[str, dict[str, float] | None]:
         return self.scoring, self.scoring_settings

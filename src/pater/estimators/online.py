@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from ..kernels.run import IN_ORDER, Rows, available_threads
+from ..models.choice import JudgedBy
 from ..models.errors import OtherModelsError
 from ..models.labels import as_labels, classes_and_codes, in_order
 from ..models.matrices import number_of_rows
@@ -44,7 +45,6 @@ class OnlineClassifier(LinearClassifier):
     operating_point: Any
     warm_start: bool
     random_state: Any
-    n_jobs: int | None
 
     _parameter_constraints: ClassVar = OF_LEARNING
     _rules: ClassVar[dict[str, str]]  # by variant; "" where there is one rule only, and no parameter `variant`
@@ -89,7 +89,7 @@ class OnlineClassifier(LinearClassifier):
         weights = check_sample_weight(sample_weight, rows)
         not_all_zero(weights)
         if go_on:
-            model = self._model.with_specs(specs).copy()
+            model = self._model.with_specs(specs, self._judged_by()).copy()
             encoded = model.encoded(labels)
             found, codes = in_order(np.concatenate([model.classes, encoded.new]), encoded.codes)
             model.add_classes(encoded.new)
@@ -142,13 +142,15 @@ class OnlineClassifier(LinearClassifier):
         elif model is None:
             model = self._new(np.empty(0, labels.dtype), specs)
         else:
-            model = model.with_specs(specs)
+            model = model.with_specs(specs, self._judged_by())
         model.learn(rows, labels, weights=weights, threads=self._threads(model, rows))
         self._model = model
 
-    def _new(self, classes: NDArray[Any], specs: Specs, *, fixed: bool = False) -> Model | Pool:
-        fading = vars(self).get("fading")
-        return new_model(classes, int(self.n_features_in_), specs, self._scored_by(), fading=fading, fixed=fixed)
+    def _new(self, classes: NDArray[Any], specs: Specs, fixed: bool = False) -> Model | Pool:
+        return new_model(classes, int(self.n_features_in_), specs, self._judged_by(), fixed=fixed)
+
+    def _judged_by(self) -> JudgedBy:
+        return (*self._scored_by(), vars(self).get("fading"))
 
     def _with_fixed_classes(self, model: Model | Pool | None, classes: Any, specs: Specs) -> Model | Pool:
         wanted = np.unique(as_labels(classes, "classes"))
@@ -157,7 +159,7 @@ class OnlineClassifier(LinearClassifier):
         if model is None:
             self._check_weighted_classes(wanted)
             return self._new(wanted, specs, fixed=True)
-        model = model.with_specs(specs)
+        model = model.with_specs(specs, self._judged_by())
         if not np.array_equal(wanted, model.classes):
             if model.fixed or not np.isin(model.classes, wanted).all():
                 raise ValueError(
@@ -248,7 +250,7 @@ class OnlineClassifier(LinearClassifier):
     def _to_save(self) -> Model | Pool:
         model, specs = self._fitted_model(), self._checked_specs()
         try:
-            return model.with_specs(specs)
+            return model.with_specs(specs, self._judged_by())
         except OtherModelsError as error:
             raise OtherModelsError(error.names, "fit again, then save") from None
 

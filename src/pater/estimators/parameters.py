@@ -1,7 +1,7 @@
-"""The parameters of estimators: what they may be, and as JSON and back.
+"""The parameters of estimators: what they may be, and how they become JSON and come back.
 
 Knows scikit-learn, signatures, `settings` and `codec`; knows no estimator. What is written has passed the checks of
-the one who reads it.
+whoever reads it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def to_json(estimator: Any, kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_json(kind: Any, params: Any, *, newer: bool = False) -> dict[str, Any]:
-    """Arguments for `kind`; a ValueError if these are none. Their ranges are for the estimator to check.
+    """Arguments for `kind`, or a ValueError if these will not do. Their ranges are for the estimator to check.
 
     What a `newer` version of the format adds is left out.
     """

@@ -1,4 +1,4 @@
-"""What can be wrong with an input, said so that it can be mended: the file, the line, the column."""
+"""What can be wrong with an input, told so that it can be mended: the file, the line, the column."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def shortened(text: bytes | str) -> str:
 
 
 def as_text(name: str) -> str:
-    """The name of a file as text: of bytes that are none, their numbers."""
+    """The name of a file as text; bytes that are not text are shown by their numbers."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
@@ -70,7 +70,7 @@ class Fault(NamedTuple):
 
 
 class MalformedError(InputError):
-    """A malformed line, where none is to be skipped."""
+    """A malformed line, where none may be skipped."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(str(fault))

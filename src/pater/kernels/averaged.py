@@ -81,13 +81,13 @@ def row_by_row(learn: Callable[..., int]) -> Callable[..., int]:
 
 
 def _learn_averaged(
-    home, rows, order, codes, weights, margins, scalars, settings, plain, blocks, first, last, start, stop
+    home, rows, order, codes, weights, margins, scalars, settings, plain, nothing, blocks, first, last, start, stop
 ):
     """As `learn_rows`, but probabilities are fitted to, and margins hold, what the average says.
 
-    `plain` are the settings without probabilities, which the passes would fit to what the last weights say.
+    `plain` are the settings without probabilities, which the passes would fit to what the last weights say. `nothing`
+    is margins that nobody wants: a slice of `margins` would be of another type, and the pass be compiled for it anew.
     """
-    nothing = margins[:, :0]
     for k in range(first, last):
         m, p = scalars[k], settings[k]
         if not p.average:

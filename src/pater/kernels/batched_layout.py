@@ -45,7 +45,7 @@ Herds = tuple[Herd, ...]
 
 
 def fits(settings: NDArray[np.void], group: int) -> bool:
-    """Can these models learn in herds? There must be several of a target, and nothing but the plain steps to do."""
+    """Whether these models can learn in herds: several of a target, with nothing but the plain steps to do."""
     if group < SMALLEST_HERD:
         return False
     forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
@@ -54,7 +54,7 @@ def fits(settings: NDArray[np.void], group: int) -> bool:
 
 
 def sharing(settings: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Which models have class sums that depend on the rows alone, not on what the model said of them?"""
+    """Which models have class sums that depend on the rows alone, not on what the model said of them."""
     return np.asarray(_EVERYONE_ENTERS[settings["rule"]])
 
 

@@ -8,11 +8,11 @@ key: a change to one of them makes all kernels anew, and a change to any other f
 
 It also numbers the files of a cache one after the other, so that two processes that compile different forms of a kernel
 at the same time may both write number 1, and a third then runs the one for the other. Here a file is named after what
-it holds: at worst, one of the two is forgotten.
+it holds: at worst, one of the two is compiled again.
 
 And it believes what it finds: a file that was cut off or has a bit wrong ends in an exception, or in machine code that
-does something else. Here every file begins with a digest of the rest, its name and the compiler's version. One that
-does not fit is as good as none, and so is one that cannot be read; where none can be written, there will be none.
+does something else. Here every file begins with a digest of the rest, its name and the compiler's version. A file that
+does not fit, or that cannot be read, is ignored; where no file can be written, the kernel is compiled every time.
 """
 
 from __future__ import annotations
@@ -35,13 +35,16 @@ from numba import njit
 from numba.core.caching import IndexDataCacheFile
 from numba.extending import overload, register_jitable
 
+from .compiler import PART_COMPILER
+
 # Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
 # recognise bad rows by them.
 FAST = {"reassoc", "contract", "nsz"}
 
 COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else all runs in the interpreter
 
-PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # Python does not call it
+# Python does not call it
+PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **PART_COMPILER}
 
 _DIGEST = hashlib.sha256().digest_size
 _COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
@@ -62,7 +65,7 @@ _KERNEL_SOURCES = _kernel_sources(), _MODES
 
 
 on_compiling: Callable[[], None] | None = None
-"""Called whenever a kernel is about to be compiled and kept. The command line says so to who waits for it."""
+"""Called whenever a kernel is about to be compiled and kept, so that the command line can tell whoever waits."""
 
 
 class _SoundFiles(IndexDataCacheFile):
@@ -129,8 +132,13 @@ def exact_part(function: Callable[..., Any]) -> Callable[..., Any]:
     return _part(function, fastmath=False)
 
 
+def entrance(part: Callable[..., Any]) -> Callable[..., Any]:
+    """What a part does, for Python to call."""
+    return exact_kernel(getattr(part, "py_func", part))
+
+
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `exact_part`, for what is called once a row: it becomes part of its caller."""
+    """As `exact_part`, for what is called once a row: its text becomes part of its caller."""
     return _part(function, fastmath=False, inline="always")
 
 

@@ -16,11 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .compile import entrance
 from .memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
 from .state import State
 from .triangle import absorb, image, packed_size, restore_prior, widen
 
 Floats = NDArray[np.float64]
+
+absorb_row, image_of, give_prior_back, widen_by = (entrance(each) for each in (absorb, image, restore_prior, widen))
 NEGLIGIBLE = 1e-12  # of the largest eigenvalue of a correlation matrix
 
 
@@ -54,15 +57,15 @@ def _merge_triangles(result: State, a: State, b: State, k: int, *, one: float) -
     for state in (a, b):
         assert state.second is not None
         both.append(state.second[k, : packed_size(n)].copy())
-        widen(both[-1], int(state.scalars["width"][k]), n)
+        widen_by(both[-1], int(state.scalars["width"][k]), n)
         if state.scalars["gain_pos"][k] > 1:
-            restore_prior(both[-1], n, state.scalars["gain_pos"][k], f, out)
+            give_prior_back(both[-1], n, state.scalars["gain_pos"][k], f, out)
     triangle[: packed_size(n)] = both[0]
     for row, kappa in _rows_of(both[1], n):
-        absorb(triangle, n, row, 1.0 / kappa, f, False, out)
+        absorb_row(triangle, n, row, 1.0 / kappa, f, 0, out)
     if result.has_means and n > 0:
         for S, P, side in ((S_POS, P_POS, "pos"), (S_NEG, P_NEG, "neg")):
-            image(triangle, n, np.append(one * m[f"n_{side}"][k], vectors[S, : n - 1]), f, out)
+            image_of(triangle, n, np.append(one * m[f"n_{side}"][k], vectors[S, : n - 1]), f, out)
             m[f"P_{side}"][k], vectors[P, : n - 1] = out[0], out[1:]
 
 

@@ -12,8 +12,8 @@ SOUND, OUT_OF_ORDER, OUT_OF_RANGE, NO_ROWS = range(4)
 
 @kernel
 def form(indptr, indices, last):
-    """How rows come whose indptr ends within `indices`: 0 sound, with distinct, ascending columns up to `last`;
-    1 with columns out of order or twice; 2 with columns beyond `last`; 3 with an indptr that goes back.
+    """The form of rows whose indptr ends within `indices`: 0 is sound, with distinct, ascending columns up to `last`;
+    1 has columns out of order or twice; 2 has columns beyond `last`; 3 has an indptr that goes back.
     """
     start, end = indptr[0], indptr[-1]
     at_row_ends = 0

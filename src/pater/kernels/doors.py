@@ -1,8 +1,7 @@
-"""The door to the compiled passes, which believe what they are handed: it is looked at here, in one place.
+"""The door to the compiled passes, which believe what they are handed: it is checked here, in one place.
 
-Knows `csr_form`, `state` and NumPy. Shapes, types and lengths are looked at in every call, which takes a microsecond.
-The columns of sparse rows, which take a scan to look at, are looked at once: rows that were found sound say so
-themselves.
+Knows `csr_form`, `state` and NumPy. Shapes, types and lengths are checked in every call, which takes a microsecond. The
+columns of sparse rows take a scan, so they are checked once: rows that were found sound say so themselves.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def check_rows(rows: Rows, n_features: int) -> Rows:
 WRONG = {
     NO_ROWS: "its indptr does not fit its indices and data",
     OUT_OF_RANGE: "it holds a column index outside 0..{last}",
-    OUT_OF_ORDER: "it holds columns out of order or twice",
+    OUT_OF_ORDER: "it names columns out of order or more than once",
 }
 
 
@@ -95,7 +94,7 @@ def form_of(rows: Rows, width: int) -> int:
 
 
 def scanned(indptr: NDArray[Any], indices: NDArray[Any], size: int, width: int, *, signed: bool = False) -> int:
-    """The form of sparse rows of unsigned indices, `signed` if they were that; what the scan reads stays in bounds."""
+    """The form of sparse rows of unsigned indices, `signed` if they were signed before. The scan stays in bounds."""
     if not indptr.size or indptr[-1] > min(indices.size, size):
         return NO_ROWS
     last = min(width, 1 << (8 * indices.itemsize - signed)) - 1
@@ -109,7 +108,7 @@ def number_of_rows(rows: Rows) -> int:
 
 
 def check_lengths(rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]) -> None:
-    """One label a row; and one importance a row, or none."""
+    """See that there is one label for each row, and one importance for each row or none at all."""
     n_rows = len(rows[0]) - (len(rows) == 3)
     if labels.shape != (n_rows,):
         raise ValueError(f"there are {n_rows} rows, but labels of shape {labels.shape}: one is needed for each row.")
@@ -163,7 +162,7 @@ def _unfit(name: str, array: NDArray[Any], shape: tuple[int, ...], kind: np.dtyp
 
 
 def check_weights(weights: Any, n_rows: int, name: str) -> NDArray[np.float64]:
-    """One importance a row, of the kind that the passes take; a ValueError that names the first that is none."""
+    """One importance for each row, as the passes take them; a ValueError names the first that will not do."""
     try:
         found = np.asarray(weights)
         if found.dtype.kind == "c":

@@ -24,8 +24,14 @@ def gain_now(m, p, forgets):
 
 
 @exact_part
+def settled(q, g):
+    """Q of a column when g is taken out of Σ⁻¹; at least the prior is left."""
+    return max((1.0 + q) / g, 1.0) - 1.0
+
+
+@exact_part
 def settle_counts(m):
-    """Take g out of counts and losses; what the class sums are to be multiplied by."""
+    """Take g out of counts and losses; the answer is what the class sums are to be multiplied by."""
     down = 1.0 / m.gain_pos
     down_pos = down if m.seen_pos > LEAST_SEEN and m.n_pos > LEAST_ENTERED else 1.0
     down_neg = down if m.seen_neg > LEAST_SEEN and m.n_neg > LEAST_ENTERED else 1.0

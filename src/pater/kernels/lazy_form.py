@@ -79,7 +79,7 @@ def know_products(table, at, m):
 
 @inlined
 def untidy(m):
-    """Is there something for `tidy` to do?"""
+    """Whether `tidy` has anything to do."""
     full = m.loss_pos + m.loss_neg > TOO_LARGE or m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
     return full or m.work_since_fold >= fold_after(m.width)
 
@@ -101,7 +101,7 @@ def tidy(table, at, m):
 
 @inlined
 def too_large(A, added, n, unit, losses, limit):
-    """Does U, if A of its class times a row of weight s is added to it, move margins far beyond their usual size?
+    """Whether U, with A of its class times a row of weight s added to it, moves margins far beyond their usual size.
 
     `added` is s·‖x‖². The usual size is the margin to reach and, where `losses` are gathered over the n samples in the
     class sums, their mean.
@@ -111,14 +111,14 @@ def too_large(A, added, n, unit, losses, limit):
 
 @inlined
 def permitted_strain(work_since_fold, width):
-    """How large that may be, by whether the numbers added since the last fold pay for another."""
+    """How large that may be, depending on whether the numbers added since the last fold pay for another."""
     on_credit = STRAIN_ON_CREDIT if work_since_fold > -MOST_CREDIT * width else STRAIN_WITHOUT
     return STRAIN if work_since_fold >= width else on_credit
 
 
 @inlined
 def strained(m, p, xx, positive, s, slack):
-    """Should w be folded before a row of weight s, this far from its margin, is looked at, and enters its class sum?"""
+    """Whether to fold w before a row of weight s, this far from its margin, is looked at and enters its class sum."""
     if not abs(slack) < LOST and m.A_pos + m.A_neg > 0.0:
         return True
     if slack <= 0.0 and passive(p.rule):

@@ -121,7 +121,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     A, B = pair(m.A_pos, m.A_neg), pair(m.B_pos, m.B_neg)
     said_pos, said_neg = pair(m.tp, m.fp), pair(m.fn, m.tn)
     most_work = fold_after(width)
-    z_bias, settled = 0.0, False  # is z_bias what it will be from now on?
+    z_bias, settled = 0.0, False  # settled: z_bias is what it will be for the rest of the stream
     count, all_losses = first(n) + second(n), first(losses) + second(losses)
     allowed = STRAIN * (unit * count + (all_losses if everyone else 0.0))
     r, s, loss, one_share = start, 1.0, -1.0, share_of_one(max(1.0, float(t)))

@@ -43,8 +43,8 @@ from .steps import passive
 _FIELDS = list(SCALARS.names or ())
 A_POS, A_NEG, BIAS = (_FIELDS.index(name) for name in ("A_pos", "A_neg", "bias"))
 N_POS, N_NEG, SEEN_POS, SEEN_NEG = (_FIELDS.index(name) for name in ("n_pos", "n_neg", "seen_pos", "seen_neg"))
-LOSS_POS, LOSS_NEG, LARGEST, UNIT = (_FIELDS.index(name) for name in ("loss_pos", "loss_neg", "largest", "unit"))
-SIZE = _FIELDS.index("size_square")
+LOSS_POS, LOSS_NEG, LARGEST = (_FIELDS.index(name) for name in ("loss_pos", "loss_neg", "largest"))
+UNIT, SIZE = (_FIELDS.index(name) for name in ("unit", "size_square"))
 PP, NN, PN, PP_PEAK, NN_PEAK = (_FIELDS.index(name) for name in ("pp", "nn", "pn", "pp_peak", "nn_peak"))
 TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
 # Beside the fields, in the same array (one base address, so that the compiler sees that nothing overlaps):
@@ -76,24 +76,28 @@ def place(model, shares):
 
 @exact_part
 def _take(values, model, z, k):
-    """The scalars of a model into its lane."""
+    """Copy the scalars of a model into its lane."""
     for field in range(_N):
         z[field, k] = values[model, field]
 
 
 @exact_part
 def _give(values, model, z, k, m):
-    """And back, whole numbers as such."""
+    """Copy them back, whole numbers as such."""
     for field in range(_N):
         values[model, field] = z[field, k]
     m.work_since_fold, m.entered, m.width = int(z[WORK, k]), int(z[ENTERED, k]), int(z[REACHED, k])
 
 
-@inlined
-def look(rows, i, table, z, shares):
-    """The products of the row with U, S⁺ and S⁻ of every model, into z; and ‖x‖²."""
+@exact_part
+def look(rows, i, table, z, lines, shares):
+    """The products of the row with U, S⁺ and S⁻ of every model, into z; the answer is ‖x‖²."""
     if not shares:
-        return products_of_three_lines(rows, i, table, z[DOT_U:])
+        xx = products_of_three_lines(rows, i, table, lines)
+        for line in range(3):
+            for k in range(LINE):
+                z[DOT_U + line, k] = lines[line, k]
+        return xx
     xx = products_of_two_lines(rows, i, table, z[DOT_U:])
     px, nx = z[DOT_U, S_POS], z[DOT_U, S_NEG]
     for k in range(2 * LINE):
@@ -103,9 +107,9 @@ def look(rows, i, table, z, shares):
     return xx
 
 
-@inlined
+@exact_part
 def judge(z, width, xx, s, sign):
-    """Margin and loss of the row for every model; how many are to be folded first, as `lazy_form.strained` says."""
+    """Margin and loss of the row for every model; how many are `lazy_form.strained`, which are folded first."""
     n_strained = 0
     for k in range(width):
         A_pos, A_neg, px, nx = z[A_POS, k], z[A_NEG, k], z[DOT_POS, k], z[DOT_NEG, k]
@@ -123,169 +127,166 @@ def judge(z, width, xx, s, sign):
     return n_strained
 
 
-def _pass(width, shares):
-    @exact_part
-    def one_herd(rows, order, codes, weights, margins, table, values, scalars, settings, start, stop):
-        """Pass rows start..stop through the models of a herd; the position of the first bad row, or −1.
+@exact_part
+def _one_herd(rows, order, codes, weights, margins, table, shares, values, scalars, settings, start, stop):
+    """Pass rows start..stop through the models of a herd; the position of the first bad row, or −1.
 
-        `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
-        """
-        z = np.zeros((_ROWS, width))
-        n_models = scalars.size
-        for model in range(n_models):
-            m, p = scalars[model], settings[model]
-            at = place(model, shares)
-            k = at[0]
-            know_products(table, at, m)
-            z[ALPHA_POS, k], z[ALPHA_NEG, k] = p.alpha_pos, p.alpha_neg
-            z[EVERYONE, k] = 0.0 if passive(p.rule) else 1.0
-            z[WATCHED, k], z[SIZED, k] = 1.0 if p.watch else 0.0, 1.0 if p.sized else 0.0
-            z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
-            z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
-            z[WORK, k], z[CAREFUL, k], z[ENTERED, k] = float(m.work_since_fold), float(m.careful), float(m.entered)
-            z[REACHED, k] = float(m.width)
-            _take(values, model, z, k)
-        counts_bias = 1.0 if settings[0].intercept else 0.0
-        n_seen = 0
-        bad = -1
-        for r in range(start, stop):
-            i = order[r] if order.size > 0 else r
-            xx = look(rows, i, table, z, shares)
-            if not xx <= LARGEST_ROW:
-                bad = r
-                break
-            s = weights[i] if weights.size > 0 else 1.0
-            positive = codes[i] == settings[0].positive
-            sign = 1.0 if positive else -1.0
-            if judge(z, width, xx, s, sign) > 0:
-                for model in range(n_models):
-                    at = place(model, shares)
-                    k = at[0]
+    `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
+    """
+    z, lines = np.zeros((_ROWS, 2 * LINE)), np.zeros((3, LINE))
+    width, n_models = 2 * LINE if shares else LINE, scalars.size
+    for model in range(n_models):
+        m, p = scalars[model], settings[model]
+        at = place(model, shares)
+        k = at[0]
+        know_products(table, at, m)
+        z[ALPHA_POS, k], z[ALPHA_NEG, k] = p.alpha_pos, p.alpha_neg
+        z[EVERYONE, k] = 0.0 if passive(p.rule) else 1.0
+        z[WATCHED, k], z[SIZED, k] = 1.0 if p.watch else 0.0, 1.0 if p.sized else 0.0
+        z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
+        z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
+        z[WORK, k], z[CAREFUL, k], z[ENTERED, k] = float(m.work_since_fold), float(m.careful), float(m.entered)
+        z[REACHED, k] = float(m.width)
+        _take(values, model, z, k)
+    counts_bias = 1.0 if settings[0].intercept else 0.0
+    n_seen, bad = 0, -1
+    for r in range(start, stop):
+        i = order[r] if order.size > 0 else r
+        xx = look(rows, i, table, z, lines, shares)
+        if not xx <= LARGEST_ROW:
+            bad = r
+            break
+        s = weights[i] if weights.size > 0 else 1.0
+        positive = codes[i] == settings[0].positive
+        sign = 1.0 if positive else -1.0
+        if judge(z, width, xx, s, sign) > 0:
+            for model in range(n_models):
+                at = place(model, shares)
+                k = at[0]
+                if z[TROUBLED, k] > 0.0:
+                    _give(values, model, z, k, scalars[model])
+                    fold(table, at, scalars[model])
+                    _take(values, model, z, k)
+                    z[WORK, k] = float(scalars[model].work_since_fold)
+            xx = look(rows, i, table, z, lines, shares)
+            judge(z, width, xx, s, sign)
+        if margins.size > 0:
+            for model in range(n_models):
+                k = place(model, shares)[0]
+                margins[model, r] = in_unit(z[SIZE, k], z[MARGIN, k])
+        if s == 0.0:
+            continue
+        n_seen += 1
+        s_pos = s if positive else 0.0
+        s_neg = s - s_pos
+        reached = float(reach(rows, i))
+        n_enter = 0
+        for k in range(width):
+            margin = z[MARGIN, k]
+            z[REACHED, k] = max(z[REACHED, k], reached)
+            z[SEEN_POS, k] += s_pos
+            z[SEEN_NEG, k] += s_neg
+            says_pos = z[WATCHED, k] if margin >= 0.0 else 0.0
+            says_neg = z[WATCHED, k] - says_pos
+            samples = z[SAMPLES, k] + 1.0
+            z[SAMPLES, k] = samples
+            bounded = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
+            next_one = next_size(z[SIZE, k], bounded, share_of_one(samples))
+            z[SIZE, k] = next_one if z[SIZED, k] > 0.0 else z[SIZE, k]
+            fade = z[FADING, k] * ((samples - 1.0) / samples if z[DISCOUNT, k] > 0.0 else 1.0)
+            fade = fade if z[WATCHED, k] > 0.0 else 1.0
+            z[TP, k] = fade * z[TP, k] + s_pos * says_pos
+            z[FP, k] = fade * z[FP, k] + s_neg * says_pos
+            z[TN, k] = fade * z[TN, k] + s_neg * says_neg
+            z[FN, k] = fade * z[FN, k] + s_pos * says_neg
+            z[ENTERS, k] = 1.0 if z[LOSS, k] > 0.0 else z[EVERYONE, k]
+            n_enter += 1 if z[ENTERS, k] > 0.0 else 0
+        if n_enter == 0:
+            continue
+
+        n_careful, n_seldom = 0, 0
+        for k in range(width):
+            n_careful += 1 if z[ENTERS, k] * z[CAREFUL, k] > 0.0 else 0
+        if n_careful > 0:
+            for model in range(n_models):
+                at = place(model, shares)
+                k = at[0]
+                if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
+                    _give(values, model, z, k, scalars[model])
+                    count_products(rows, i, table, at, positive, -1.0, scalars[model])
+                    scalars[model].careful_work += size(rows, i)
+                    _take(values, model, z, k)
+        here = float(size(rows, i))
+        for k in range(width):
+            e = z[ENTERS, k]
+            plain = e * (1.0 - z[CAREFUL, k])
+            px, nx, loss = z[DOT_POS, k], z[DOT_NEG, k], z[LOSS, k]
+            z[ADD_U, k] = e * (z[A_NEG, k] * s_neg - z[A_POS, k] * s_pos)
+            z[ADD_POS, k] = e * s_pos
+            z[ADD_NEG, k] = e * s_neg
+            z[PP, k] = fma(plain * s_pos, fma(s_pos, xx, 2.0 * px), z[PP, k])
+            z[NN, k] = fma(plain * s_neg, fma(s_neg, xx, 2.0 * nx), z[NN, k])
+            z[PN, k] += plain * (s_pos * nx + s_neg * px)
+            n_pos = z[N_POS, k] + e * s_pos
+            n_neg = z[N_NEG, k] + e * s_neg
+            z[N_POS, k], z[N_NEG, k] = n_pos, n_neg
+            z[LARGEST, k] = max(z[LARGEST, k], e * xx)
+            z[WORK, k] += e * here
+            z[ENTERED, k] += e
+            a_pos = z[ALPHA_POS, k] / n_pos if n_pos > 0.0 else 0.0
+            a_neg = z[ALPHA_NEG, k] / n_neg if n_neg > 0.0 else 0.0
+            z_bias = counts_bias * bias_gap(z[ALPHA_POS, k], z[ALPHA_NEG, k], n_pos, n_neg)
+            pp_peak, nn_peak = max(z[PP_PEAK, k], z[PP, k]), max(z[NN_PEAK, k], z[NN, k])
+            z[PP_PEAK, k] = pp_peak if plain > 0.0 else z[PP_PEAK, k]
+            z[NN_PEAK, k] = nn_peak if plain > 0.0 else z[NN_PEAK, k]
+            terms = a_pos * a_pos * pp_peak + a_neg * a_neg * nn_peak
+            squares = a_pos * a_pos * z[PP, k] + a_neg * a_neg * z[NN, k]
+            zz = fma(-2.0 * a_pos * a_neg, z[PN, k], squares) + z_bias * z_bias
+            sound = 1.0 if zz > fma(CANCELLED, terms, SMALLEST_GAP) else 0.0
+            troubled = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
+            moves = e - troubled
+            z[TROUBLED, k] = troubled
+            so_far = a_pos * z[LOSS_POS, k] + a_neg * z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
+            loss_pos, loss_neg = z[LOSS_POS, k], z[LOSS_NEG, k]
+            loss_pos, loss_neg = fma(moves * s_pos, loss, loss_pos), fma(moves * s_neg, loss, loss_neg)
+            z[LOSS_POS, k], z[LOSS_NEG, k] = loss_pos, loss_neg
+            goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)
+            inverse = 1.0 / zz
+            steps = 1.0 if (moves > 0.0) & (goal > 0.0) & (goal * (goal * inverse) < LONGEST_STEP) else 0.0
+            goal, inverse = steps * goal, inverse if steps > 0.0 else 0.0
+            z[A_POS, k] += (a_pos * inverse) * goal
+            z[A_NEG, k] += (a_neg * inverse) * goal
+            z[BIAS, k] += (z_bias * inverse) * goal
+            z[UPDATES, k] += steps
+            full = (loss_pos + loss_neg > TOO_LARGE) | (z[WORK, k] >= fold_after(z[REACHED, k]))
+            n_seldom += 1 if full | (troubled > 0.0) else 0
+        if shares:
+            z[ADD_U, S_POS], z[ADD_U, S_NEG] = s_pos, s_neg
+            add_to_lines(rows, i, table, z[ADD_U:], 1)
+        else:
+            for line in range(3):
+                for k in range(LINE):
+                    lines[line, k] = z[ADD_U + line, k]
+            add_to_lines(rows, i, table, lines, 1 if positive else 2)
+        if n_seldom > 0:
+            for model in range(n_models):
+                at = place(model, shares)
+                k, m = at[0], scalars[model]
+                full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
+                if z[TROUBLED, k] > 0.0 or full:
+                    _give(values, model, z, k, m)
                     if z[TROUBLED, k] > 0.0:
-                        _give(values, model, z, k, scalars[model])
-                        fold(table, at, scalars[model])
-                        _take(values, model, z, k)
-                        z[WORK, k] = float(scalars[model].work_since_fold)
-                xx = look(rows, i, table, z, shares)
-                judge(z, width, xx, s, sign)
-            if margins.size > 0:
-                for model in range(n_models):
-                    k = place(model, shares)[0]
-                    margins[model, r] = in_unit(z[SIZE, k], z[MARGIN, k])
-            if s == 0.0:
-                continue
-            n_seen += 1
-            s_pos = s if positive else 0.0
-            s_neg = s - s_pos
-            reached = float(reach(rows, i))
-            n_enter = 0
-            for k in range(width):
-                margin = z[MARGIN, k]
-                z[REACHED, k] = max(z[REACHED, k], reached)
-                z[SEEN_POS, k] += s_pos
-                z[SEEN_NEG, k] += s_neg
-                says_pos = z[WATCHED, k] if margin >= 0.0 else 0.0
-                says_neg = z[WATCHED, k] - says_pos
-                samples = z[SAMPLES, k] + 1.0
-                z[SAMPLES, k] = samples
-                bounded = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
-                next_one = next_size(z[SIZE, k], bounded, share_of_one(samples))
-                z[SIZE, k] = next_one if z[SIZED, k] > 0.0 else z[SIZE, k]
-                fade = z[FADING, k] * ((samples - 1.0) / samples if z[DISCOUNT, k] > 0.0 else 1.0)
-                fade = fade if z[WATCHED, k] > 0.0 else 1.0
-                z[TP, k] = fade * z[TP, k] + s_pos * says_pos
-                z[FP, k] = fade * z[FP, k] + s_neg * says_pos
-                z[TN, k] = fade * z[TN, k] + s_neg * says_neg
-                z[FN, k] = fade * z[FN, k] + s_pos * says_neg
-                z[ENTERS, k] = 1.0 if z[LOSS, k] > 0.0 else z[EVERYONE, k]
-                n_enter += 1 if z[ENTERS, k] > 0.0 else 0
-            if n_enter == 0:
-                continue
-
-            n_careful = 0
-            n_seldom = 0
-            for k in range(width):
-                n_careful += 1 if z[ENTERS, k] * z[CAREFUL, k] > 0.0 else 0
-            if n_careful > 0:
-                for model in range(n_models):
-                    at = place(model, shares)
-                    k = at[0]
-                    if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
-                        _give(values, model, z, k, scalars[model])
-                        count_products(rows, i, table, at, positive, -1.0, scalars[model])
-                        scalars[model].careful_work += size(rows, i)
-                        _take(values, model, z, k)
-            here = float(size(rows, i))
-            for k in range(width):
-                e = z[ENTERS, k]
-                plain = e * (1.0 - z[CAREFUL, k])
-                px, nx, loss = z[DOT_POS, k], z[DOT_NEG, k], z[LOSS, k]
-                z[ADD_U, k] = e * (z[A_NEG, k] * s_neg - z[A_POS, k] * s_pos)
-                z[ADD_POS, k] = e * s_pos
-                z[ADD_NEG, k] = e * s_neg
-                z[PP, k] = fma(plain * s_pos, fma(s_pos, xx, 2.0 * px), z[PP, k])
-                z[NN, k] = fma(plain * s_neg, fma(s_neg, xx, 2.0 * nx), z[NN, k])
-                z[PN, k] += plain * (s_pos * nx + s_neg * px)
-                n_pos = z[N_POS, k] + e * s_pos
-                n_neg = z[N_NEG, k] + e * s_neg
-                z[N_POS, k], z[N_NEG, k] = n_pos, n_neg
-                z[LARGEST, k] = max(z[LARGEST, k], e * xx)
-                z[WORK, k] += e * here
-                z[ENTERED, k] += e
-                a_pos = z[ALPHA_POS, k] / n_pos if n_pos > 0.0 else 0.0
-                a_neg = z[ALPHA_NEG, k] / n_neg if n_neg > 0.0 else 0.0
-                z_bias = counts_bias * bias_gap(z[ALPHA_POS, k], z[ALPHA_NEG, k], n_pos, n_neg)
-                pp_peak, nn_peak = max(z[PP_PEAK, k], z[PP, k]), max(z[NN_PEAK, k], z[NN, k])
-                z[PP_PEAK, k] = pp_peak if plain > 0.0 else z[PP_PEAK, k]
-                z[NN_PEAK, k] = nn_peak if plain > 0.0 else z[NN_PEAK, k]
-                terms = a_pos * a_pos * pp_peak + a_neg * a_neg * nn_peak
-                squares = a_pos * a_pos * z[PP, k] + a_neg * a_neg * z[NN, k]
-                zz = fma(-2.0 * a_pos * a_neg, z[PN, k], squares) + z_bias * z_bias
-                sound = 1.0 if zz > fma(CANCELLED, terms, SMALLEST_GAP) else 0.0
-                troubled = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
-                moves = e - troubled
-                z[TROUBLED, k] = troubled
-                so_far = a_pos * z[LOSS_POS, k] + a_neg * z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
-                loss_pos, loss_neg = z[LOSS_POS, k], z[LOSS_NEG, k]
-                loss_pos, loss_neg = fma(moves * s_pos, loss, loss_pos), fma(moves * s_neg, loss, loss_neg)
-                z[LOSS_POS, k], z[LOSS_NEG, k] = loss_pos, loss_neg
-                goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)
-                inverse = 1.0 / zz
-                steps = 1.0 if (moves > 0.0) & (goal > 0.0) & (goal * (goal * inverse) < LONGEST_STEP) else 0.0
-                goal, inverse = steps * goal, inverse if steps > 0.0 else 0.0
-                z[A_POS, k] += (a_pos * inverse) * goal
-                z[A_NEG, k] += (a_neg * inverse) * goal
-                z[BIAS, k] += (z_bias * inverse) * goal
-                z[UPDATES, k] += steps
-                full = (loss_pos + loss_neg > TOO_LARGE) | (z[WORK, k] >= fold_after(z[REACHED, k]))
-                n_seldom += 1 if full | (troubled > 0.0) else 0
-            if shares:
-                z[ADD_U, S_POS], z[ADD_U, S_NEG] = s_pos, s_neg
-            add_to_lines(rows, i, table, z[ADD_U:], 1 if shares or positive else 2)
-            if n_seldom > 0:
-                for model in range(n_models):
-                    at = place(model, shares)
-                    k, m = at[0], scalars[model]
-                    full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
-                    if z[TROUBLED, k] > 0.0 or full:
-                        _give(values, model, z, k, m)
-                        if z[TROUBLED, k] > 0.0:
-                            finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
-                        else:
-                            tidy(table, at, m)
-                        z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
-                        _take(values, model, z, k)
-        for model in range(n_models):
-            k, m = place(model, shares)[0], scalars[model]
-            _give(values, model, z, k, m)
-            m.t += n_seen
-            m.updates += int(z[UPDATES, k])
-        return bad
-
-    return one_herd
-
-
-_apart, _sharing = _pass(LINE, False), _pass(2 * LINE, True)
+                        finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
+                    else:
+                        tidy(table, at, m)
+                    z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
+                    _take(values, model, z, k)
+    for model in range(n_models):
+        k, m = place(model, shares)[0], scalars[model]
+        _give(values, model, z, k, m)
+        m.t += n_seen
+        m.updates += int(z[UPDATES, k])
+    return bad
 
 
 @body
@@ -295,6 +296,5 @@ def herd_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
     table, values, out = home.vectors[k], home.values[first:last], margins[first:last]
     m, p = scalars[first:last], settings[first:last]
     if shares:
-        shared = table.reshape(-1)[: table.shape[0] * SHARED_CELL].reshape((-1, SHARED_CELL))
-        return _sharing(rows, order, codes, weights, out, shared, values, m, p, start, stop)
-    return _apart(rows, order, codes, weights, out, table, values, m, p, start, stop)
+        table = table.reshape(-1)[: table.shape[0] * SHARED_CELL].reshape((-1, SHARED_CELL))
+    return _one_herd(rows, order, codes, weights, out, table, shares != 0, values, m, p, start, stop)

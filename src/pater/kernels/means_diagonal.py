@@ -1,10 +1,10 @@
-"""The pass of the mean rules with a diagonal covariance: it touches only what a row holds.
+"""Mean rules with a diagonal covariance, in the pass of `second_order`: a row touches only what it holds.
 
-Knows `lazy_form`, `class_means`, `rows` and `state`. Each feature has a precision, 1 + Q, to which a row that enters
-adds κ·x². With w = U + Σ(A⁺S⁺ − A⁻S⁻), zᵀΣz follows from S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the row's
-non-zeros only; when it cancels, it is taken from the vectors. In the form of steps, where a row changes S and Q, U
-takes up the difference, so that w stays as it was, and A± ← A± + τα±/n± is the step. In the leader's form U is 0 and
-A± = τα±/n±.
+Knows `lazy_form_diagonal`, `class_means`, `rows` and `memory`. Each feature has a precision, 1 + Q, to which a row
+that enters adds κ·x². With w = U + Σ(A⁺S⁺ − A⁻S⁻), zᵀΣz follows from S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the
+row's non-zeros only; when it cancels, it is taken from the vectors. In the form of steps, where a row changes S and Q,
+U takes up the difference, so that w stays as it was, and A± ← A± + τα±/n± is the step. In the leader's form U is 0
+and A± = τα±/n±.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .compile import body, exact_part, inlined
-from .fading import LONGEST_PAUSE, gain_now, settle_counts
+from .compile import exact_part, inlined
+from .fading import LONGEST_PAUSE, settle_counts, settled
 from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
 from .lazy_form_diagonal import change, enter, fold, know_products, products_with
 from .memory import S_NEG, S_POS, Q, U, V
-from .points_diagonal import settled
-from .points_full import LEAST_NOISE, MOST_NOISE
-from .progress import in_unit, note
 from .rows import reach, size
-from .rules import LARGEST_ROW
+from .second_order import LEAST_NOISE, MOST_NOISE, fade, meet, memory_of, take
 from .steps import mean_step, passive
 
 
@@ -53,9 +52,9 @@ def _set_aside(table, m):
 
 
 @exact_part
-def _settle(table, m, leads):
+def _settle(table, m, leads, width):
     """Take the gain out of the past, and lift all columns to the prior: those that paused have faded below it."""
-    g = m.gain_pos
+    g, m.width = m.gain_pos, width
     for j in range(m.width):
         change(table, j, m, leads, table[j, S_POS], table[j, S_NEG], max(table[j, Q], g - 1.0))
     down_pos, down_neg = settle_counts(m)
@@ -116,124 +115,122 @@ def _lead(table, m, p, one):
 
 @inlined
 def _overflows(m, xx):
-    """Could a lazy part of w overflow? Only where rows of 1e-100 and of 1e100 meet; w itself does not."""
+    """Whether a lazy part of w could overflow: only where rows of 1e-100 and of 1e100 meet; w itself does not."""
     largest = max(m.largest, xx)
     reach = 1.0 + largest + (m.n_pos + m.n_neg) * math.sqrt(largest)
     return not max(m.A_pos, m.A_neg, m.B_pos, m.B_neg) * reach < LARGEST_LAZY
 
 
 @inlined
-def _strained(m, c, positive, s, waits, forgets):
-    """Should w be folded before a row enters its class sum? As `lazy_form.strained`, with c = xᵀΣx for ‖x‖²."""
-    losses = 0.0 if waits else m.loss_pos + m.loss_neg
+def _strained(m, p, c, positive, s):
+    """Whether to fold w before a row enters its class sum: as `lazy_form.strained`, with c = xᵀΣx for ‖x‖²."""
+    losses = 0.0 if passive(p.rule) else m.loss_pos + m.loss_neg
     limit = permitted_strain(m.work_since_fold, m.width)
-    if forgets:
+    if 0.0 < p.forgetting < 1.0:
         limit = min(limit, STRAIN_OF_FADING)
     return too_large(m.A_pos if positive else m.A_neg, s * c, m.n_pos + m.n_neg, m.unit, losses, limit)
 
 
 @inlined
 def _leads_astray(m, c, positive, s):
-    """Has A of a class that stayed away been so large that, if a row entered its sum, parts of Σ t·δₜ would cancel?"""
+    """Whether A of a class that stayed away is so large that parts of Σ t·δₜ would cancel if a row entered its sum."""
     limit = STRAIN if m.work_since_fold >= m.width else STRAIN_ON_CREDIT
     largest = max(m.A_pos, abs(m.B_pos) / m.t) if positive else max(m.A_neg, abs(m.B_neg) / m.t)
     return not largest * s * c <= limit
 
 
-@body
-def diagonal_mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
-    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
-    table, m, p, out = home.vectors[k], scalars[k], settings[k], margins[k]
-    positive_code, waits, leads = p.positive, passive(p.rule), p.leader
+@memory_of.form_for(DiagonalMeans)
+def _memory(home, k, p):
+    none = np.zeros(0)
+    return home.vectors[k], none, none, none, none, none
+
+
+@exact_part
+def _look(rows, i, table, m, y):
+    """Margin, loss, ‖x‖² and xᵀΣx of a row."""
+    ux, px, nx, xx, c = products_with(rows, i, table)
+    margin, slack = look(m, ux, px, nx, y)
+    return margin, hinge_of(slack), xx, c
+
+
+@meet.form_for(DiagonalMeans)
+def _meet(home, rows, i, vectors, m, p, y, s):
     if not m.products_known:
-        know_products(table, m)
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
-    one, forgets = 1.0 if p.intercept else 0.0, 0.0 < p.forgetting < 1.0
-    for r in range(start, stop):
-        i = order[r] if ordered else r
-        ux, px, nx, xx, c = products_with(rows, i, table)
-        if not xx <= LARGEST_ROW:
-            return r
-        s = weights[i] if weighted else 1.0
-        positive = codes[i] == positive_code
-        y = 1.0 if positive else -1.0
-        margin, slack = look(m, ux, px, nx, y)
-        loss = hinge_of(slack)
-        enters = not waits or loss > 0.0
-        g = gain_now(m, p, forgets)
-        if not leads and (_overflows(m, xx) or (enters and _strained(m, c, positive, s * g, waits, forgets))):
-            fold(table, m)
-            ux, px, nx, xx, c = products_with(rows, i, table)
-            margin, slack = look(m, ux, px, nx, y)
-            loss = hinge_of(slack)
-        if wanted:
-            out[r] = in_unit(m.size_square, margin)
-        if s == 0.0:
-            continue
-        m.width = max(m.width, reach(rows, i))
-        note(m, p, margin, positive, s, g)
-        if forgets:
-            m.gain_pos = m.gain_neg = g
-            if g > LONGEST_PAUSE:
-                _settle(table, m, leads)
-                c *= g
-                g = 1.0
-        if waits and loss == 0.0:
-            if leads:
-                _lead(table, m, p, one)
-            continue
+        know_products(vectors, m)
+    margin, loss, xx, c = _look(rows, i, vectors, m, y)
+    if not p.leader:
+        enters = loss > 0.0 or not passive(p.rule)
+        if _overflows(m, xx) or (enters and _strained(m, p, c, y > 0.0, s)):
+            fold(vectors, m)
+            margin, loss, xx, c = _look(rows, i, vectors, m, y)
+    return margin, loss, xx, c, 0.0
 
-        rate_pos, rate_neg = rates(m, p)
-        gain = min(max(s * (rate_pos if positive else rate_neg), 1.0 / MOST_NOISE), 1.0 / LEAST_NOISE) * g
-        s *= g
-        s_pos, s_neg = (s, 0.0) if positive else (0.0, s)
-        m.n_pos += s_pos
-        m.n_neg += s_neg
-        m.loss_pos += s_pos * loss
-        m.loss_neg += s_neg * loss
-        m.largest = max(m.largest, xx)
-        m.entered += 1
-        m.bias_Q = max(m.bias_Q, one * (g - 1.0))
-        m.work_since_fold += size(rows, i)
-        m.careful_work += size(rows, i)
-        if leads:
-            m.updates += 1
-            if forgets and p.average and _leads_astray(m, c, positive, s):
-                _set_aside(table, m)
-            enter(rows, i, table, m, True, s_pos, s_neg, gain, g - 1.0)
-            m.bias_Q += one * gain
-            if m.work_since_fold >= FOLD_EVERY * m.width:
-                know_products(table, m)
-                m.work_since_fold = 0
-            if forgets:
-                _mind_products(table, m)
-            _lead(table, m, p, one)
-            continue
 
-        enter(rows, i, table, m, False, s_pos, s_neg, 0.0, g - 1.0)  # the step is taken in the metric before the row
-        if forgets:
-            _mind_products(table, m)
-        a_pos, a_neg, z_bias = parts_of_gap(m, p)
-        Sz_bias = z_bias / (1.0 + m.bias_Q)
-        zz = _gap(table, m, a_pos, a_neg, z_bias * Sz_bias)
-        if zz > 0.0:
-            own_loss = s * loss * (a_pos if positive else a_neg)
-            tau = bounded(mean_step(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz, p), zz)
-            if tau > 0.0:
-                m.updates += 1
-                m.A_pos += tau * a_pos
-                m.A_neg += tau * a_neg
-                m.bias += tau * Sz_bias
-                if p.average:
-                    m.B_pos += m.t * tau * a_pos
-                    m.B_neg += m.t * tau * a_neg
-                    m.bias_steps += m.t * tau * Sz_bias
-        enter(rows, i, table, m, False, 0.0, 0.0, gain, 0.0)
+@fade.form_for(DiagonalMeans)
+def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
+    if g > LONGEST_PAUSE:
+        _settle(vectors, m, p.leader, max(m.width, reach(rows, i)))
+        return 1.0, a * g, b
+    return g, a, b
+
+
+@take.form_for(DiagonalMeans)
+def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g):
+    one, forgets, positive = 1.0 if p.intercept else 0.0, 0.0 < p.forgetting < 1.0, y > 0.0
+    m.width = max(m.width, reach(rows, i))
+    if loss == 0.0 and passive(p.rule):
+        if p.leader:
+            _lead(vectors, m, p, one)
+        return
+    rate_pos, rate_neg = rates(m, p)
+    gain = min(max(s * (rate_pos if positive else rate_neg), 1.0 / MOST_NOISE), 1.0 / LEAST_NOISE) * g
+    s *= g
+    s_pos, s_neg = (s, 0.0) if positive else (0.0, s)
+    m.n_pos += s_pos
+    m.n_neg += s_neg
+    m.loss_pos += s_pos * loss
+    m.loss_neg += s_neg * loss
+    m.largest = max(m.largest, xx)
+    m.entered += 1
+    m.bias_Q = max(m.bias_Q, one * (g - 1.0))
+    m.work_since_fold += size(rows, i)
+    m.careful_work += size(rows, i)
+    if p.leader:
+        m.updates += 1
+        if forgets and p.average and _leads_astray(m, a, positive, s):
+            _set_aside(vectors, m)
+        enter(rows, i, vectors, m, True, s_pos, s_neg, gain, g - 1.0)
         m.bias_Q += one * gain
-        if m.loss_pos + m.loss_neg > TOO_LARGE:
-            shrink(m)
-            shrink_vector(table[:, U])
-            shrink_vector(table[:, V])
         if m.work_since_fold >= FOLD_EVERY * m.width:
-            fold(table, m)
-    return -1
+            know_products(vectors, m)
+            m.work_since_fold = 0
+        if forgets:
+            _mind_products(vectors, m)
+        _lead(vectors, m, p, one)
+        return
+    enter(rows, i, vectors, m, False, s_pos, s_neg, 0.0, g - 1.0)  # the step is taken in the metric before the row
+    if forgets:
+        _mind_products(vectors, m)
+    a_pos, a_neg, z_bias = parts_of_gap(m, p)
+    Sz_bias = z_bias / (1.0 + m.bias_Q)
+    zz = _gap(vectors, m, a_pos, a_neg, z_bias * Sz_bias)
+    if zz > 0.0:
+        own_loss = s * loss * (a_pos if positive else a_neg)
+        tau = bounded(mean_step(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz, p), zz)
+        if tau > 0.0:
+            m.updates += 1
+            m.A_pos += tau * a_pos
+            m.A_neg += tau * a_neg
+            m.bias += tau * Sz_bias
+            if p.average:
+                m.B_pos += m.t * tau * a_pos
+                m.B_neg += m.t * tau * a_neg
+                m.bias_steps += m.t * tau * Sz_bias
+    enter(rows, i, vectors, m, False, 0.0, 0.0, gain, 0.0)
+    m.bias_Q += one * gain
+    if m.loss_pos + m.loss_neg > TOO_LARGE:
+        shrink(m)
+        shrink_vector(vectors[:, U])
+        shrink_vector(vectors[:, V])
+    if m.work_since_fold >= FOLD_EVERY * m.width:
+        fold(vectors, m)

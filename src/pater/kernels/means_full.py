@@ -1,6 +1,6 @@
-"""The pass of the mean rules with a full covariance.
+"""Mean rules with a full covariance, in the pass of `second_order`.
 
-Knows `steps`, `rows`, `class_means`, `triangle` and `state`. A row that enters Σ costs one traversal of the triangle,
+Knows `steps`, `rows`, `class_means`, `triangle` and `memory`. A row that enters Σ costs one traversal of the triangle,
 which gives Σx on the way; everything else is O(d). The class sums' images P± = ΣS± follow by the same rank-one update,
 
     P ← P − k·(x·P)/(1/κ + xᵀΣx),    k = Σx,
@@ -13,17 +13,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .compile import body, exact_part, part
-from .fading import MOST_FADED, gain_now, settle_counts
+from .compile import exact_part, inlined, part
+from .fading import MOST_FADED, settle_counts
 from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
-from .points_full import add_image, bounded_noise, reach
-from .progress import in_unit, note
+from .points_full import add_image, bounded_noise, reach, triangle_and_room
 from .rows import add, clear, dot, spread
-from .rules import LARGEST_ROW
-from .steps import hinge, mean_step, passive
+from .rules import hinge
+from .second_order import fade, meet, memory_of, take
+from .steps import mean_step, passive
 from .triangle import absorb, image, restore_prior
 
 
@@ -164,99 +162,95 @@ def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, 
         shrink_vector(vectors[V])
 
 
-@body
-def full_mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
-    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
-    vectors, triangle, m, p, out = home.vectors[k], home.triangles[k], scalars[k], settings[k], margins[k]
-    w, S_pos, S_neg, P_pos, P_neg = vectors[U], vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
-    x = np.zeros(w.size + 1)
-    f, g, Sx = np.empty(w.size + 1), np.empty(w.size + 1), np.empty(w.size + 1)
-    positive_code, waits, leads, average = p.positive, passive(p.rule), p.leader, p.average
-    ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
-    one = 1.0 if p.intercept else 0.0
-    forgets = 0.0 < p.forgetting < 1.0
-    x[0] = one
-    for r in range(start, stop):
-        i = order[r] if ordered else r
-        positive = codes[i] == positive_code
-        own, other = (S_pos, S_neg) if positive else (S_neg, S_pos)
-        P_own, P_other = (P_pos, P_neg) if positive else (P_neg, P_pos)
-        own_x, xx = dot(rows, i, P_own)
-        other_x, _ = dot(rows, i, P_other)
-        if not xx <= LARGEST_ROW:
-            return r
-        own_x += one * (m.P_pos if positive else m.P_neg)
-        other_x += one * (m.P_neg if positive else m.P_pos)
-        if leads:
-            margin = m.A_pos * own_x - m.A_neg * other_x if positive else m.A_pos * other_x - m.A_neg * own_x
-        else:
-            wx, _ = dot(rows, i, w)
-            margin = wx + m.bias
-        if wanted:
-            out[r] = in_unit(m.size_square, margin)
-        s = weights[i] if weighted else 1.0
-        if s == 0.0:
-            continue
-        gain = gain_now(m, p, forgets)
-        note(m, p, margin, positive, s, gain)
-        if forgets:
-            m.gain_pos = m.gain_neg = gain
-            if gain >= MOST_FADED:
-                _restore_prior(vectors, triangle, m, p, x, f, g)
-                gain = 1.0
-                own_x = dot(rows, i, P_own)[0] + one * (m.P_pos if positive else m.P_neg)
-                other_x = dot(rows, i, P_other)[0] + one * (m.P_neg if positive else m.P_pos)
-        y = 1.0 if positive else -1.0
-        loss = hinge(y * margin, m.unit)
-        if waits and loss == 0.0:
-            if leads:
-                _lead(m, p)
-            continue
+@memory_of.form_for(FullMeans)
+def _memory(home, k, p):
+    triangle, x, f, Sx, room = triangle_and_room(home, k, p)
+    return home.vectors[k], triangle, x, f, Sx, room
 
-        n = reach(triangle, m, spread(rows, i, x))
-        rate_pos, rate_neg = rates(m, p)
-        asked = 1.0 / (s * (rate_pos if positive else rate_neg))
-        noise = bounded_noise(asked, xx + one)
-        if leads and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
-            s *= asked / noise
-        s *= gain
-        noise /= gain
-        total = absorb(triangle, n, x, noise, f, False, Sx)
-        clear(rows, i, x)
-        add(rows, i, s, own)
-        if positive:
-            m.n_pos += s
-            m.loss_pos += s * loss
-        else:
-            m.n_neg += s
-            m.loss_neg += s * loss
-        m.largest = max(m.largest, xx)
-        m.entered += 1
-        if leads:
-            turn_own, turn_other = (s * noise - own_x) / total, -other_x / total
-            if average and forgets:  # A of a class that stayed away may be large, and would cancel
-                _set_aside(P_pos, P_neg, m, vectors[V])
-            elif average:
-                A_pos, A_neg = m.t * m.A_pos - m.B_pos, m.t * m.A_neg - m.B_neg
-                along = A_pos * turn_own - A_neg * turn_other if positive else A_pos * turn_other - A_neg * turn_own
-                add_image(along, Sx, n, vectors[V])
-        else:  # the step is taken in the metric before the row
-            add_image(s, Sx, n, P_own)
-            if positive:
-                m.P_pos += s * Sx[0]
-            else:
-                m.P_neg += s * Sx[0]
-            _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, Sx, total, x, f, g, m, p, y, s, loss)
-            xSx, _ = dot(rows, i, Sx[1:])
-            turn_own, turn_other = -(own_x + s * (xSx + one * Sx[0])) / total, -other_x / total
-        add_image(turn_own, Sx, n, P_own)
-        add_image(turn_other, Sx, n, P_other)
-        m.P_pos += Sx[0] * (turn_own if positive else turn_other)
-        m.P_neg += Sx[0] * (turn_other if positive else turn_own)
-        if m.entered % RENEW_EVERY == 0:
-            m.P_pos = _renew(S_pos, m.n_pos, triangle, n, x, f, g, P_pos)
-            m.P_neg = _renew(S_neg, m.n_neg, triangle, n, x, f, g, P_neg)
-        if leads:
-            m.updates += 1
+
+@inlined
+def _images_of(rows, i, vectors, m, one, positive):
+    """x·P of the row's own class and of the other, and ‖x‖²."""
+    own_x, xx = dot(rows, i, vectors[P_POS if positive else P_NEG])
+    other_x, _ = dot(rows, i, vectors[P_NEG if positive else P_POS])
+    own_x += one * (m.P_pos if positive else m.P_neg)
+    other_x += one * (m.P_neg if positive else m.P_pos)
+    return own_x, other_x, xx
+
+
+@meet.form_for(FullMeans)
+def _meet(home, rows, i, vectors, m, p, y, s):
+    own_x, other_x, xx = _images_of(rows, i, vectors, m, 1.0 if p.intercept else 0.0, y > 0.0)
+    if p.leader:
+        margin = m.A_pos * own_x - m.A_neg * other_x if y > 0.0 else m.A_pos * other_x - m.A_neg * own_x
+    else:
+        wx, _ = dot(rows, i, vectors[U])
+        margin = wx + m.bias
+    return margin, hinge(y * margin, m.unit), xx, own_x, other_x
+
+
+@fade.form_for(FullMeans)
+def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
+    if g < MOST_FADED:
+        return g, a, b
+    _restore_prior(vectors, triangle, m, p, x, f, Sx)
+    own_x, other_x, _ = _images_of(rows, i, vectors, m, x[0], y > 0.0)
+    return 1.0, own_x, other_x
+
+
+@take.form_for(FullMeans)
+def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g):
+    own_x, other_x, one, positive = a, b, x[0], y > 0.0
+    if loss == 0.0 and passive(p.rule):
+        if p.leader:
             _lead(m, p)
-    return -1
+        return
+    S_pos, S_neg, P_pos, P_neg = vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
+    own, other = (S_pos, S_neg) if positive else (S_neg, S_pos)
+    P_own, P_other = (P_pos, P_neg) if positive else (P_neg, P_pos)
+    n = reach(triangle, m, spread(rows, i, x))
+    rate_pos, rate_neg = rates(m, p)
+    asked = 1.0 / (s * (rate_pos if positive else rate_neg))
+    noise = bounded_noise(asked, xx + one)
+    if p.leader and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
+        s *= asked / noise
+    s *= g
+    noise /= g
+    total = absorb(triangle, n, x, noise, f, 0, Sx)
+    clear(rows, i, x)
+    add(rows, i, s, own)
+    if positive:
+        m.n_pos += s
+        m.loss_pos += s * loss
+    else:
+        m.n_neg += s
+        m.loss_neg += s * loss
+    m.largest = max(m.largest, xx)
+    m.entered += 1
+    if p.leader:
+        turn_own, turn_other = (s * noise - own_x) / total, -other_x / total
+        if p.average and 0.0 < p.forgetting < 1.0:  # A of a class that stayed away may be large, and would cancel
+            _set_aside(P_pos, P_neg, m, vectors[V])
+        elif p.average:
+            A_pos, A_neg = m.t * m.A_pos - m.B_pos, m.t * m.A_neg - m.B_neg
+            along = A_pos * turn_own - A_neg * turn_other if positive else A_pos * turn_other - A_neg * turn_own
+            add_image(along, Sx, n, vectors[V])
+    else:  # the step is taken in the metric before the row
+        add_image(s, Sx, n, P_own)
+        if positive:
+            m.P_pos += s * Sx[0]
+        else:
+            m.P_neg += s * Sx[0]
+        _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, Sx, total, x, f, room, m, p, y, s, loss)
+        xSx, _ = dot(rows, i, Sx[1:])
+        turn_own, turn_other = -(own_x + s * (xSx + one * Sx[0])) / total, -other_x / total
+    add_image(turn_own, Sx, n, P_own)
+    add_image(turn_other, Sx, n, P_other)
+    m.P_pos += Sx[0] * (turn_own if positive else turn_other)
+    m.P_neg += Sx[0] * (turn_other if positive else turn_own)
+    if m.entered % RENEW_EVERY == 0:
+        m.P_pos = _renew(S_pos, m.n_pos, triangle, n, x, f, room, P_pos)
+        m.P_neg = _renew(S_neg, m.n_neg, triangle, n, x, f, room, P_neg)
+    if p.leader:
+        m.updates += 1
+        _lead(m, p)

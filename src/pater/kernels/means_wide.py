@@ -28,9 +28,9 @@ from .means import mean_pass
 from .memory import S_NEG, S_POS, U, V
 from .progress import in_unit, observe
 from .rows import square
-from .rules import LARGEST_ROW
+from .rules import LARGEST_ROW, hinge
 from .simd import move_and_enter
-from .steps import hinge, mean_step, passive
+from .steps import mean_step, passive
 
 
 class WideMeans(NamedTuple):

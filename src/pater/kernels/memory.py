@@ -34,8 +34,8 @@ SCALARS = np.dtype(
         ("pn_low", "f8"),
         ("largest", "f8"),  # largest ‖x‖² that entered a class sum
         ("entered", "i8"),  # rows in the class sums
-        ("products_known", "i8"),  # are pp, nn and pn up to date?
-        ("careful", "i8"),  # and are they kept in twice the working precision?
+        ("products_known", "i8"),  # 1 if pp, nn and pn are up to date
+        ("careful", "i8"),  # 1 if they are kept in twice the working precision
         ("careful_work", "i8"),  # numbers added to the class sums since then
         ("work_since_fold", "i8"),  # numbers added to the class sums since the last fold
         ("exponent", "i8"),  # weights and margins are in units of 2^exponent
@@ -59,10 +59,7 @@ SCALARS = np.dtype(
         ("bias_Q", "f8"),  # and of Q
         ("width", "i8"),  # columns that rows have reached; in a full metric, the intercept's included
         ("scale", "f8"),  # weights are `scale` times U, to be shrunk in one step
-        (
-            "pp_peak",
-            "f8",
-        ),  # the largest that pp and nn were since they were last taken from the vectors: their rounding
+        ("pp_peak", "f8"),  # the largest pp and nn since they were last taken from the vectors: their rounding
         ("nn_peak", "f8"),
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
         ("size_square", "f8"),  # running mean square of the margins of a rule that grows without end; 0 for others

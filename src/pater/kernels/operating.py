@@ -1,4 +1,4 @@
-"""Which margins each class gets before it is learned from, and the threshold for a rate or a cost read off that.
+"""Which margins each class gets before it is learned from, and the threshold that follows for a rate or a cost.
 
 Knows `progress`; it runs beside the passes, on the margins that they give out, and only where it is asked for.
 

@@ -67,7 +67,7 @@ def _back_into_the_ball(w, steps, m, average, length, along):
 
 @inlined
 def _sane(step, xx, ball):
-    """May a step be taken, as far as its length goes?"""
+    """Whether a step may be taken, as far as its length goes."""
     return ball or (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP)
 
 

@@ -1,6 +1,6 @@
-"""The point rules of second order with a full covariance: what a row is to them, and does to it.
+"""Point rules with a full covariance, in the pass of `second_order`.
 
-Knows `points_second`, `steps`, `rows`, `triangle` and `state`.
+Knows `steps`, `rows`, `triangle` and `memory`.
 """
 
 from __future__ import annotations
@@ -12,16 +12,10 @@ import numpy as np
 from .compile import inlined, part
 from .fading import MOST_FADED, settle_counts
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
-from .points_second import arrays_of, fade, meet, take
 from .rows import clear, dot, spread
-from .steps import (
-    confident_gain,
-    confident_step,
-    enters_metric,
-    fits_labels,
-    ridge_step,
-    weight_is_in_objective,
-)
+from .rules import confident_gain, ridge_step
+from .second_order import LEAST_NOISE, MOST_NOISE, fade, meet, memory_of, take, with_class_weight
+from .steps import confident_step, enters_metric, fits_labels, weight_is_in_objective
 from .triangle import absorb, confidence, restore_prior, widen
 
 
@@ -32,7 +26,6 @@ class FullPoints(NamedTuple):
     triangles: Any
 
 
-LEAST_NOISE, MOST_NOISE = 1e-40, 1e40  # of 1/κ, so that no product of it with a row overflows
 RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
 
 
@@ -44,7 +37,7 @@ def bounded_noise(noise, xx):
 
 @inlined
 def reach(triangle, m, n):
-    """Let the first n columns take part; how many do."""
+    """Let at least the first n columns take part; the answer is how many do."""
     if n > m.width:
         widen(triangle, m.width, n)
         m.width = n
@@ -61,44 +54,52 @@ def _square(k, n):
 
 @part
 def add_image(a, k, n, v):
-    """v ← v + a·k but for the intercept."""
+    """v ← v + a·k, but for the intercept."""
     for j in range(1, n):
         v[j - 1] += a * k[j]
 
 
-@arrays_of.form_for(FullPoints)
-def _arrays(home, k, m, p):
-    w, none = home.vectors[k, POINT_U], np.zeros(0)
-    x, f, Sx = np.zeros(w.size + 1), np.empty(w.size + 1), np.empty(w.size + 1)
+@inlined
+def triangle_and_room(home, k, p):
+    """The triangle of model k, and room for a row with its constant 1, for Uᵀx, for Σx and for one more."""
+    n = home.vectors.shape[2] + 1
+    x = np.zeros(n)
     x[0] = 1.0 if p.intercept else 0.0
-    return w, home.vectors[k, POINT_V], none, home.triangles[k], x, f, Sx
+    return home.triangles[k], x, np.empty(n), np.empty(n), np.empty(n)
+
+
+@memory_of.form_for(FullPoints)
+def _memory(home, k, p):
+    triangle, x, f, Sx, room = triangle_and_room(home, k, p)
+    return home.vectors[k], triangle, x, f, Sx, room
 
 
 @meet.form_for(FullPoints)
-def _meet(home, rows, i, w, q):
-    wx, xx = dot(rows, i, w)
-    return wx, xx, xx
+def _meet(home, rows, i, vectors, m, p, y, s):
+    wx, xx = dot(rows, i, vectors[POINT_U])
+    return wx + m.bias, 0.0, xx, 0.0, 0.0
 
 
 @fade.form_for(FullPoints)
-def _fade(home, q, triangle, f, k, m, g):
-    m.gain_pos = m.gain_neg = g
+def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
     if g >= MOST_FADED:
-        restore_prior(triangle, m.width, g, f, k)
+        restore_prior(triangle, m.width, g, f, Sx)
         settle_counts(m)
-    return m.gain_pos
+        g = 1.0
+    return g, a, b
 
 
 @take.form_for(FullPoints)
-def _take(home, rows, i, w, steps, q, triangle, x, f, k, m, p, margin, xx, c, y, s, g):
+def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g):
     rule, one = p.rule, x[0]
+    s = with_class_weight(m, p, y, s)
     step = 0.0
     n = 0
     if fits_labels(rule):
         if enters_metric(rule, y * margin, p):
             n = reach(triangle, m, spread(rows, i, x))
             noise = bounded_noise(p.r / s, xx + one) / g
-            step = ridge_step(y, margin, absorb(triangle, n, x, noise, f, False, k))
+            step = ridge_step(y, margin, absorb(triangle, n, x, noise, f, 0, Sx))
             clear(rows, i, x)
     else:
         n = reach(triangle, m, spread(rows, i, x))
@@ -108,15 +109,15 @@ def _take(home, rows, i, w, steps, q, triangle, x, f, k, m, p, margin, xx, c, y,
             step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if weight_is_in_objective(rule) else s)
             if 0.0 < step < LONGEST_TAU:
                 noise = bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + one) / g
-                absorb(triangle, n, x, noise, f, True, k)
+                absorb(triangle, n, x, noise, f, 1, Sx)
                 step *= y * g
             else:
                 step = 0.0
         clear(rows, i, x)
-    if step != 0.0 and abs(step) < LONGEST_TAU and step * _square(k, n) * step < LONGEST_STEP:
+    if step != 0.0 and abs(step) < LONGEST_TAU and step * _square(Sx, n) * step < LONGEST_STEP:
         m.updates += 1
-        add_image(step, k, n, w)
-        m.bias += step * k[0]
+        add_image(step, Sx, n, vectors[POINT_U])
+        m.bias += step * Sx[0]
         if p.average:
-            add_image(m.t * step, k, n, steps)
-            m.bias_steps += m.t * step * k[0]
+            add_image(m.t * step, Sx, n, vectors[POINT_V])
+            m.bias_steps += m.t * step * Sx[0]

@@ -33,7 +33,7 @@ def either(dense: Callable[..., Any], csr: Callable[..., Any]) -> Callable[..., 
     return function
 
 
-# Are the rows dense?
+# Whether the rows are dense.
 is_dense = either(lambda rows: True, lambda rows: False)
 # How many rows there are.
 count = either(lambda rows: rows[0].shape[0], lambda rows: rows[0].size - 1)
@@ -48,7 +48,7 @@ def _last_column(rows, i):
 
 # One more than the last column that row i has a number in.
 reach = either(lambda rows, i: rows[0].shape[1], _last_column)
-# Is that more than so many columns, which dense rows are known to reach?
+# Whether that is more than `width`, which dense rows are known to reach.
 reaches_beyond = either(lambda rows, i, width: False, lambda rows, i, width: reach(rows, i) > width)
 # The column and the value of the k-th number of row i.
 entry = either(

@@ -121,11 +121,11 @@ class Rule(NamedTuple):
     settings: tuple[str, ...] = ()  # that it has, of those in `models/settings.py`
     moves_along_means: bool = False
     second_order: bool = False
-    passive: bool = True  # is a sample without loss passed by?
+    passive: bool = True  # a sample without loss is passed by
     grows_without_end: bool = False  # on data that no plane separates: only the direction of its weights has a meaning
-    stays_in_ball: bool = False  # are its weights brought back into the unit ball after each step?
-    fits_labels: bool = False  # of second order: is it recursive least squares on the rows that `step` lets in?
-    sums_labels: bool = False  # and are its weights Σ·(sum of κ·y·x) with a diagonal Σ, too?
+    stays_in_ball: bool = False  # its weights are brought back into the unit ball after each step
+    fits_labels: bool = False  # of second order: recursive least squares on the rows that `step` lets in
+    sums_labels: bool = False  # and its weights are Σ·(sum of κ·y·x) with a diagonal Σ, too
 
     @property
     def code(self) -> int:

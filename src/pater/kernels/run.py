@@ -26,14 +26,14 @@ from .compile import exact_kernel, part
 from .doors import Rows, check_pass
 from .means import Means, mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
-from .means_diagonal import DiagonalMeans, diagonal_mean_pass
-from .means_full import FullMeans, full_mean_pass
+from .means_diagonal import DiagonalMeans
+from .means_full import FullMeans
 from .means_wide import MixedMeans, WideMeans, mixed_pass, wide_pass
 from .points import Points, point_pass
 from .points_diagonal import DiagonalPoints
 from .points_full import FullPoints
-from .points_second import second_order_pass
 from .rows import count, size
+from .second_order import second_order_pass
 from .state import Layout, Metric, State, counts_of
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]
@@ -77,17 +77,13 @@ def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, b
     return -1
 
 
-_of_second_order = _over_models(second_order_pass)
 LEARN: dict[type, Callable[..., int]] = {
     Points: _over_models(point_pass),
-    DiagonalPoints: _of_second_order,
-    FullPoints: _of_second_order,
     Means: _over_models(mean_pass),
     WideMeans: _over_models(wide_pass),
     MixedMeans: _over_models(mixed_pass),
     HerdsOfMeans: _over_models(herd_pass),
-    DiagonalMeans: _over_models(diagonal_mean_pass),
-    FullMeans: _over_models(full_mean_pass),
+    **dict.fromkeys((DiagonalPoints, FullPoints, DiagonalMeans, FullMeans), _over_models(second_order_pass)),
 }
 
 AVERAGED = {kind: row_by_row(learn) for kind, learn in LEARN.items() if kind is not HerdsOfMeans}
@@ -178,7 +174,7 @@ def learn(
     if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
         plain = settings.copy()
         plain["calibrate"] = 0
-        arguments = (*arguments[:-1], plain, blocks)
+        arguments = (*arguments[:-1], plain, _no_margins(n_models), blocks)
         return _run(AVERAGED[kind], arguments, n_models, n_rows, threads, stops, note)
     return _run(LEARN[kind], arguments, n_models, n_rows, threads, stops, note)
 

@@ -123,12 +123,12 @@ class State:
 
     @property
     def has_means(self) -> bool:
-        """Are these models of a mean rule?"""
+        """Whether these are models of a mean rule."""
         return self.n_kinds >= 4
 
     @property
     def size(self) -> int:
-        """How many numbers these models are, but for a few."""
+        """How many numbers these models hold, apart from their scalars."""
         return self.vectors.size + (0 if self.second is None else self.second.size)
 
     @property
@@ -227,14 +227,6 @@ class State:
                 some = [k for k in range(start, start + self.group) if sharing[k]]
                 able[some] = all(np.array_equal(sums[k], sums[some[0]]) for k in some)
         return plan(list(sharing & able), self.group)
-
-    def unherded(self) -> State:
-        """These models, each with its vectors to itself; this state itself if that is so already."""
-        if self.layout != "herd":
-            return self
-        result = replace(self)
-        result.arrange("lanes")
-        return result
 
     def kinds(self) -> NDArray[np.float64]:
         """The vectors as (models, kinds, features), whatever their order in memory."""

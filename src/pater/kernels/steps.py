@@ -14,23 +14,7 @@ import numpy as np
 
 from . import rules
 from .compile import part_of_callers
-from .rules import RULES, Rule, confident_gain, hinge, ridge_step
-
-__all__ = [
-    "confident_gain",
-    "confident_step",
-    "enters_metric",
-    "fits_labels",
-    "hinge",
-    "mean_step",
-    "moves_along_means",
-    "passive",
-    "point_step",
-    "ridge_step",
-    "stays_in_ball",
-    "sums_labels",
-    "weight_is_in_objective",
-]
+from .rules import RULES, Rule
 
 for _function in vars(rules).copy().values():
     if inspect.isfunction(_function) and _function.__module__ == rules.__name__:

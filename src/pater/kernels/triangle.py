@@ -13,7 +13,7 @@ Four columns go together: then k is read and written once where it would be four
 
 from __future__ import annotations
 
-from .compile import exact_kernel, exact_part, kernel, part
+from .compile import exact_part, part
 from .simd import dot_four_columns, turn_four_columns
 
 BLOCK = 4
@@ -32,7 +32,7 @@ def _dot(a, start, x, n):
     return total
 
 
-@kernel
+@exact_part
 def widen(triangle, old, new):
     """Let the columns old..new take part, with variance 1 and no covariance."""
     for j in range(old, new):
@@ -41,7 +41,7 @@ def widen(triangle, old, new):
 
 @exact_part
 def confidence(triangle, n, x, f):
-    """f ← Uᵀx; xᵀΣx."""
+    """f ← Uᵀx; the answer is xᵀΣx."""
     _project(triangle, n, x, f)
     total = 0.0
     for j in range(n):
@@ -62,7 +62,7 @@ def _project(triangle, n, x, f):
 
 @exact_part
 def _project_4(triangle, j, x, f):
-    """F of four columns."""
+    """f ← Uᵀx in four columns."""
     s0 = j * (j + 1) // 2
     s1 = s0 + j + 1
     s2 = s1 + j + 2
@@ -76,11 +76,11 @@ def _project_4(triangle, j, x, f):
     )
 
 
-@exact_kernel
+@exact_part
 def absorb(triangle, n, x, noise, f, known, k):
     """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx and the answer noise + xᵀΣx, both with the old Σ.
 
-    `f` is Uᵀx if that is `known`, and is found on the way if not.
+    `f` is Uᵀx if that is `known` (1 or 0: Numba would compile True and False apart), and is found on the way if not.
     """
     alpha = noise
     whole = n - n % BLOCK
@@ -140,7 +140,7 @@ def _absorb_4(triangle, j, alpha, f, k):
     return alpha3
 
 
-@exact_kernel
+@exact_part
 def restore_prior(triangle, n, g, f, k):
     """Σ⁻¹ ← Σ⁻¹/g + (1 − 1/g)·I over the first n columns; f and k are room for n numbers each."""
     for j in range(n):
@@ -151,12 +151,12 @@ def restore_prior(triangle, n, g, f, k):
         f[j] = 1.0
         for i in range(j + 1, n):
             f[i] = triangle[i * (i + 1) // 2 + j]
-        absorb(triangle, n, f, g / (g - 1.0), f, True, k)
+        absorb(triangle, n, f, g / (g - 1.0), f, 1, k)
 
 
-@kernel
+@part
 def image(triangle, n, v, f, out):
-    """out ← Σv by way of f = Uᵀv; vᵀΣv, which no rounding makes negative."""
+    """out ← Σv by way of f = Uᵀv; the answer is vᵀΣv, which no rounding makes negative."""
     total = confidence(triangle, n, v, f)
     for j in range(n):
         start = j * (j + 1) // 2

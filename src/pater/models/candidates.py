@@ -76,3 +76,14 @@ def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> lis
 def is_pool(specs: Specs) -> bool:
     """Whether these are candidates of a pool, and not the models of one grid."""
     return len(specs) > 1 and any(RULES[spec.rule].second_order for spec in specs)
+
+
+def unlike_candidates(before: Specs, after: Specs) -> list[str]:
+    """The parameters in which these settings ask for other candidates."""
+    if not is_pool(after):
+        return ["variants", "weights"]
+    memories = [[spec.forgetting for spec in specs] for specs in (before, after)]
+    others = [[(spec.rule, spec.r, spec.covariance) for spec in specs] for specs in (before, after)]
+    if set(memories[0]) != set(memories[1]):
+        return ["forgetting"]
+    return [] if memories[0] == memories[1] and others[0] == others[1] else ["scoring"]

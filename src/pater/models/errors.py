@@ -1,4 +1,4 @@
-"""What can be wrong with rows, labels and settings that a model is given."""
+"""What can be wrong with the rows, labels and settings that a model is given."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .spec import Specs
 
 
 class BadRowError(ValueError):
-    """A row that no pass takes, by its place in the rows."""
+    """A row that no pass takes, named by its place."""
 
     def __init__(self, rows: Rows, row: int) -> None:
-        super().__init__(f"row {row} holds a NaN, an infinity or a number too large")
+        super().__init__(f"row {row} holds a NaN, an infinity or a number that is too large")
         self.rows, self.row = rows, row
 
 
 class NotFiniteError(ValueError):
-    """Weights that are no numbers any more, found when a sound row was to be learned from."""
+    """Weights that are no longer finite, noticed at a row with which nothing is wrong."""
 
     def __init__(self, row: int) -> None:
         super().__init__(STATE_NOT_FINITE.format(row=row))
@@ -28,18 +28,18 @@ class NotFiniteError(ValueError):
 
 
 class OtherModelsError(ValueError):
-    """Settings that what was learned cannot go on with."""
+    """Settings under which what was learned cannot be continued."""
 
     def __init__(self, names: list[str], todo: str = "fit again without warm_start") -> None:
         super().__init__(
-            f"the parameters ask for other models than have been learned: {' and '.join(names)} cannot change between "
-            f"calls. Set the parameters back, or {todo}."
+            f"the parameters ask for models other than those learned so far: {' and '.join(names)} cannot change "
+            f"between calls. Set the parameters back, or {todo}."
         )
         self.names = names
 
 
 def unlike(before: Specs, after: Specs) -> list[str]:
-    """The parameters in which these settings ask for other models: what was learned means something else to them."""
+    """The parameters that differ so that what was learned under one would mean something else under the other."""
     if len(before) != len(after):
         return ["variants", "weights"]
     names = []
@@ -58,8 +58,8 @@ class TwoClassesError(ValueError):
 
     def __init__(self, n_classes: int) -> None:
         super().__init__(
-            f"an operating point is for two classes, but there are {n_classes}. Leave it out, or make one learner for "
-            "each class against the rest."
+            f"an operating point is for two classes, but there are {n_classes}. Leave it out, or train one learner "
+            "for each class against the rest."
         )
 
 
@@ -74,5 +74,5 @@ class UnknownLabelError(ValueError):
 
 
 def stopped_at(rows: Rows, row: int) -> BadRowError | NotFiniteError:
-    """What to say of a row that a pass has stopped at: a sound one is not to blame."""
+    """The error for a row that a pass has stopped at; a sound row is not to blame."""
     return BadRowError(rows, row) if row_is_bad(rows, row) else NotFiniteError(row)

@@ -25,7 +25,7 @@ class History:
 
     @classmethod
     def after(cls, rows: int) -> History:
-        """The history of models that have seen `rows` rows in no one order."""
+        """The history of models that have seen `rows` rows in no single order."""
         point = FIRST_POINT
         while point <= rows:
             point = _after(point)

@@ -26,7 +26,7 @@ class Encoded(NamedTuple):
 
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
-    """`y` as one column of labels, or an error that says which row is none."""
+    """`y` as one column of labels, or an error that names the row that has none."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"{name} should be a 1d array, got an array of shape {labels.shape} instead.")
@@ -98,7 +98,7 @@ def _scan(y, table, n_known, codes, first_rows):
 
 
 def _are_codes(labels: NDArray[Any]) -> bool:
-    """Are these 0 and 1, both of them, as a kernel takes them?"""
+    """Whether these are 0 and 1, both of them, as a kernel takes them."""
     return bool(labels.dtype == np.int64 and labels.flags.carray and labels.min() == 0 and labels.max() == 1)
 
 
@@ -114,7 +114,7 @@ def in_order(classes: NDArray[Any], codes: NDArray[np.int64]) -> tuple[NDArray[A
 
 
 def classes_and_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The classes, sorted, and the place of each label among them: where they are that already, themselves."""
+    """The classes, sorted, and the place of each label among them, which may be the labels as they are."""
     if _are_codes(labels):
         return np.array([0, 1]), labels
     encoded = encode(labels, labels[:0])
@@ -122,7 +122,7 @@ def classes_and_codes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
 
 
 def is_text(labels: NDArray[Any]) -> bool:
-    """Are these labels text? There is at least one of them."""
+    """Whether these labels, of which there is at least one, are text."""
     return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str))
 
 
@@ -137,7 +137,7 @@ def _encode_objects(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
 
 
 def _exact(labels: NDArray[Any], others: NDArray[Any]) -> bool:
-    """Are these labels exact in a table that holds the others, too? Those of most types always are."""
+    """Whether these labels stay exact in a table that also holds the others, as those of most types always do."""
     if labels.dtype.kind == "f" or labels.dtype.itemsize < 8 or labels.size == 0:
         return labels.dtype.itemsize <= 8
     if others.dtype.kind == "f":

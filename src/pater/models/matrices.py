@@ -37,20 +37,20 @@ def readable(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_plain(X: Any) -> bool:
-    """A dense matrix that the kernels read as it is?"""
+    """Whether this is a dense matrix that the kernels read as it is."""
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in FLOATS:
         return False
     return X.flags.c_contiguous and X.flags.aligned
 
 
 def is_sparse(X: Any) -> bool:
-    """A matrix of SciPy's? Where nobody has imported `scipy.sparse` there is none, and no need to import it."""
+    """Whether this is a SciPy matrix. Where nobody has imported `scipy.sparse` there is none, so it is not imported."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))
 
 
 def is_plain_csr(X: Any) -> bool:
-    """Sparse rows that need no conversion?"""
+    """Whether these are sparse rows that need no conversion."""
     return is_sparse(X) and X.format == "csr" and X.ndim == 2 and X.dtype in FLOATS
 
 
@@ -117,7 +117,7 @@ _INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def _alike(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
-    """Are these what SciPy makes, so that nothing need be done to them?"""
+    """Whether these are as SciPy makes them, so that nothing need be done to them."""
     if indptr.ndim != 1 or indices.ndim != 1 or indptr.dtype != indices.dtype or indices.dtype not in _INDEX_TYPES:
         return False
     a, b = indptr.flags, indices.flags
@@ -225,7 +225,7 @@ STATE_NOT_FINITE = (
 
 
 def row_is_bad(rows: Rows, row: int) -> bool:
-    """Is it the row itself that no pass takes?"""
+    """Whether it is the row itself that no pass takes."""
     return first_bad_row(part(rows, row, row + 1)) >= 0
 
 

@@ -17,7 +17,7 @@ from ..kernels.doors import check_lengths
 from ..kernels.memory import COUNTS
 from ..kernels.run import IN_ORDER, NOTHING, Rows, learn
 from ..kernels.state import State, triangle_size
-from .choice import ScoringSettings, Stored, best
+from .choice import JudgedBy, ScoringSettings, Stored, best
 from .errors import BadRowError, OtherModelsError, UnknownLabelError, stopped_at, unlike
 from .history import History
 from .labels import Encoded, encode, ranks
@@ -62,7 +62,7 @@ class Model:
         seen = self.seen.copy() if self.seen is not None else None
         return replace(self, state=self.state.copy(), history=history, seen=seen)
 
-    def with_specs(self, specs: Specs) -> Model:
+    def with_specs(self, specs: Specs, judged_by: JudgedBy | None = None) -> Model:
         """The same model, to go on with these settings; an `OtherModelsError` if it cannot."""
         state, seen = self.state, self.seen
         if specs is not self.specs and specs != self.specs:
@@ -115,7 +115,7 @@ class Model:
         return self.taken_out[1]
 
     def threshold(self, point: Point | None, scoring: str, settings: ScoringSettings = None) -> float:
-        """The margin from which on a row is of the second class, at this operating point."""
+        """The margin at and above which a row is of the second class, at this operating point."""
         if point is None or self.seen is None or self.classes.size < 2:
             return 0.0
         return self.seen.threshold(self.chosen(scoring, settings)[0], point)

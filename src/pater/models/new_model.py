@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from .candidates import is_pool
-from .choice import ScoringSettings
+from .choice import JudgedBy
 from .model import Model
 from .pool import Pool
 from .race import FADING
@@ -21,20 +21,21 @@ def new_model(
     classes: NDArray[Any],
     n_features: int,
     specs: Specs,
-    scored_by: tuple[str, ScoringSettings],
+    judged_by: JudgedBy,
     *,
-    fading: float | None = None,
     more_may_come: bool = False,
     fixed: bool = False,
 ) -> Model | Pool:
-    """An empty learner of these settings: a pool if they are candidates of one."""
+    """An empty learner of these settings: a pool if they are candidates of one. More columns may come, or not."""
     if not is_pool(specs):
         return Model.new(classes, n_features, specs, fixed=fixed)
+    scoring, settings, fading = judged_by
     return Pool.new(
         classes,
         n_features,
         specs,
-        *scored_by,
+        scoring,
+        settings,
         fading=fading or FADING,
         more_may_come=more_may_come,
         fixed=fixed,

@@ -79,7 +79,7 @@ def _learn_as_they_come(
     threads: int | None,
     margins: NDArray[np.float64] | None,
 ) -> None:
-    """Pass rows through the models, those of each class from the row on where it begins.
+    """Pass rows through the models, those of each class from the row at which it begins.
 
     A class at a time, since a state of as many classes as are known at each row would be made anew for each.
     """

@@ -53,7 +53,7 @@ class SeenMargins:
         note_margins(margins, order, codes, weights, settings, self.counts, self.numbers, *_coded(point))
 
     def threshold(self, model: int, point: Point) -> float:
-        """The margin from which on a row is called positive; 0 until both classes have been seen."""
+        """The margin at and above which a row is called positive; 0 until both classes have been seen."""
         m = self.numbers[model]
         return float(threshold_for(self.counts[model], m, *_coded(point)) * math.sqrt(m["square"]))
 
@@ -89,7 +89,7 @@ class SeenMargins:
 
 
 def check_classes(specs: Specs, n_classes: int) -> None:
-    """A TwoClassesError if there are more than an operating point is for."""
+    """Raise a TwoClassesError if there are more classes than an operating point can decide between."""
     if n_classes > 2 and specs[0].operating_point is not None:
         raise TwoClassesError(n_classes)
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ..kernels.doors import check_lengths
 from ..kernels.run import IN_ORDER, NOTHING, Rows
 from ..kernels.state import State
-from .candidates import suited
-from .choice import ScoringSettings
+from .candidates import suited, unlike_candidates
+from .choice import JudgedBy, ScoringSettings
 from .errors import BadRowError, NotFiniteError, OtherModelsError, stopped_at
 from .history import History
 from .labels import Encoded, ranks
@@ -29,7 +29,7 @@ from .model import Model
 from .newcomers import Room
 from .operating_points import Point, SeenMargins
 from .pool_operations import add_class, counts_of, merged, resized
-from .race import FADING, Board, counted, race, stretch
+from .race import FADING, Board, count_answers, race, stretch
 from .spec import Spec, Specs
 from .warnings import warn_of_one_class
 
@@ -129,13 +129,19 @@ class Pool:
         for model in self.models.values():
             model.fixed = value
 
-    def with_specs(self, specs: Specs) -> Pool:
-        """The same pool, to go on with these settings; an `OtherModelsError` if it cannot."""
-        if specs is self.specs or specs == self.specs:
-            return self
-        if len(specs) != len(self.specs) or any(map(_differ, specs, self.specs)):
-            raise OtherModelsError(["the candidates of the pool"])
-        return replace(self, specs=specs, models={k: each.with_specs((specs[k],)) for k, each in self.models.items()})
+    def with_specs(self, specs: Specs, judged_by: JudgedBy | None = None) -> Pool:
+        """The same pool, to go on with these settings and this score; an `OtherModelsError` if it cannot."""
+        result = replace(self)
+        if judged_by is not None:
+            result.scoring, result.scoring_settings, fading = judged_by
+            result.fading = fading or FADING
+        if specs is not self.specs and specs != self.specs:
+            names = unlike_candidates(self.specs, specs)
+            if names:
+                raise OtherModelsError(names)
+            result.specs = specs
+            result.models = {k: model.with_specs((specs[k],)) for k, model in self.models.items()}
+        return result
 
     def progressive(self, scoring: str = "", settings: ScoringSettings = None) -> Confusion:
         """The counts of the answers that the pool gave, each (problems)."""
@@ -169,7 +175,7 @@ class Pool:
         add_class(self, label)
 
     def add_classes(self, labels: NDArray[Any]) -> None:
-        for label in labels.tolist():
+        for label in labels:
             self.add_class(label)
 
     def learn(
@@ -214,7 +220,7 @@ class Pool:
         found, n_known, start = np.concatenate([self.classes, encoded.new]), self.classes.size, 0
         for k, stop in enumerate([*encoded.first_rows.tolist(), encoded.codes.size]):
             if k > 0:
-                self.add_class(encoded.new[k - 1].item())
+                self.add_class(encoded.new[k - 1])
             codes = encoded.codes if not encoded.new.size else ranks(found[: n_known + k])[encoded.codes[start:stop]]
             some, margins = part(rows, start, stop), room(start, stop)
             try:
@@ -259,8 +265,10 @@ class Pool:
                     margins[:, start:stop] = said
                 if said is not None and several:
                     passed = slice(start, stop) if in_order else order[start:stop]
-                    answers = counted(said, codes[passed], weights[passed] if weights.size else None)
-                    self.adjustments[k] = self.adjustments[k] + answers
+                    self.adjustments[k] = self.adjustments[k].copy()
+                    count_answers(
+                        said, codes[passed], weights[passed] if weights.size else NOTHING, self.adjustments[k]
+                    )
             self.rows += stop - start
             if self.rows == self.next_decision:
                 self._decide()
@@ -289,9 +297,3 @@ class Pool:
         both = merged(self, other)
         both.race()
         return both
-
-
-def _differ(a: Spec, b: Spec) -> bool:
-    """Whether what was learned by one means something else to the other."""
-    names = ("rule", "r", "covariance", "forgetting", "class_weight", "alphas", "form")
-    return any(getattr(a, name) != getattr(b, name) for name in names)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .candidates import suited
 from .history import History
+from .labels import ranks
 from .model import Model
 from .race import other_counts, stretch, with_class
 
@@ -30,9 +31,9 @@ def counts_of(model: Model) -> NDArray[np.float64]:
 def add_class(pool: Pool, label: Any) -> None:
     """Make room for one more class, and count the answers so far as those of one class more."""
     n_classes, since = pool.classes.size, {k: pool.since(k) for k in pool.models}
+    place = int(ranks(np.append(pool.classes, np.asarray([label])))[-1])
     for model in pool.models.values():
         model.add_class(label)
-    place = pool.classes.tolist().index(label)
     pool.board = pool.board.with_class(n_classes, place)
     pool.made, *more = (
         with_class(each, n_classes, place, mirrored=other_counts) for each in (pool.made, *since.values())

@@ -109,7 +109,7 @@ def _probabilities(margins, scalars, p):
 
 
 def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
-    """Margins (rows, models) as they are told, see `State.units`."""
+    """Margins (rows, models) in the units that they are told in (`State.units`)."""
     rows = check_rows(rows, state.n_features)
     n_rows = number_of_rows(rows)
     margins = np.empty((n_rows, state.n_models))

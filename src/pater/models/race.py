@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.compile import kernel
 from .choice import ScoringSettings
 from .metrics import SCORES, Confusion
 from .spec import Specs
@@ -96,14 +97,20 @@ def stretch(rows: int) -> int:
     return min(LONGEST, max(SHORTEST, rows // 16))
 
 
-def counted(margins: Floats, codes: NDArray[np.int64], weights: Floats | None) -> Floats:
-    """The answers of margins (classes, rows), of which the largest is predicted, as counts (classes, 4)."""
-    said, n_classes = margins.argmax(axis=0), len(margins)
-    right = said == codes
-    tp = np.bincount(codes[right], None if weights is None else weights[right], n_classes)
-    of_class, called = (np.bincount(each, weights, n_classes) for each in (codes, said))
-    fp, fn = called - tp, of_class - tp
-    return np.stack([tp, fp, of_class.sum() - tp - fp - fn, fn], axis=1)
+@kernel
+def count_answers(margins: Floats, codes: NDArray[np.int64], weights: Floats, counts: Floats) -> None:
+    """Add to the counts (classes, 4) the answers of margins (classes, rows), of which the largest is predicted.
+
+    Row by row, so that the sums of weights do not depend on how the rows are cut.
+    """
+    for i in range(codes.size):
+        said = np.argmax(margins[:, i])
+        weight = weights[i] if weights.size else 1.0
+        for k in range(counts.shape[0]):
+            if k == codes[i]:
+                counts[k, 0 if k == said else 3] += weight
+            else:
+                counts[k, 1 if k == said else 2] += weight
 
 
 def _other(values: Floats) -> Floats:

@@ -17,7 +17,7 @@ class SettingError(ValueError):
 
 
 def in_words(names: tuple[str, ...], last: str = "and") -> str:
-    """A, b and c."""
+    """The names as text, such as "PA, AROW and CW"."""
     return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
@@ -48,7 +48,7 @@ class Choice(NamedTuple):
         return in_words(self.names, "or")
 
     def taken(self, value: Any) -> str:
-        """As of `Number`."""
+        """As in `Number`."""
         if not (isinstance(value, str) and value in self.names):
             raise SettingError(f"{self.wanted}, got {value!r}")
         return str(value)
@@ -60,7 +60,7 @@ class Switch:
     wanted = "on or off"
 
     def taken(self, value: Any) -> bool:
-        """As of `Number`; anything is on or off."""
+        """As in `Number`; anything is on or off."""
         return bool(value)
 
 
@@ -75,7 +75,7 @@ class Weights(NamedTuple):
         return f"two numbers, each {self.each.wanted}"
 
     def taken(self, value: Any) -> tuple[float, float]:
-        """As of `Number`."""
+        """As in `Number`."""
         alpha_neg, alpha_pos = value
         return self.each.taken(alpha_neg), self.each.taken(alpha_pos)
 
@@ -87,7 +87,7 @@ class ClassWeights(NamedTuple):
     wanted: str = "a dict of label: weight, 'balanced' or None"
 
     def taken(self, value: Any) -> str | tuple[tuple[Any, float], ...] | None:
-        """As of `Number`; a dict becomes pairs."""
+        """As in `Number`; a dict becomes pairs."""
         if isinstance(value, dict):
             for label, weight in value.items():
                 try:
@@ -108,7 +108,7 @@ class OperatingPoint:
     )
 
     def taken(self, value: Any) -> tuple[Any, ...] | None:
-        """As of `Number`; a dict becomes its name and its numbers."""
+        """As in `Number`; a dict becomes its name and its numbers."""
         if value is None:
             return None
         if not isinstance(value, dict) or len(value) != 1 or not set(value) <= {*_RATES, "cost"}:

@@ -71,7 +71,7 @@ RECORD = np.dtype(
     [
         ("rule", "i8"),  # its code
         ("positive", "i8"),  # the code of the class that is +1 to this model
-        ("sized", "i8"),  # are margins told in units of their usual size, as their length means nothing?
+        ("sized", "i8"),  # 1 if margins are told in units of their usual size, as their length means nothing
         *((field.name, field.type) for each in SETTINGS.values() for field in each.record),
     ]
 )

@@ -62,7 +62,7 @@ def among(state: State, places: NDArray[np.intp], n_models: int) -> State:
 
 
 def averaging(state: State) -> State:
-    """The same models, to average from here on: as if each sample so far had left them with the weights of now."""
+    """The same models, to average from here on: as if each sample so far had left them with their present weights."""
     result = state.copy()
     result.arrange("split")
     m = result.scalars

@@ -1,4 +1,4 @@
-"""What a learner has to say although nothing is wrong with its input.
+"""What a learner has to say even though nothing is wrong with its input.
 
 Knows `predict` and `matrices`.
 """

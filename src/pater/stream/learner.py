@@ -171,10 +171,8 @@ class Learner:
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
             classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
             known = classes if classes.size == 2 else classes[:0]
-            scored_by = self.scoring, self.scoring_settings
-            self.model = new_model(
-                known, wanted, self.specs, scored_by, more_may_come=is_open or self.encoder is not None
-            )
+            judged_by, is_open = (self.scoring, self.scoring_settings, None), is_open or self.encoder is not None
+            self.model = new_model(known, wanted, self.specs, judged_by, more_may_come=is_open)
             self.scaler = Scaler.new(wanted) if self.scale else None
         if self.model.state.n_features < n_features:
             self.model.resize(wanted)

@@ -49,7 +49,7 @@ def four_products(rows, i, table):
 
 
 @exact_part
-def products_of_lines(rows, i, table, out):
+def _products_of_lines(rows, i, table, out):
     """The products of a sparse row with all columns of a table, into `out`, one after the other; ‖x‖²."""
     numbers, width = table.shape[1], out.shape[1]
     for lane in range(numbers):
@@ -63,7 +63,7 @@ def products_of_lines(rows, i, table, out):
     return xx
 
 
-products_of_three_lines = products_of_two_lines = products_of_lines
+products_of_three_lines = products_of_two_lines = _products_of_lines
 
 
 @exact_part

@@ -16,7 +16,7 @@ from .signals import stop_in_order
 EXAMPLE = """\b
 Examples:
   pater train rows.svm -m rows.pater
-  pater train 'part-*.csv.gz' --label churn --scale -m churn.pater
+  pater train 'part-*.csv.gz' --label churn -m churn.pater
   pater train big.svm --algo so-pater-i --covariance diagonal --checkpoint-every 60s --resume -m big.pater
   zcat clicks.vw.gz | pater train - --format vw -m clicks.pater
 """

@@ -196,9 +196,10 @@ def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
     assert 3_000 < alarm["row"] < 3_600
     assert alarm["after"] > 2 * alarm["before"]
     assert line.startswith(f"pater: drift: row {alarm['row']:,}: of class {alarm['class']}, ")
-    assert line.endswith("If it lasts, follow the stream with --forgetting 0.999.")
+    assert line.endswith("If it lasts, follow the stream with --forgetting 0.999 or --algo auto.")
     assert "a smaller --forgetting" in run("evaluate", path, "--algo", "so-pater-i", "--forgetting", "0.9999").err
-    assert advice("pa", {}, saved=False).endswith("with --algo auto --forgetting 0.999.")
+    assert advice("pa", {}, saved=False).endswith("follow the stream with --algo auto.")
+    assert advice("auto", {}, saved=False).startswith("auto takes a shorter memory")
     head, model = tmp_path / "head.csv", str(tmp_path / "m")
     head.write_text("".join(table[0].open().readlines()[:3_001]))
     run("train", str(head), "--algo", "so-pater-i", "-m", model, "-q")

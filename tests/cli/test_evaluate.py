@@ -271,6 +271,10 @@ def test_progressive_probabilities_by_window_and_step(run, table):
         (("--delay", "-1"), "--delay", 2),
         (("--delay", "soon"), "--delay", 2),
         (("--window", "5", "--window-output", "no/such/folder/w.csv"), "cannot be written", 1),
+        (("--encoding", "bins"), "--encoding must be table or plain, got 'bins'.", 2),
+        (("--encoding", "table", "--scale"), "--scale cannot go with --encoding table", 2),
+        (("--encoding", "table", "--bits", "5"), "--bits cannot go with --encoding table", 2),
+        (("-m", "MODEL", "--encoding", "plain"), "--encoding cannot go with --model", 2),
         (("--fading", "2"), "--fading must be above 0 and at most 1, got 2.0", 2),
     ],
 )

@@ -72,6 +72,18 @@ def test_peers_are_run_on_demand_and_resumed_like_the_rest(run: Run) -> None:
     assert "4 of 4 units were finished before" in run("reproduce", "--runs", "1", "--peers").err
 
 
+def test_streams_that_drift_are_followed_on_demand(run: Run) -> None:
+    done = run("reproduce", "--runs", "1", "--drift", "--algorithms", "PE,PA,PATER-I")
+    assert done.code == 0
+    assert "recurring-10 (14 of 14 units)" in done.err
+    rows = pd.read_csv("study-out/drift/rows.csv")
+    assert rows["data_set"].nunique() == 12
+    assert {"Auto", "SO-PATER-I r 30 forgetting 0.999"} <= set(rows["setting"])
+    assert '<h2 id="drift">' in Path(done.out.strip()).read_text()
+    again = run("reproduce", "--runs", "1", "--drift", "--algorithms", "PE,PA,PATER-I")
+    assert "14 of 14 units were finished before" in again.err
+
+
 def test_another_seed_in_the_same_folder_is_refused_unless_fresh(run: Run) -> None:
     run("reproduce", "--runs", "1")
     done = run("reproduce", "--runs", "1", "--seed", "1")

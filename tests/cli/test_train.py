@@ -144,7 +144,8 @@ WRONG = [
     "--algo alma --alpha 2",
 ]
 IGNORED = [
-    ("auto", "--r 5"),
+    ("wpater", "--r 5"),
+    ("auto", "--form step"),
     ("auto", "-C 2"),
     ("pa", "--covariance diagonal"),
     ("pa", "-C 1"),
@@ -187,7 +188,17 @@ def test_a_setting_that_the_rule_does_not_have(pater: Any, few: Path, verb: str,
 
 @pytest.mark.parametrize(
     "options",
-    ["--algo arow", "--r 7", "-C 2", "--alpha 0.5", "--class-weight 1:2", "--scale", "--average", "--no-intercept"],
+    [
+        "--algo arow",
+        "--r 7",
+        "-C 2",
+        "--alpha 0.5",
+        "--class-weight 1:2",
+        "--scale",
+        "--average",
+        "--no-average",
+        "--no-intercept",
+    ],
 )
 def test_a_saved_model_keeps_its_settings(pater: Any, few: Path, options: str) -> None:
     m = few.with_name("m")
@@ -200,8 +211,29 @@ def test_a_saved_model_keeps_its_settings(pater: Any, few: Path, options: str) -
         assert pater(*command)[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "average"),
+    [
+        ("", True),
+        ("--average", True),
+        ("--no-average", False),
+        ("--forgetting 0.99", False),
+        ("--forgetting 0.99 --average", True),
+    ],
+)
+def test_an_average_predicts_where_it_is_asked_for_or_the_rule_has_one(
+    pater: Any, few: Path, options: str, average: bool
+) -> None:
+    m = few.with_name("m")
+    learner = ["--algo", "so-pater-i", "--covariance", "diagonal", *options.split()]
+    assert pater("train", few, "-q", "-m", m, *learner)[0] == 0
+    assert json.loads(pater("inspect", m, "--json")[1])["settings"]["average"] is average
+
+
 SHOWN = {
-    "auto": {},
+    "auto": {"covariance": "full", "form": "leader", "r": 30.0},
+    "auto --r 5 --covariance diagonal": {"covariance": "diagonal", "form": "leader", "r": 5.0},
+    "wpater": {},
     "pa": {},
     "perceptron": {},
     "pa-i -C 0.5": {"C": 0.5},
@@ -590,6 +622,6 @@ def test_rows_that_are_too_large_are_told_by_evaluate(pater: Any, tmp_path: Path
 def test_a_hundred_classes_are_worth_one_line(pater: Any, tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("".join(f"{k % 120} {k % 7 + 1}:1\n" for k in range(360)))
     for verb, *rest in (("train", "-q", "-m", tmp_path / "m"), ("evaluate",)):
-        code, _, err = pater(verb, tmp_path / "a.svm", "-a", "pater-i", *rest)
+        code, _, err = pater(verb, tmp_path / "a.svm", "-a", "pater-i", "--max-classes", 120, *rest)
         assert (code, err.count("\n")) == (0, 1)
         assert err.startswith("pater: warning: there are 120 classes so far.")

@@ -9,10 +9,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pater import AutoPATERClassifier, PATERClassifier, plot_progress
+from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, plot_progress
 from pater.models import metrics
 from pater.reference import first_order as reference
 
+BOTH = ("I", "II")  # the paper's wPATER; the pool is in tests/models/test_pool.py
 NOT_REPEATABLE = "sample_weight is importance, not repetition: the second time, a model has learned from the first."
 
 
@@ -37,7 +38,7 @@ def rare_events(n=4000, seed=0, d=6):
 def test_it_predicts_with_the_best_setting_under_its_score():
     X, y = rare_events()
     for scoring in metrics.SCORES:
-        auto = AutoPATERClassifier(scoring=scoring).fit(X, y)
+        auto = AutoPATERClassifier(BOTH, scoring=scoring).fit(X, y)
         scores = auto.progressive_scores_
         k = int(np.argmax(scores) if metrics.SCORES[scoring].more_is_better else np.argmin(scores))
         frame = auto.scores_frame()
@@ -51,14 +52,14 @@ def test_it_predicts_with_the_best_setting_under_its_score():
 
 def test_ties_go_to_the_unweighted_model():
     X = np.array([[1.0], [-1.0]] * 20)
-    auto = AutoPATERClassifier(scoring="accuracy").fit(X, [1, 0] * 20)
+    auto = AutoPATERClassifier(BOTH, scoring="accuracy").fit(X, [1, 0] * 20)
     assert auto.best_params_ == {"variant": "I", "alpha_neg": 1.0, "alpha_pos": 1.0}
 
 
 def test_cuts_of_the_stream_leave_no_trace_and_pickles_resume():
     X, y = rare_events()
-    whole = AutoPATERClassifier(probability=True).fit(X, y)
-    parts = AutoPATERClassifier(probability=True)
+    whole = AutoPATERClassifier(BOTH, probability=True).fit(X, y)
+    parts = AutoPATERClassifier(BOTH, probability=True)
     for start in range(0, len(y), 333):
         parts.partial_fit(X[start : start + 333], y[start : start + 333], classes=[0, 1])
         parts = pickle.loads(pickle.dumps(parts))
@@ -75,7 +76,7 @@ def test_several_classes_choose_their_weights_separately():
     centres = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])
     y = rng.choice(3, 3000, p=[0.8, 0.15, 0.05])
     X = centres[y] + rng.standard_normal((3000, 2))
-    auto = AutoPATERClassifier(probability=True).fit(X, np.array(["a", "b", "c"])[y])
+    auto = AutoPATERClassifier(BOTH, probability=True).fit(X, np.array(["a", "b", "c"])[y])
     assert len(auto.best_params_) == 3
     assert auto.progressive_scores_.shape == (3, 26)
     assert len(auto.scores_frame()) == 3 * 26
@@ -102,8 +103,8 @@ def test_a_third_class_keeps_what_the_first_two_have_learned():
 
 def test_merging_adds_counts():
     X, y = rare_events()
-    a = AutoPATERClassifier(discount=False).fit(X[:2000], y[:2000])
-    b = AutoPATERClassifier(discount=False).fit(X[2000:], y[2000:])
+    a = AutoPATERClassifier(BOTH, discount=False).fit(X[:2000], y[:2000])
+    b = AutoPATERClassifier(BOTH, discount=False).fit(X[2000:], y[2000:])
     counted = {name: a._model.state.scalars[name] + b._model.state.scalars[name] for name in ("tp", "fp", "tn", "fn")}
     a.merge(b)
     for name, value in counted.items():
@@ -164,8 +165,8 @@ def test_a_fading_choice_follows_the_drift():
     rng = np.random.default_rng(1)
     X = rng.standard_normal((20_000, 3))
     y = (X[:, 0] > np.where(np.arange(20_000) < 10_000, 1.5, -1.5)).astype(int)
-    fades = AutoPATERClassifier(scoring="accuracy", fading=0.999).fit(X, y)
-    keeps = AutoPATERClassifier(scoring="accuracy", discount=False).fit(X, y)
+    fades = AutoPATERClassifier(BOTH, scoring="accuracy", fading=0.999).fit(X, y)
+    keeps = AutoPATERClassifier(BOTH, scoring="accuracy", discount=False).fit(X, y)
     late = slice(15_000, None)
     assert fades.score(X[late], y[late]) >= keeps.score(X[late], y[late])
 
@@ -197,10 +198,45 @@ def test_the_picture_of_progress():
 
     mpl.use("Agg")
     X, y = rare_events()
-    auto = AutoPATERClassifier().fit(X, y)
+    auto = AutoPATERClassifier(BOTH).fit(X, y)
     ax = plot_progress(auto)
     assert sum(line.get_xdata().size > 0 for line in ax.lines) == 27  # 26 settings and the chosen one on top
     assert "chosen" in ax.get_legend().get_texts()[0].get_text()
-    few = AutoPATERClassifier().fit(X[:10], [0, 1] * 5)
+    few = AutoPATERClassifier(BOTH).fit(X[:10], [0, 1] * 5)
     with pytest.raises(ValueError, match="nothing to draw"):
         plot_progress(few)
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "accuracy"])
+def test_the_picture_of_a_learner_that_keeps_no_scores(scoring):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    X, y = rare_events()
+    learner = SecondOrderPATERClassifier()
+    with pytest.raises(
+        ValueError, match=r"keeps no scores along the stream: give the rows, plot_progress\(model, X, y\)"
+    ):
+        plot_progress(learner.fit(X, y))
+    [line] = plot_progress(learner, X, y, scoring=scoring).lines
+    stream, says = SecondOrderPATERClassifier(), [0]
+    for k in range(len(X) - 1):
+        stream.partial_fit(X[k : k + 1], y[k : k + 1], classes=[0, 1])
+        says.append(int(stream.predict(X[k + 1 : k + 2])[0]))
+    right = np.array(says) == y
+    right[0] = y[0] == 1  # at 0 it says the second class
+    rates = [right[y == c].mean() for c in (0, 1)]
+    assert line.get_xdata()[-1] == len(X)
+    assert line.get_ydata()[-1] == pytest.approx(right.mean() if scoring == "accuracy" else np.mean(rates))
+
+
+def test_the_picture_of_one_class_among_many():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    X = np.random.default_rng(0).standard_normal((300, 3))
+    y = np.argmax(X, axis=1)
+    with pytest.raises(ValueError, match=r"label must say which of the classes \[0, 1, 2\]"):
+        plot_progress(SecondOrderPATERClassifier(), X, y)
+    ax = plot_progress(SecondOrderPATERClassifier(), X, y, label=2)
+    assert ax.lines[0].get_ydata()[-1] > 0.8

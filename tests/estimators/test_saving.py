@@ -159,7 +159,7 @@ def test_parameters_come_back(name: str, tmp_path: Path) -> None:
     unsaved = ONLINE[name]().fit(X, y)
     params = round_trip(unsaved, tmp_path / "m").get_params()
     for key, value in unsaved.get_params().items():
-        assert params[key] == (tuple(value) if key in ("variants", "weights") else value)
+        assert params[key] == (tuple(value) if key in ("variants", "weights") and value is not None else value)
     clone(pater.load(tmp_path / "m")).fit(X, y)
 
 
@@ -196,6 +196,22 @@ def test_auto_keeps_its_history_and_its_choice(tmp_path: Path) -> None:
     for (n, a), (m, b) in zip(ours.points, theirs.points, strict=True):
         assert n == m
         assert a.tobytes() == b.tobytes()
+
+
+def test_an_average_that_predicted_by_itself_goes_on_to_predict(tmp_path: Path, monkeypatch: Any) -> None:
+    """Files were written in which the average of a diagonal learner predicted whatever its forgetting."""
+    X, y = np.random.default_rng(3).standard_normal((60, 4)), np.arange(60) % 2
+    with monkeypatch.context() as patch:
+        patch.setattr("pater.estimators.pater.averages_by_itself", lambda *of: True)
+        model = SecondOrderPATERClassifier(covariance="diagonal", forgetting=0.9).fit(X, y)
+        model.save(tmp_path / "m.pater")
+        said = model.decision_function(X)
+    loaded = pater.load(tmp_path / "m.pater")
+    assert loaded.average is True
+    assert np.array_equal(loaded.decision_function(X), said)
+    loaded.partial_fit(X, y)
+    assert not np.array_equal(loaded.coef_, loaded.set_params(average=False).coef_)
+    assert SecondOrderPATERClassifier(covariance="diagonal", forgetting=0.9).fit(X, y).average is None
 
 
 @pytest.mark.parametrize("labels", LABELS)
@@ -417,7 +433,7 @@ def test_what_pater_train_learned_from_a_table(tmp_path: Path) -> None:
     X, y = labelled(LABELS["str"], 300)
     frame = pd.DataFrame(X, columns=list("abcdef"))
     frame.assign(label=y).to_csv(tmp_path / "a.csv", index=False)
-    stream.train(tmp_path / "a.csv", model=tmp_path / "m", algo="pater-ii")
+    stream.train(tmp_path / "a.csv", model=tmp_path / "m", algo="pater-ii", encoding="plain")
     loaded = pater.load(tmp_path / "m")
     assert loaded.feature_names_in_.tolist() == list("abcdef")
     assert set(loaded.predict(frame)) <= {"maybe", "no", "yes"}

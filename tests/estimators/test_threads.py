@@ -21,15 +21,15 @@ def test_how_many(n_jobs, threads, monkeypatch):
 
 
 def test_none_is_what_the_context_says():
-    model = AutoPATERClassifier().fit(X, y)
+    model = AutoPATERClassifier(("I", "II")).fit(X, y)
     with joblib.parallel_config(backend="threading", n_jobs=3):
         assert model._threads(model._model, (X,)) == 3
         model.set_params(n_jobs=2)
         assert model._threads(model._model, (X,)) == 2
-    assert AutoPATERClassifier()._threads(model._model, (X,)) == 1
+    assert AutoPATERClassifier(("I", "II"))._threads(model._model, (X,)) == 1
 
 
 def test_a_row_or_two_are_learned_at_once():
-    model = AutoPATERClassifier().fit(X, y)
+    model = AutoPATERClassifier(("I", "II")).fit(X, y)
     with joblib.parallel_config(backend="threading", n_jobs=3):
         assert model._threads(model._model, (X[:2],)) == 1

@@ -31,7 +31,7 @@ from pater.kernels.run import learn
 from pater.kernels.state import State
 from pater.models.matrices import csr_rows, rows_of
 from pater.models.predict import margins_of
-from pater.models.search import Grid
+from pater.models.search import PAPER_WEIGHTS, Grid
 from pater.models.spec import Spec, settings_of
 from pater.reference import first_order as reference
 from pater.stream.algorithms import specs_of
@@ -49,6 +49,12 @@ def _script():
 forge_csr = _script()
 
 N, D = 60, 5
+
+
+def wpater():
+    return AutoPATERClassifier(("I", "II"), PAPER_WEIGHTS)
+
+
 ONLINE = [
     PATERClassifier,
     PassiveAggressiveClassifier,
@@ -90,6 +96,7 @@ CHANGES = {
     "warm_start": (True, NEITHER),
     "weights": ((0.5,), REFUSED),
 }
+OF_THE_POOL = {"discount": NEITHER, "fading": NEITHER, "forgetting": REFUSED, "scoring": REFUSED}
 
 
 def rows(seed=0, n=N, d=D):
@@ -100,10 +107,12 @@ def rows(seed=0, n=N, d=D):
 
 def changed(kind, name):
     value, effect = CHANGES[name]
+    if kind is AutoPATERClassifier:
+        effect = OF_THE_POOL.get(name, effect)
     return (value[kind().variant] if name == "variant" else value), effect
 
 
-EVERY = [(kind, name) for kind in ONLINE for name in kind().get_params()]
+EVERY = [(kind, name) for kind in (*ONLINE, wpater) for name in kind().get_params()]
 
 
 @pytest.mark.parametrize(("kind", "name"), EVERY, ids=[f"{kind.__name__}-{name}" for kind, name in EVERY])
@@ -133,7 +142,7 @@ def test_every_parameter_between_two_calls(kind, name, bits, unchanged_by):
     "change",
     [
         {"weights": (0.5,)},
-        {"weights": (*AutoPATERClassifier().weights, 0.7)},
+        {"weights": (*PAPER_WEIGHTS, 0.7)},
         {"variants": ("I",)},
         {"variants": ["I"]},
     ],
@@ -142,13 +151,13 @@ def test_every_parameter_between_two_calls(kind, name, bits, unchanged_by):
 def test_other_models_than_have_been_learned(change, bits, unchanged_by):
     """As many or fewer or more: an error before anything is touched, and with the parameters set back all goes on."""
     X, y = rows()
-    model, same = AutoPATERClassifier().partial_fit(X, y), AutoPATERClassifier().partial_fit(X, y)
+    model, same = (AutoPATERClassifier(("I", "II"), PAPER_WEIGHTS).partial_fit(X, y) for _ in range(2))
     model.set_params(**change)
     assert "ask for other models" in unchanged_by(model, lambda: model.partial_fit(X, y), ValueError)
     model.set_params(warm_start=True)
     assert "ask for other models" in unchanged_by(model, lambda: model.fit(X, y), ValueError)
     name = next(iter(change))
-    model.set_params(**{name: getattr(AutoPATERClassifier(), name)}, warm_start=False)
+    model.set_params(**{name: getattr(same, name)}, warm_start=False)
     assert bits(model.partial_fit(X, y)) == bits(same.partial_fit(X, y))
 
 

@@ -117,11 +117,11 @@ def test_the_threshold_does_not_depend_on_how_the_stream_is_cut(name, point):
 
 def test_large_batches_are_taken_in_pieces(monkeypatch):
     X, y = rows(3_000, seed=0)
-    whole = pater.AutoPATERClassifier(operating_point=COST).fit(X, y)
+    whole = pater.AutoPATERClassifier(("I", "II"), operating_point=COST).fit(X, y)
     monkeypatch.setattr("pater.models.model.MOST_MARGINS", 26 * 700)
     for pieces in (
-        pater.AutoPATERClassifier(operating_point=COST).fit(X, y),
-        pater.AutoPATERClassifier(operating_point=COST).partial_fit(X, y),
+        pater.AutoPATERClassifier(("I", "II"), operating_point=COST).fit(X, y),
+        pater.AutoPATERClassifier(("I", "II"), operating_point=COST).partial_fit(X, y),
     ):
         assert pieces._model.seen.counts.tobytes() == whole._model.seen.counts.tobytes()
         assert pieces.threshold_ == whole.threshold_
@@ -218,7 +218,7 @@ def test_what_is_no_operating_point_is_told(point, told, unchanged_by):
 
 def test_auto_chooses_by_what_it_predicts_at_the_operating_point():
     X, y = rows(20_000, seed=0)
-    model = pater.AutoPATERClassifier(operating_point={"max_fpr": 0.02}, discount=False).fit(X, y)
+    model = pater.AutoPATERClassifier(("I", "II"), operating_point={"max_fpr": 0.02}, discount=False).fit(X, y)
     counts, (chosen,) = model._model.confusion(), model._chosen(model._model)
     rates = (counts.fp / (counts.fp + counts.tn))[0]
     assert abs(rates[chosen] - 0.02) < 0.01

@@ -20,7 +20,7 @@ from pater.estimators.online import OnlineClassifier
 from pater.files.codec import UnsoundError, spec_from_json, spec_to_json
 from pater.kernels.rules import RULES
 from pater.models.setting_kinds import Choice, ClassWeights, Number, OperatingPoint, SettingError, Switch
-from pater.models.settings import AUTO, SETTINGS, by_keyword
+from pater.models.settings import SETTINGS, WPATER, by_keyword
 from pater.models.spec import RECORD, Spec, settings_of
 from pater.stream import InputError
 from pater.stream.algorithms import specs_of
@@ -37,7 +37,7 @@ def test_rules_name_settings_that_there_are():
     assert named == {name for name, setting in SETTINGS.items() if setting.is_of_some}
     for name in named:
         assert SETTINGS[name].rules == tuple(key for key, rule in RULES.items() if name in rule.settings)
-        assert not SETTINGS[name].has(AUTO)
+        assert not SETTINGS[name].has(WPATER)
 
 
 def test_no_name_stands_for_two_settings():
@@ -141,7 +141,9 @@ def test_estimators_have_the_defaults_of_the_table(kind):
     model, rule = kind(), kind()._checked_specs()[0].rule
     for setting in SETTINGS.values():
         if setting.parameter in model.get_params() and setting.name not in ("discount", "average"):
-            assert getattr(model, setting.parameter) == setting.default_of(rule)
+            value = getattr(model, setting.parameter)
+            found_out = kind is pater.AutoPATERClassifier and setting.name in ("fading", "forgetting")
+            assert value == (None if found_out else setting.default_of(rule))
 
 
 @pytest.mark.parametrize("kind", ONLINE)
@@ -159,7 +161,7 @@ def test_no_rule_is_that_of_two_estimators():
     assert set(rules) == set(OF_RULE) <= set(RULES)
 
 
-@pytest.mark.parametrize("algo", [AUTO, *RULES])
+@pytest.mark.parametrize("algo", [WPATER, *RULES])
 def test_an_algorithm_takes_its_own_settings_and_no_others(algo):
     for keyword, setting in by_keyword().items():
         given = {"class_weight": "balanced", "operating_point": {"max_fpr": 0.1}}
@@ -183,7 +185,7 @@ def test_options_and_their_help(verb):
                 assert all(
                     rule in options[option].help or "second order" in options[option].help for rule in setting.rules
                 )
-    assert set(re.findall(r"[a-z][a-z-]+", options["--algo"].help)) >= {AUTO, *RULES}
+    assert set(re.findall(r"[a-z][a-z-]+", options["--algo"].help)) >= {WPATER, *RULES}
 
 
 def test_the_docs_have_the_table():

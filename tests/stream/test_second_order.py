@@ -90,6 +90,21 @@ def test_defaults_are_those_of_the_estimator(rows, tmp_path):
         np.testing.assert_allclose(w[0, 1:7], model.coef_[0], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("forgetting", [1.0, 0.999])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("average", [None, True, False])
+def test_whether_the_average_predicts_is_told_or_follows_from_the_rest(average, covariance, forgetting, rows, tmp_path):
+    X, y = rows
+    path = written(tmp_path / "rows.svm", X, y)
+    settings = {"covariance": covariance, "forgetting": forgetting, "average": average}
+    learner = train(path, algo="so-pater-i", **settings)
+    model = SecondOrderPATERClassifier(**settings).fit(X, y)
+    by_itself = covariance == "diagonal" and forgetting == 1
+    assert learner.specs[0].average == (by_itself if average is None else average)
+    w, _ = learner.state().weights(average=learner.specs[0].average)
+    np.testing.assert_allclose(w[0, 1:7], model.coef_[0], rtol=1e-9, atol=1e-12)
+
+
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_the_step_is_that_of_the_estimator(covariance, rows, tmp_path):
     X, y = rows
@@ -150,7 +165,7 @@ def test_models_too_many_together_are_one_line(tmp_path, monkeypatch):
         merged(learners, ["a", "b"])
 
 
-@pytest.mark.parametrize(("algo", "name", "value"), [("pater-i", "C", 2.0), ("auto", "r", 1.0), ("alma", "eta", 0.8)])
+@pytest.mark.parametrize(("algo", "name", "value"), [("pater-i", "C", 2.0), ("wpater", "r", 1.0), ("alma", "eta", 0.8)])
 def test_a_setting_that_the_algorithm_does_not_have_is_not_ignored(rows, tmp_path, algo, name, value):
     path = written(tmp_path / "rows.svm", *rows)
     with pytest.raises(InputError, match=f"^{algo} has no {name}; it is for "):

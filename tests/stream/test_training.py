@@ -51,11 +51,22 @@ def test_the_width_of_the_state_changes_no_bit(algo: str, learner: Callable[...,
     assert ours[:, : X.shape[1]].tobytes() == theirs.tobytes()
 
 
-def test_auto_is_the_auto_classifier(libsvm_file: Path) -> None:
+def test_wpater_is_the_auto_classifier_with_the_papers_weights(libsvm_file: Path) -> None:
     X, y = load_svmlight_file(str(libsvm_file), n_features=1024, zero_based=True)
-    learner = train(libsvm_file)
-    estimator = AutoPATERClassifier().partial_fit(X, y.astype(int))
+    learner = train(libsvm_file, algo="wpater")
+    estimator = AutoPATERClassifier(("I", "II")).partial_fit(X, y.astype(int))
     assert learner.state().weights()[0].tobytes() == estimator.coef_.tobytes()
+
+
+def test_auto_is_the_auto_classifier(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    X = random.standard_normal((2000, 5)).round(6)
+    y = (X[:, 0] + random.standard_normal(2000) > 1).astype(int)
+    np.savetxt(tmp_path / "a.csv", np.c_[X, y], "%.6f,%.6f,%.6f,%.6f,%.6f,%d", header="a,b,c,d,e,y", comments="")
+    learner = train(tmp_path / "a.csv", label="y")
+    estimator = AutoPATERClassifier().partial_fit(X, y, classes=[0, 1])
+    assert learner.state().weights()[0].tobytes() == estimator.coef_.tobytes()
+    assert learner.scores()["balanced_accuracy"] == estimator.progressive_score_
 
 
 def test_threads_change_nothing(libsvm_file: Path, tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ def _rows(sets: tuple[str, ...] = SETS, **best: float) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=COLUMNS["rows"])
 
 
-UNITS = pd.DataFrame({"seconds": [1.0, 2.0]})
+UNITS = pd.DataFrame(
+    {"data_set": [*SETS, "20news-talk"], "instances": [100, 200, 300, 9000], "seconds": [1.0, 2.0, 3.0, 4.0]}
+)
 
 
 def test_means_are_over_folds_then_sets_and_ranks_among_one_pass_learners_only() -> None:
@@ -36,7 +38,15 @@ def test_means_are_over_folds_then_sets_and_ranks_among_one_pass_learners_only()
     assert means["balanced_accuracy_rank"][list(LINES)].isna().all()
     assert tuple(means.index[-len(LINES) :]) == LINES
     assert found.peers_scores["balanced_accuracy_std"].iloc[0] == pytest.approx(2**0.5)
-    assert found.seconds == 3
+    assert found.seconds == 10
+
+
+def test_time_and_area_stand_beside_the_scores() -> None:
+    rows = _rows()
+    rows.loc[rows["algorithm"] == "Auto", ["train_seconds", "auc"]] = [0.001, 0.75]
+    means = tables.peer_results(rows, UNITS).peers_averages.set_index("algorithm")
+    assert means["microseconds"]["Auto"] == pytest.approx(3 * 1000 / 300)
+    assert means["auc"]["Auto"] == pytest.approx(75)
 
 
 def test_the_verdict_names_the_first_and_the_distance_to_the_goal() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pater.study import Plan, reproduce
+from pater.study.drift import streams, unit
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
@@ -41,7 +42,10 @@ result.id = "found"; result.textContent = JSON.stringify(found); document.body.a
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with the probe in it."""
-    made = reproduce(Plan(("wdbc", "tic-tac-toe"), runs=1), tmp_path_factory.mktemp("page"), peers=True)
+    plan, folder = Plan(("wdbc", "tic-tac-toe"), runs=1), tmp_path_factory.mktemp("page")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unit, "rows_of", lambda stream, seed, run, n=4000: streams.rows_of(stream, seed, run, n))
+        made = reproduce(plan, folder, peers=True, drift=True)
     probed = made.page.with_name("probed.html")
     probed.write_text(made.page.read_text().replace("</body>", PROBE + "</body>"))
     return probed

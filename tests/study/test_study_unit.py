@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from pater.data import DataError, DataSet, load
+from pater.kernels import run as passes
 from pater.reference import first_order as reference
 from pater.study.halves import folds
 from pater.study.plan import MODELS, Model, Plan
@@ -91,3 +93,22 @@ def test_large_sets_have_a_curve_in_the_first_run_only() -> None:
 def test_a_row_that_is_not_finite_is_an_error_not_a_number() -> None:
     with pytest.raises(DataError, match="row 1"):
         train((np.array([[1.0], [np.nan]]),), np.array([0, 1]), Model("PE", "perceptron"), 1)
+
+
+def test_no_second_holds_a_compilation(boards: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on an empty cache: whoever is first to call a pass by a rule has to wait."""
+    learn, known = passes.learn, set()
+
+    def slow_at_first(rows: Any, codes: Any, state: Any, settings: Any, **more: Any) -> int:
+        kind = (len(rows), state.n_features, settings.tobytes())
+        if kind not in known:
+            known.add(kind)
+            until = time.thread_time() + 0.02
+            while time.thread_time() < until:
+                pass
+        return learn(rows, codes, state, settings, **more)
+
+    monkeypatch.setattr(passes, "learn", slow_at_first)
+    rows = _frames(boards)["rows"]
+    assert len(known) >= len(MODELS)
+    assert rows["train_seconds"].max() < 0.015

@@ -34,6 +34,7 @@ def convert(
     label: o.Label = None,
     categorical: o.Categorical = None,
     drop: o.Drop = None,
+    delimiter: o.Delimiter = None,
     bits: o.Bits = None,
     on_error: o.OnError = "stop",
 ) -> None:
@@ -53,6 +54,7 @@ def convert(
             categorical=categorical or (),
             drop=drop or (),
             bits=bits,
+            delimiter=delimiter,
             features=1 << 30,
             on_error=on_error,
         )

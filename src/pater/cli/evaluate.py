@@ -8,13 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from . import options as o
+from .errors import UsageError
+from .evaluation_report import Alarms, Windows, advice, show
 from .learner_options import Algo, checked, operating_point, with_settings
-from .terminal import printable, say_skipped, tell, tell_json
+from .terminal import say_skipped, tell, tell_json
 
 EXAMPLE = """\b
 Examples:
   pater evaluate new.svm --model rows.pater
   pater evaluate rows.svm --algo so-pater-i --plot curves.png
+  pater evaluate rows.svm --window 10000 --delay 500 --window-output windows.csv --plot windows.png
 """
 
 
@@ -29,14 +32,31 @@ def evaluate(
     algo: Algo = "auto",
     settings: dict[str, Any],
     plot: Annotated[
-        Path | None, typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw both curves: png, pdf or svg.")
+        Path | None,
+        typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw curves and windows: png, pdf or svg."),
     ] = None,
+    window: Annotated[
+        int | None,
+        typer.Option("--window", min=1, metavar="ROWS", help="Tell how good the answers were in every so many rows."),
+    ] = None,
+    window_output: Annotated[
+        Path | None,
+        typer.Option("--window-output", dir_okay=False, metavar="FILE", help="Windows as .csv, .jsonl or .parquet."),
+    ] = None,
+    delay: Annotated[
+        int,
+        typer.Option("--delay", min=0, metavar="ROWS", help="Labels come so many rows after what they belong to."),
+    ] = 0,
+    threshold: o.Threshold = None,
     as_json: o.AsJson = False,
     format: o.Format = None,
     label: o.Label = None,
     weight_column: o.WeightColumn = None,
     categorical: o.Categorical = None,
     drop: o.Drop = None,
+    encoding: o.Encoding = None,
+    delimiter: o.Delimiter = None,
+    max_classes: o.MaxClasses = o.MOST_CLASSES,
     bits: o.Bits = None,
     features: o.Features = o.LIMIT_OF_FEATURES,
     scale: o.Scale = False,
@@ -49,7 +69,18 @@ def evaluate(
 ) -> None:
     """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
-    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy", **point}
+    others = {
+        "--scale": scale,
+        "--encoding": encoding is not None,
+        "--scoring": scoring != "balanced_accuracy",
+        **point,
+    }
+    if model and delay:
+        raise UsageError("--delay cannot go with --model, which does not learn.")
+    if threshold is not None and not model:
+        raise UsageError("--threshold goes with --model; a learner has --max-fpr, --max-fnr or --cost.")
+    if window_output and not window:
+        raise UsageError("--window-output goes with --window.")
     with o.one_line_errors():
         from pater.formats.errors import Skipped
         from pater.formats.reading import make_input
@@ -57,8 +88,15 @@ def evaluate(
         from pater.stream import InputError, load
         from pater.stream import evaluation as v
         from pater.stream.algorithms import specs_of
+        from pater.stream.drift import DriftWatch
+        from pater.stream.encoder import Encoder, is_encoded
+        from pater.stream.guards import Guards
+        from pater.stream.judged import Judged
         from pater.stream.learner import Learner
+        from pater.stream.pictures import plot as draw
+        from pater.stream.prediction import write_table
         from pater.stream.training import matched
+        from pater.stream.windows import Windows as ByWindow
 
         given = checked(algo, settings, others=others, saved="--model" if model else None)
         given |= operating_point(max_fpr, max_fnr, cost)
@@ -72,51 +110,45 @@ def evaluate(
             categorical=categorical or (),
             drop=drop or (),
             bits=bits,
+            delimiter=delimiter,
             features=1 << 30 if saved else features,
             on_error=on_error,
             threads=threads,
             keep_missing=saved.scale if saved else scale,
+            encoded=is_encoded(encoding, scale=scale, bits=bits),
         )
         columns = source.describe()
         skipped = Skipped()
+        drift = DriftWatch(Alarms(advice(algo, given, saved=saved is not None)))
+        by_window = ByWindow(window, Windows(as_json=as_json)) if window else None
+        judged = Judged(drift, *([by_window] if by_window else []))
         if saved:
-            result = v.judge(saved, source.batches(), skipped).result()
+            at = o.checked_threshold(threshold, saved)
+            v.judge(saved, source.batches(), skipped, judged, threshold=at)
         else:
             weights = matched(given.pop("class_weight", None), numeric=columns.numeric_labels)
             specs = specs_of(algo, class_weight=weights, **given)
             if scoring not in SCORES:
                 raise InputError(f"there is no score {scoring!r}.")
-            learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip")
-            result = v.judge_progressively(learner, source.batches(), skipped).result()
+            encoder = Encoder() if columns.kind == "encoded" else None
+            learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip", encoder=encoder)
+            guards = Guards(max_classes)
+            batches = guards.over(source.batches(), learner)
+            batches = encoder.over(batches) if encoder else batches
+            v.judge_progressively(learner, batches, skipped, judged, delay=delay)
+            guards.finish(learner)
+        if by_window:
+            by_window.finish()
+        result = {**judged.result(), "alarms": [alarm.to_json() for alarm in drift.alarms]}
+        inputs: list[str | Path] = [*(each.name for each in source.sources), *([model] if model else [])]
+        if by_window and window_output:
+            write_table(by_window.windows, window_output, inputs)
         if plot:
-            v.plot(result, plot, [*(each.name for each in source.sources), *([model] if model else [])])
+            draw({**result, "windows": by_window.windows if by_window else []}, plot, inputs)
     if as_json:
-        tell_json({**result, "skipped": skipped.count})
+        tell_json({**result, "skipped": skipped.count, **({"final": True} if window else {})})
     else:
-        _show(result)
+        if window:
+            tell()
+        show(result)
     say_skipped(skipped)
-
-
-def _show(result: dict[str, Any]) -> None:
-    names = [printable(str(label)) for label in result["classes"]]
-    width = max(8, *(len(name) for name in names), *(len(f"{n:,}") for row in result["confusion"] for n in row))
-    tell(f"{'truth, then said':<18}" + "".join(f"{name:>{width + 2}}" for name in names))
-    for name, row in zip(names, result["confusion"], strict=True):
-        tell(f"{name:<18}" + "".join(f"{n:>{width + 2},}" for n in row))
-    tell()
-    tell(f"{result['rows']:,} rows, accuracy {result['accuracy']:.4f}, balanced {result['balanced_accuracy']:.4f}")
-    for each in result["of_class"]:
-        rates = [
-            ("FPR", "fpr"),
-            ("FNR", "fnr"),
-            ("TER", "ter"),
-            ("precision", "precision"),
-            ("recall", "recall"),
-            ("F1", "f1"),
-        ]
-        told = [f"{shown} {each[name]:.4f}" for shown, name in [*rates, ("G-mean", "g_mean")]]
-        if "brier" in each:
-            told += [f"Brier score {each['brier']:.4f}", f"log loss {each['log_loss']:.4f}"]
-        if each["roc_auc"] is not None:
-            told += [f"ROC area {each['roc_auc']:.4f}", f"average precision {each['average_precision']:.4f}"]
-        tell(f"class {each['class']}: {', '.join(told)}")

@@ -13,7 +13,7 @@ import typer
 
 from pater.kernels.rules import RULES
 from pater.models.setting_kinds import POSITIVE, Number, SettingError, Switch, in_words
-from pater.models.settings import AUTO, SETTINGS, Setting
+from pater.models.settings import AUTO, SETTINGS, SIDE_BY_SIDE, Setting
 
 from .errors import UsageError
 
@@ -26,7 +26,8 @@ Algo = Annotated[
         "--algo",
         "-a",
         metavar="NAME",
-        help=f"auto, {', '.join(name for name, rule in RULES.items() if not rule.second_order)}; of second order "
+        help=f"{', '.join((*SIDE_BY_SIDE, *(name for name, rule in RULES.items() if not rule.second_order)))}; of "
+        "second order "
         f"{in_words(tuple(name for name, rule in RULES.items() if rule.second_order), 'or')}.",
     ),
 ]
@@ -40,7 +41,7 @@ def with_settings(verb: Callable[..., None]) -> Callable[..., None]:
 
     def call(**arguments: Any) -> None:
         given = {setting.name: arguments.pop(setting.name) for setting in _OPTIONS}
-        there = {name: value for name, value in given.items() if value is not None and value is not False}
+        there = {name: value for name, value in given.items() if value is not None}
         verb(settings=there, **arguments)
 
     parameters: list[inspect.Parameter] = []
@@ -54,12 +55,12 @@ def with_settings(verb: Callable[..., None]) -> Callable[..., None]:
 
 
 def _parameter(setting: Setting) -> inspect.Parameter:
-    option = typer.Option(*setting.options, metavar=setting.metavar, help=_help(setting), show_default=False)
+    names = [f"{setting.options[0]}/{setting.off}"] if setting.off else setting.options
+    option = typer.Option(*names, metavar=setting.metavar, help=_help(setting), show_default=False)
     is_switch = isinstance(setting.kind, Switch)
-    kind: Any = bool if is_switch else (float if isinstance(setting.kind, Number) else str) | None
+    kind: Any = (bool if is_switch else float if isinstance(setting.kind, Number) else str) | None
     annotation = Annotated[kind, option]
-    default = False if is_switch else None
-    return inspect.Parameter(setting.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return inspect.Parameter(setting.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
 def _help(setting: Setting) -> str:
@@ -72,7 +73,7 @@ def _help(setting: Setting) -> str:
 def _rules(setting: Setting, shown: Callable[[str], str] = str) -> str:
     """The rules that have a setting, in words."""
     second_order = [name for name, rule in RULES.items() if rule.second_order]
-    names = [*([AUTO] if setting.has(AUTO) else []), *setting.rules]
+    names = [*filter(setting.has, SIDE_BY_SIDE), *setting.rules]
     if set(second_order) <= set(names):
         first_order = tuple(shown(name) for name in names if name not in second_order)
         return in_words((*first_order, "every rule of second order"))
@@ -109,14 +110,14 @@ def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved:
     whose own settings hold; `others` says of the learner's other options whether they were given.
     """
     ignored = [option for option, there in {"--algo": algo != AUTO, **others}.items() if there]
-    ignored += [SETTINGS[name].options[0] for name in given]
+    ignored += [SETTINGS[name].off if value is False else SETTINGS[name].options[0] for name, value in given.items()]
     if saved and ignored:
         raise UsageError(f"{', '.join(ignored)} cannot go with {saved}: the settings of that model hold.")
     result = {}
     for name, value in given.items():
         setting = SETTINGS[name]
         result[setting.keyword] = _taken(setting, value)
-        if algo in (AUTO, *RULES) and not setting.has(algo):
+        if algo in (*SIDE_BY_SIDE, *RULES) and not setting.has(algo):
             raise UsageError(f"--algo {algo} has no {setting.options[0]}; it is for {', '.join(setting.rules)}.")
     return result
 
@@ -131,11 +132,7 @@ def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | No
         raise UsageError(f"{in_words(tuple(there))} cannot go together: there is one operating point.")
     (option,) = there
     if cost is not None:
-        fp, _, fn = cost.partition(":")
-        try:
-            point: dict[str, Any] = {"cost": {"false_positive": float(fp), "false_negative": float(fn)}}
-        except ValueError:
-            raise UsageError(f"--cost wants two positive numbers, as in 1:50; got {cost!r}.") from None
+        point: dict[str, Any] = {"cost": _costs(cost)}
     else:
         point = {option.removeprefix("--").replace("-", "_"): given[option]}
     try:
@@ -145,9 +142,28 @@ def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | No
     return {"operating_point": point}
 
 
+def _costs(text: str) -> dict[str, float]:
+    """From 1:50, a false positive and a false negative, or from false_negative=50,false_positive=1."""
+    names = ("false_positive", "false_negative")
+    pairs = [part.strip().partition("=") for part in text.split(",")] if "=" in text else []
+    given = (
+        {name.strip(): number for name, _, number in pairs}
+        if pairs
+        else dict(zip(names, text.split(":"), strict=False))
+    )
+    try:
+        if set(given) != set(names) or len(given) != max(len(pairs), 1 + text.count(":")):
+            raise ValueError
+        return {name: float(given[name]) for name in names}
+    except ValueError:
+        raise UsageError(
+            f"--cost wants two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got {text!r}."
+        ) from None
+
+
 def _taken(setting: Setting, value: Any) -> Any:
     if isinstance(setting.kind, Switch):
-        return not setting.default
+        return value if setting.off else not setting.default
     if setting.name == "class_weight":
         return _class_weight(value)
     try:

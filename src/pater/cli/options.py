@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .errors import CommandError
+from .errors import CommandError, UsageError
 from .startup import announced, without_blas
 from .terminal import say_compiling, say_warning
+
+if TYPE_CHECKING:
+    from pater.stream import Learner
 
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
@@ -35,10 +39,35 @@ WeightColumn = Annotated[
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option("--categorical", metavar="COLUMN", help="Hash this column of a table as column=value. Repeatable."),
+    typer.Option(
+        "--categorical", metavar="COLUMN", help="This column of a table holds categories, not numbers. Repeatable."
+    ),
 ]
 Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Leave this column of a table out. Repeatable.")
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter", metavar="CHAR", help="Between fields of CSV.  [default: comma, semicolon or tab, recognised]"
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="table|plain",
+        help="Encode a table's columns, or not.  [default: table; plain with --scale or --bits]",
+    ),
+]
+MaxClasses = Annotated[
+    int,
+    typer.Option(
+        "--max-classes",
+        min=1,
+        metavar="N",
+        help="Stop if the first thousand rows have more different labels than this.",
+    ),
 ]
 Bits = Annotated[
     int | None,
@@ -79,7 +108,19 @@ MaxFnr = Annotated[
 ]
 Cost = Annotated[
     str | None,
-    typer.Option("--cost", metavar="FP:FN", help="Decide by what a false positive and a false negative cost: 1:50."),
+    typer.Option(
+        "--cost",
+        metavar="FP:FN",
+        help="Decide by what a false positive and a false negative cost: 1:50, or false_negative=50,false_positive=1.",
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold",
+        metavar="MARGIN",
+        help="Of two classes, predict the second from this margin on.  [default: what the model has learned]",
+    ),
 ]
 Scale = Annotated[bool, typer.Option("--scale", help="Standardise as the stream passes.")]
 ModelOut = Annotated[Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.")]
@@ -87,20 +128,34 @@ ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 LIMIT_OF_FEATURES = 1 << 22
+MOST_CLASSES = 100
+
+
+def checked_threshold(threshold: float | None, learner: Learner) -> float | None:
+    """A threshold that was given, for a model that decides by one."""
+    if threshold is None:
+        return None
+    if math.isnan(threshold):
+        raise UsageError("--threshold must be a number, got nan.")
+    if learner.classes.size != 2:
+        raise CommandError(f"--threshold is for two classes, but the model has {learner.classes.size}.")
+    return threshold
 
 
 @contextmanager
-def one_line_errors(compiling: Callable[[], None] = say_compiling) -> Iterator[None]:
+def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: bool = False) -> Iterator[None]:
     """Whatever is wrong with an input or a model file ends in one line; `compiling` is called if there is a wait."""
     without_blas()
     from pater.files.model_file import ModelFileError
-    from pater.formats.errors import InputError
+    from pater.formats.errors import Hint, InputError, UnseenLabelWarning
     from pater.models.warnings import ManyClassesWarning, OneClassWarning
 
     try:
         with announced(compiling), warnings.catch_warnings():
             warnings.simplefilter("always", ManyClassesWarning)
+            warnings.simplefilter("always", UnseenLabelWarning)
             warnings.simplefilter("once", OneClassWarning)
+            warnings.simplefilter("ignore" if quiet else "always", Hint)
             warnings.showwarning = say_warning
             yield
     except (InputError, ModelFileError) as error:

@@ -36,7 +36,9 @@ def predict(
             "--output-format", metavar="NAME", help="csv, jsonl or parquet.  [default: by the ending, else csv]"
         ),
     ] = None,
+    threshold: o.Threshold = None,
     format: o.Format = None,
+    delimiter: o.Delimiter = None,
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
 ) -> None:
@@ -46,15 +48,19 @@ def predict(
         from pater.stream.prediction import predict_to
 
         stop_in_order()
+        learner = load(model)
+        at = o.checked_threshold(threshold, learner)
         with output_errors():
             skipped = predict_to(
-                load(model),
+                learner,
                 data,
                 output,
                 margins=margins,
                 probabilities=probabilities,
+                threshold=at,
                 output_format=output_format,
                 format=format,
+                delimiter=delimiter,
                 on_error=on_error,
                 threads=threads,
                 model=model,

@@ -99,7 +99,8 @@ class Display:
         elif not self.quiet:
             say(sentence(record(run, final=True)))
         if run.learner.missing and not self.quiet:
-            say(f"{run.learner.missing:,} values were missing and counted as nothing.")
+            told = "" if run.learner.encoder else " and counted as nothing"
+            say(f"{run.learner.missing:,} values were missing{told}.")
         say_skipped(run.skipped)  # never silent, not even when quiet
 
     def close(self) -> None:

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -50,6 +50,10 @@ def reproduce(
     peers: Annotated[
         bool, typer.Option("--peers", help="Compare all learners of the package, too, with batch solutions beside.")
     ] = False,
+    drift: Annotated[
+        bool,
+        typer.Option("--drift", help="Follow streams that drift, too: the default learner beside single settings."),
+    ] = False,
     data: Folder = None,
     fetch: Annotated[bool, typer.Option("--fetch", help="Download the data sets that are not at hand.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Throw away the rows that --out holds.")] = False,
@@ -86,7 +90,7 @@ def reproduce(
         runs=runs or (QUICK_RUNS if quick else 10),
         seed=seed,
     )
-    made = _run(plan, out, data, jobs or available_threads(), fresh, peers)
+    made = _run(plan, out, peers=peers, drift=drift, data_dir=data, jobs=jobs or available_threads(), fresh=fresh)
     if made.cells:
         say(f"{made.cells_within} of {made.cells} comparable cells are within one published standard deviation.")
     if absent and not fetch:
@@ -97,24 +101,18 @@ def reproduce(
     tell(os.fspath(made.page))
 
 
-def _run(plan: Plan, out: Path, data: Path | None, jobs: int, fresh: bool, peers: bool) -> Reproduction:
+def _run(plan: Plan, out: Path, *, peers: bool, drift: bool, **how: Any) -> Reproduction:
     from pater.data import DataError
     from pater.study import StudyError
     from pater.study import reproduce as run_study
+    from pater.study.reproduction import all_units
 
     stop_in_order()
     with progress("units") as bar:
-        shown = _Shown(bar, plan.units * (2 if peers else 1))
+        shown = _Shown(bar, all_units(plan, peers=peers, drift=drift))
         try:
             return run_study(
-                plan,
-                out,
-                data_dir=data,
-                peers=peers,
-                jobs=jobs,
-                fresh=fresh,
-                on_start=shown.start,
-                on_finished=shown.finished,
+                plan, out, peers=peers, drift=drift, on_start=shown.start, on_finished=shown.finished, **how
             )
         except (DataError, StudyError) as error:
             raise CommandError(str(error)) from error

@@ -89,7 +89,9 @@ def complain(message: str) -> None:
 
 def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """What `warnings` has to say, without the line of code that says it."""
-    complain(f"warning: {message}")
+    from pater.formats.errors import Hint
+
+    complain(f"{'hint' if isinstance(message, Hint) else 'warning'}: {message}")
 
 
 COMPILING = "compiling, once; kept for next time"

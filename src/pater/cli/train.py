@@ -48,6 +48,9 @@ def train(
     weight_column: o.WeightColumn = None,
     categorical: o.Categorical = None,
     drop: o.Drop = None,
+    encoding: o.Encoding = None,
+    delimiter: o.Delimiter = None,
+    max_classes: o.MaxClasses = o.MOST_CLASSES,
     bits: o.Bits = None,
     features: o.Features = o.LIMIT_OF_FEATURES,
     scale: o.Scale = False,
@@ -64,9 +67,14 @@ def train(
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
-    others = {"--scale": scale, "--scoring": scoring != "balanced_accuracy", **point}
+    others = {
+        "--scale": scale,
+        "--encoding": encoding is not None,
+        "--scoring": scoring != "balanced_accuracy",
+        **point,
+    }
     display = Display(quiet=quiet, log_json=log_json)
-    with o.one_line_errors(display.compiling):
+    with o.one_line_errors(display.compiling, quiet=quiet):
         from pater.stream.training import train as learn
 
         stop_in_order()
@@ -95,6 +103,9 @@ def train(
                 weight=weight_column,
                 categorical=categorical or (),
                 drop=drop or (),
+                encoding=encoding,
+                delimiter=delimiter,
+                max_classes=max_classes,
                 bits=bits,
             )
         except KeyboardInterrupt as stop:

@@ -1,6 +1,6 @@
-"""PATER with its weights chosen along the stream.
+"""The learner for whoever does not know which one to take: several side by side, of which the best predicts.
 
-Knows `online`, `pater`, `choice` and `search`.
+Knows `online`, `pater`, `candidates`, `choice` and `search`.
 """
 
 from __future__ import annotations
@@ -11,53 +11,69 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.candidates import MEMORIES, candidates
 from ..models.choice import score
 from ..models.metrics import SCORES
 from ..models.model import Model
+from ..models.pool import Pool
 from ..models.search import PAPER_WEIGHTS, alpha_grid
-from ..models.settings import SETTINGS
-from ..models.spec import Specs
+from ..models.settings import SETTINGS, Setting
+from ..models.spec import Spec, Specs
 from .online import OnlineClassifier
 from .parameters import one_of
 from .pater import PATERClassifier
 
+PLAIN = {"forgetting": 1.0, "fading": 1.0, "average": False}  # of wPATER, where the parameter is None
+
 
 class AutoPATERClassifier(OnlineClassifier):
-    """PATER-I and -II with many class weights, learned side by side in one pass; the best so far predicts.
+    """Several learners side by side in one pass; the best so far predicts.
 
-    Every model says what it thinks of a sample before it learns from it. These progressive answers tell which weights
-    are best, honestly and at any time, without a second pass or data set aside.
+    Without `variants` and `weights`: second-order PATER and balanced AROW, each with a weak, a usual and a strong
+    prior, and with three lengths of memory. Every candidate says what it thinks of a sample before it learns from it,
+    and these answers tell which one is best, honestly and at any time, without a second pass or data set aside.
+    Candidates that trail by more than chance stop, so that in the long run four are left. Of up to 256 columns they
+    keep a full covariance, of more a diagonal one.
+
+    With `variants` or `weights`: the paper's wPATER, PATER-I and -II with many class weights.
 
     Parameters
     ----------
-    variants : tuple of {"I", "II"}, default=("I", "II")
-        The variants to try.
-    weights : tuple of float, default=(0.01, 0.1, 0.3, 0.5, 0.9, 0.99)
-        The weights to try, each as α⁻ with α⁺ = 1 and the other way round, beside the unweighted form.
+    variants : tuple of {"I", "II"} or None, default=None
+        The variants of wPATER to try; both, if only `weights` are given.
+    weights : tuple of float or None, default=None
+        The weights of wPATER to try, each as α⁻ with α⁺ = 1 and the other way round, beside the unweighted form; those
+        of the paper, if only `variants` are given: (0.01, 0.1, 0.3, 0.5, 0.9, 0.99).
     scoring : {"accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"}, default="balanced_accuracy"
-        What "best" means. Of equals, the unweighted model is chosen.
+        What "best" means. Of equals, the first candidate is chosen. For "accuracy" the candidates are AROW without
+        class weights; for "f1" and "cost" both kinds race.
     scoring_settings : dict or None, default=None
         For "wter" `alpha_neg` and `alpha_pos`, for "cost" `of_false_positive` and `of_false_negative`; 1 by default.
-    fading : float, default=1.0
-        What is left of a sample's part in the scores when the next one comes. Below 1 the choice follows a drift: 0.999
-        looks at about the last thousand samples.
+    fading : float or None, default=None
+        What is left of an answer's part in the scores when the next sample of its class comes; None is 0.99, which
+        looks at about the last hundred of each class. Of wPATER: when the next sample comes, and None is 1.
     discount : bool, default=True
-        Whether a sample counts in proportion to its place in the stream, so that the clumsy beginnings of a model tell
-        less than what it has become. On the paper's data sets this chooses better than plain progressive scores.
+        Of wPATER: whether a sample counts in proportion to its place in the stream, so that the clumsy beginnings of a
+        model tell less than what it has become.
+    average : bool or None, default=None
+        Whether the average of the weights predicts; None is as each candidate is best.
+    forgetting : float or None, default=None
+        What is left of the past when the next sample comes; None is found out along the stream, of 1, 0.999 and 0.99.
     operating_point : dict or None, default=None
         As in :class:`PATERClassifier`; the scores are then those of what was predicted at the operating point.
-    class_weight, fit_intercept, n_passes, shuffle, average, forgetting, probability, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`; class weights multiply those that are tried, and `n_jobs` threads share all
-        models of all classes.
+    class_weight, fit_intercept, n_passes, shuffle, probability, warm_start, random_state, n_jobs
+        As in :class:`PATERClassifier`; class weights multiply those that are tried.
 
     Attributes
     ----------
-    best_params_ : dict, or list of dicts
-        The chosen variant, `alpha_neg` and `alpha_pos`; with more than two classes, one for each.
+    best_params_ : dict
+        The settings of the candidate that predicts. Of wPATER with more than two classes, a list with one for each.
+    progressive_score_ : float
+        The score of the answers that were given, each before the sample was learned from, the mean over the classes.
     progressive_scores_ : ndarray of shape (n_settings,) or (n_classes, n_settings)
-        The score of every setting so far, in the order of `scores_frame()`.
+        The score that every candidate is compared by, in the order of `scores_frame()`.
     classes_, coef_, intercept_, n_features_in_, feature_names_in_, t_
-        As in :class:`PATERClassifier`, of the chosen models.
+        As in :class:`PATERClassifier`, of the candidate that predicts.
 
     Examples
     --------
@@ -65,27 +81,27 @@ class AutoPATERClassifier(OnlineClassifier):
     >>> from pater import AutoPATERClassifier
     >>> X, y = make_classification(5000, weights=[0.95], random_state=0)
     >>> model = AutoPATERClassifier().fit(X, y)
-    >>> model.best_params_["variant"]
-    'II'
+    >>> model.best_params_["algorithm"]
+    'arow'
     """
 
     _rules = PATERClassifier._rules
 
     def __init__(
         self,
-        variants: tuple[str, ...] = ("I", "II"),
-        weights: tuple[float, ...] = PAPER_WEIGHTS,
+        variants: tuple[str, ...] | None = None,
+        weights: tuple[float, ...] | None = None,
         scoring: str = "balanced_accuracy",
         *,
         scoring_settings: dict[str, float] | None = None,
-        fading: float = 1.0,
+        fading: float | None = None,
         discount: bool = True,
         class_weight: Any = None,
         fit_intercept: bool = True,
         n_passes: int = 1,
         shuffle: bool = False,
-        average: bool = False,
-        forgetting: float = 1.0,
+        average: bool | None = None,
+        forgetting: float | None = None,
         probability: bool = False,
         operating_point: dict[str, Any] | None = None,
         warm_start: bool = False,
@@ -111,17 +127,6 @@ class AutoPATERClassifier(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _specs(self) -> Specs:
-        for name in ("variants", "weights"):
-            if not isinstance(getattr(self, name), tuple | list | np.ndarray):
-                raise ValueError(f"{name} must be a tuple, got {getattr(self, name)!r}.")
-        rules = [self._rules[one_of("variants", variant, tuple(self._rules))] for variant in self.variants]
-        alphas = [SETTINGS["alphas"].checked(pair, "weights") for pair in alpha_grid(self.weights)]
-        if not rules:
-            raise ValueError("variants must name at least one of 'I' and 'II'.")
-        if len(rules) * len(alphas) < 2:
-            raise ValueError(
-                "there is nothing to choose between: give more variants or weights, or use PATERClassifier."
-            )
         one_of("scoring", self.scoring, tuple(SCORES))
         if not isinstance(self.scoring_settings, dict | None):
             raise ValueError(f"scoring_settings must be a dict or None, got {self.scoring_settings!r}.")
@@ -132,30 +137,73 @@ class AutoPATERClassifier(OnlineClassifier):
         for name, value in settings.items():
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
                 raise ValueError(f"scoring_settings must hold numbers from 0 on, got {value!r} for {name!r}.")
-        base = self._spec(rules[0], watch=True)
+        base = self._spec(self._rules["I"], watch=True)
+        if self.variants is None and self.weights is None:
+            memories = MEMORIES if self.forgetting is None else (base.forgetting,)
+            base = base._replace(fading=1.0, discount=False)
+            return candidates(base, self.scoring, memories=memories, average=self.average)
+        return self._grid(base)
+
+    def _grid(self, base: Spec) -> Specs:
+        variants = tuple(self._rules) if self.variants is None else self.variants
+        weights = PAPER_WEIGHTS if self.weights is None else self.weights
+        for name, value in (("variants", variants), ("weights", weights)):
+            if not isinstance(value, tuple | list | np.ndarray):
+                raise ValueError(f"{name} must be a tuple, got {value!r}.")
+        rules = [self._rules[one_of("variants", variant, tuple(self._rules))] for variant in variants]
+        alphas = [SETTINGS["alphas"].checked(pair, "weights") for pair in alpha_grid(weights)]
+        if not rules:
+            raise ValueError("variants must name at least one of 'I' and 'II'.")
+        if len(rules) * len(alphas) < 2:
+            raise ValueError(
+                "there is nothing to choose between: give more variants or weights, or use PATERClassifier."
+            )
         return tuple(base._replace(rule=rule, alphas=pair) for pair in alphas for rule in rules)
+
+    def _value(self, setting: Setting) -> Any:
+        value = super()._value(setting)
+        return PLAIN[setting.name] if value is None and setting.name in PLAIN else value
 
     def _scored_by(self) -> tuple[str, dict[str, float] | None]:
         return self.scoring, self.scoring_settings
 
     @property
     def best_params_(self) -> dict[str, Any] | list[dict[str, Any]]:
-        """The chosen settings; with more than two classes, those of each class."""
+        """The settings of the candidate that predicts; of wPATER with more than two classes, those of each class."""
         model = self._fitted_model()
+        if isinstance(model, Pool):
+            return _candidate(model.spec)
         chosen = [_params(model, k % len(model.specs)) for k in self._chosen(model)]
         return chosen if len(chosen) > 1 else chosen[0]
 
     @property
+    def progressive_score_(self) -> float:
+        """The score of the answers that were given, each before the sample was learned from."""
+        counts = self._fitted_model().progressive(*self._scored_by())
+        return float(np.mean(score(counts, *self._scored_by())))
+
+    @property
     def progressive_scores_(self) -> NDArray[np.float64]:
-        """The score of every setting on the samples so far, each judged before it was learned from."""
-        values = score(self._fitted_model().confusion(), self.scoring, self.scoring_settings)
+        """The score of every candidate on the samples so far, each judged before it was learned from."""
+        model = self._fitted_model()
+        if isinstance(model, Pool):
+            return self._scores_of_pool(model, self.scoring)[_begun_with(model)]
+        values = score(model.confusion(), *self._scored_by())
         return values if len(values) > 1 else values[0]
 
     def scores_frame(self) -> Any:
-        """All progressive scores of all settings as a pandas DataFrame, a row for each class and setting."""
+        """All candidates and their progressive scores as a pandas DataFrame; of wPATER, a row for each class, too."""
         import pandas as pd
 
         model = self._fitted_model()
+        if isinstance(model, Pool):
+            places = _begun_with(model)
+            frame = pd.DataFrame([_candidate(model.specs[k]) for k in places])
+            for name in SCORES:
+                frame[name] = self._scores_of_pool(model, name)[places]
+            frame["learning"] = [k in model.models for k in places]
+            frame["chosen"] = [k == model.leader for k in places]
+            return frame
         counts, chosen = model.confusion(), set(self._chosen(model))
         frame = pd.DataFrame([_params(model, k) for k in range(len(model.specs))] * len(counts.tp))
         if len(counts.tp) > 1:
@@ -165,6 +213,10 @@ class AutoPATERClassifier(OnlineClassifier):
         frame["chosen"] = [k in chosen for k in range(len(frame))]
         return frame
 
+    def _scores_of_pool(self, pool: Pool, name: str) -> NDArray[np.float64]:
+        values = pool.board.scores(name, self.scoring_settings if name == self.scoring else None)
+        return values if SCORES[name].more_is_better else -values
+
 
 def _params(model: Model, k: int) -> dict[str, Any]:
     spec = model.specs[k]
@@ -173,3 +225,19 @@ def _params(model: Model, k: int) -> dict[str, Any]:
         "alpha_neg": spec.alphas[0],
         "alpha_pos": spec.alphas[1],
     }
+
+
+def _candidate(spec: Spec) -> dict[str, Any]:
+    weight = spec.class_weight
+    return {
+        "algorithm": spec.rule,
+        "covariance": spec.covariance,
+        "r": spec.r,
+        "forgetting": spec.forgetting,
+        "class_weight": dict(weight) if isinstance(weight, tuple) else weight,
+    }
+
+
+def _begun_with(pool: Pool) -> list[int]:
+    """The candidates that rows of this width are for."""
+    return [k for k, fits in enumerate(pool.suited()) if fits]

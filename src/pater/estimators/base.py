@@ -19,6 +19,7 @@ from ..files import model_file as modelfile
 from ..models.errors import BadRowError
 from ..models.matrices import bad_row_message
 from ..models.model import Model
+from ..models.pool import Pool
 from ..models.predict import labels_of, margins_of
 from . import parameters
 from .inputs import take_rows
@@ -27,22 +28,22 @@ from .inputs import take_rows
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A subclass learns."""
 
-    _model: Model
+    _model: Model | Pool
     class_weight: Any
 
     def _scored_by(self) -> tuple[str, dict[str, float] | None]:
         """The progressive score by which the best of several models is chosen, and its settings."""
         return "balanced_accuracy", None
 
-    def _chosen(self, model: Model) -> list[int]:
+    def _chosen(self, model: Model | Pool) -> list[int]:
         """Which model speaks for each class, or for both of two."""
         return model.chosen(*self._scored_by())
 
-    def _average_of(self, model: Model) -> bool:
+    def _average_of(self, model: Model | Pool) -> bool:
         """Does the average of the weights predict?"""
-        return model.specs[0].average
+        return model.spec.average
 
-    def _threshold(self, model: Model) -> float:
+    def _threshold(self, model: Model | Pool) -> float:
         """The margin from which on a row is of the second of two classes."""
         return 0.0
 
@@ -65,8 +66,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = self._fitted_model()
         return model.speaking(*self._scored_by()).weights(average=self._average_of(model))
 
-    def _fitted_model(self) -> Model:
-        model: Model | None = vars(self).get("_model")
+    def _fitted_model(self) -> Model | Pool:
+        model: Model | Pool | None = vars(self).get("_model")
         if model is None:
             how = "'fit' or 'partial_fit'" if hasattr(self, "partial_fit") else "'fit'"
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call {how} first.")
@@ -143,11 +144,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         modelfile.save(path, saved, accept=estimator_of)
 
-    def _to_save(self) -> Model:
+    def _to_save(self) -> Model | Pool:
         """What was learned; a ValueError if it does not go with the parameters."""
         raise NotImplementedError
 
-    def _take_over(self, model: Model) -> None:
+    def _take_over(self, model: Model | Pool) -> None:
         """Be what such a model was saved from; a ValueError if it does not go with the parameters."""
         raise NotImplementedError
 

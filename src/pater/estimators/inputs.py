@@ -28,6 +28,8 @@ from ..models.matrices import (
     rows_of,
 )
 
+ENCODE = "Encode text, categories and dates first: pater.preprocessing.TableEncoder takes columns as they are."
+
 
 def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """The rows of X; the estimator's `n_features_in_` and `feature_names_in_` are set, or X is held against them."""
@@ -40,6 +42,8 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     if is_sparse(X):  # scikit-learn and SciPy believe what a matrix holds, so they see what was checked
         rows = csr_rows(X)
         X = matrix_of(rows, rows.width)
+    if _is_of_dates(X):
+        raise TypeError(f"X must hold numbers, not dates in column {_called(X, 0)}. {ENCODE}")
     try:
         X = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=list(FLOATS), order="C", ensure_all_finite=False
@@ -49,11 +53,22 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
         if place is None:
             raise
         row, column, value = place
-        raise type(error)(
-            f"X must hold numbers, not {value!r} in row {row}, column {column}: {error}. "
-            "Encode text and categories first, for example with sklearn.preprocessing.OneHotEncoder."
-        ) from None
+        where = f"row {row}, column {_called(X, column)}"
+        why = str(error).partition(". ")[0].removesuffix(".")
+        raise type(error)(f"X must hold numbers, not {value!r} in {where}: {why}. {ENCODE}") from None
     return rows_of(X) if rows is None else rows
+
+
+def _called(X: Any, column: int) -> str:
+    """The number of a column, and its name if it has one."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))  # of pyarrow; of pandas and polars
+    return str(column) if names is None else f"{column} ({names[column]!r})"
+
+
+def _is_of_dates(X: Any) -> bool:
+    """NumPy would take dates for numbers, and frames of nothing else."""
+    kinds = [getattr(X, "dtype", None)] if isinstance(X, np.ndarray) else list(getattr(X, "dtypes", ()))
+    return bool(kinds) and all(getattr(kind, "kind", "") == "M" for kind in kinds)
 
 
 def _first_non_number(X: Any) -> tuple[int, int, Any] | None:

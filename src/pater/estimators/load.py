@@ -14,17 +14,25 @@ import numpy as np
 from ..files import model_file as modelfile
 from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, Saved
+from ..models.model import Model
+from ..models.pool import Pool
+from ..models.race import FADING
 from ..models.setting_kinds import OperatingPoint
 from ..models.settings import SETTINGS
-from ..models.spec import Spec, Specs
+from ..models.spec import Spec
+from ..preprocessing.encoding import Encoding
+from ..preprocessing.stream_encoder import StreamEncoder
+from ..stream.encoder import RESOLUTION
 from ..stream.learner import Learner
 from . import parameters
-from .auto import AutoPATERClassifier
+from .auto import PLAIN, AutoPATERClassifier
 from .base import LinearClassifier
 from .baselines import ALMAClassifier, PassiveAggressiveClassifier, Perceptron
 from .baselines_second_order import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
 from .online import OnlineClassifier
 from .pater import PATERClassifier, SecondOrderPATERClassifier
+from .pipeline import OnlinePipeline
+from .table_encoder import TableEncoder
 from .ter import TERClassifier
 
 ESTIMATORS: dict[str, Any] = {
@@ -55,7 +63,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Nothing in the file is executed. A file that is damaged, cut off or forged is refused with a `ModelFileError`, which
     is a ValueError. A model that `pater train` has learned becomes the estimator of its rule, if it took the features
-    as they were: what `--scale` and hashing do to a row is done by `pater predict`, not by an estimator.
+    as they were; behind a `TableEncoder`, in an `OnlinePipeline`, if it encoded a table. What `--scale` and hashing do
+    to a row is done by `pater predict`, not by an estimator.
 
     Parameters
     ----------
@@ -81,7 +90,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         learner = Learner.from_saved(saved)
         beyond = _beyond_estimators(learner)
         if beyond is None:
-            return estimator_of(saved)
+            estimator = estimator_of(saved)
+            return estimator if learner.encoder is None else _behind(learner.encoder.encoding, estimator)
     except OF_ANOTHER_KIND as error:
         raise ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
     raise ModelFileError(path, f"{beyond}; use pater predict, or stream.load.")
@@ -95,6 +105,14 @@ def _beyond_estimators(learner: Learner) -> str | None:
         return "its features are hashed along the stream, which no estimator does"
     rule = learner.specs[0].rule
     return None if rule in (*OF_RULE, modelfile.BATCH_RULE) else f"no estimator learns by {rule!r}"
+
+
+def _behind(encoding: Encoding, estimator: LinearClassifier) -> OnlinePipeline:
+    """An estimator of encoded tables behind its encoder."""
+    table = TableEncoder(resolution=RESOLUTION, **encoding.settings.to_json())
+    table._stream = StreamEncoder(encoding.settings, encoding)
+    table.n_features_in_, table.feature_names_in_ = len(encoding.names), np.array(encoding.names, object)
+    return OnlinePipeline([("table", table), ("model", estimator)])
 
 
 def estimator_of(saved: Saved) -> LinearClassifier:
@@ -127,26 +145,40 @@ def _of_specs(saved: Saved) -> LinearClassifier:
         kind: Any = TERClassifier
     elif len(specs) > 1:
         kind = AutoPATERClassifier
-        more = {**_tried(specs), "scoring": saved.scoring, "scoring_settings": saved.scoring_settings}
+        more = {"scoring": saved.scoring, "scoring_settings": saved.scoring_settings, **_tried(saved.model)}
     else:
         kind, variant = OF_RULE[rule]
         more = {"variant": variant} if variant else {}
     names = kind._get_param_names()
     shared = {each.parameter: getattr(specs[0], name) for name, each in SETTINGS.items() if each.parameter in names}
+    shared |= more
     if isinstance(shared["class_weight"], tuple):
         shared["class_weight"] = dict(shared["class_weight"])
     if "operating_point" in shared:
         shared["operating_point"] = OperatingPoint.told(shared["operating_point"])
-    estimator: LinearClassifier = kind(**shared, **more)
+    estimator: LinearClassifier = kind(**shared)
     return estimator
 
 
-def _tried(specs: Specs) -> dict[str, Any]:
-    """The variants, and the weights: each stands first as α⁻, later as α⁺."""
+def _tried(model: Model | Pool) -> dict[str, Any]:
+    """What several learners differ in. Of wPATER the variants, and the weights: each first as α⁻, later as α⁺."""
+    specs = model.specs
+    if isinstance(model, Pool):
+        memories = {spec.forgetting for spec in specs}
+        averages = {spec.average for spec in specs}
+        return {
+            "class_weight": None if len({spec.class_weight for spec in specs}) > 1 else specs[0].class_weight,
+            "forgetting": None if len(memories) > 1 else specs[0].forgetting,
+            "average": None if len(averages) > 1 else specs[0].average,
+            "fading": None if model.fading == FADING else model.fading,
+            "discount": True,
+        }
+    own = {name: None for name, default in PLAIN.items() if getattr(specs[0], name) == default}
     rules = dict.fromkeys(spec.rule for spec in specs)
     variants = tuple(variant for rule in rules for variant, of in AutoPATERClassifier._rules.items() if of == rule)
     pairs = [spec.alphas for spec in specs[:: len(rules)]]
-    return {"variants": variants, "weights": tuple(alpha_neg for alpha_neg, _ in pairs[1 : 1 + len(pairs) // 2])}
+    weights = tuple(alpha_neg for alpha_neg, _ in pairs[1 : 1 + len(pairs) // 2])
+    return {**own, "variants": variants, "weights": weights}
 
 
 def _told(spec: Spec) -> Spec:

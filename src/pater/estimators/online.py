@@ -14,41 +14,37 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from ..kernels.run import IN_ORDER, Rows, available_threads
+from ..models.choice import JudgedBy
 from ..models.errors import OtherModelsError
 from ..models.labels import as_labels, classes_and_codes, in_order
 from ..models.matrices import number_of_rows
 from ..models.model import Model
+from ..models.new_model import new_model
+from ..models.pool import Pool
 from ..models.predict import probabilities
+from ..models.settings import Setting
 from ..models.spec import Spec, Specs
 from ..models.warnings import warn_of_one_class
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
-from .parameters import OF_LEARNING, names_of, one_of, settings_of
+from .parameters import OF_LEARNING, asked_for_probabilities, names_of, one_of, settings_of
 
 FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
-
-
-def _asked_for_probabilities(estimator: OnlineClassifier) -> bool:
-    if not estimator.probability:
-        raise AttributeError("predict_proba is there with probability=True, set before the first row is learned.")
-    return True
 
 
 class OnlineClassifier(LinearClassifier):
     """A subclass says which models its parameters ask for."""
 
     variant: str
-    C: float
     fit_intercept: bool
     n_passes: int
     shuffle: bool
     average: bool | None
-    forgetting: float
+    forgetting: float | None
     probability: bool
     operating_point: Any
     warm_start: bool
     random_state: Any
-    n_jobs: int | None
 
     _parameter_constraints: ClassVar = OF_LEARNING
     _rules: ClassVar[dict[str, str]]  # by variant; "" where there is one rule only, and no parameter `variant`
@@ -57,6 +53,10 @@ class OnlineClassifier(LinearClassifier):
         """The models that the parameters ask for, one or several for each class."""
         variant = one_of("variant", self.variant, tuple(self._rules)) if "" not in self._rules else ""
         return (self._spec(self._rules[variant]),)
+
+    def _value(self, setting: Setting) -> Any:
+        """What the parameter of a setting asks for."""
+        return getattr(self, setting.parameter)
 
     def _averages(self, rule: str) -> bool:
         """Whether the average of the weights predicts."""
@@ -89,13 +89,13 @@ class OnlineClassifier(LinearClassifier):
         weights = check_sample_weight(sample_weight, rows)
         not_all_zero(weights)
         if go_on:
-            model = self._model.with_specs(specs).copy()
+            model = self._model.with_specs(specs, self._judged_by()).copy()
             encoded = model.encoded(labels)
             found, codes = in_order(np.concatenate([model.classes, encoded.new]), encoded.codes)
             model.add_classes(encoded.new)
         else:
             found, codes = classes_and_codes(labels)
-            model = Model.new(found, int(self.n_features_in_), specs)
+            model = self._new(found, specs)
         at_least_two(found)
         self._check_weighted_classes(found)
         random = check_random_state(self.random_state) if self.shuffle else None
@@ -103,7 +103,7 @@ class OnlineClassifier(LinearClassifier):
             order = IN_ORDER if random is None else random.permutation(number_of_rows(rows)).astype(np.int64)
             model.learn_all(rows, codes, weights=weights, order=order, threads=self._threads(model, rows))
         self._model = model
-        warn_of_one_class(model, rows, labels)
+        warn_of_one_class(model if isinstance(model, Model) else model.speaker, rows, labels)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, once and in order.
@@ -133,27 +133,33 @@ class OnlineClassifier(LinearClassifier):
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
         specs = self._checked_specs()
-        model: Model | None = vars(self).get("_model")
+        model: Model | Pool | None = vars(self).get("_model")
         rows = take_rows(self, X, reset=model is None)
         labels = check_labels(y, rows)
         weights = check_sample_weight(sample_weight, rows)
         if classes is not None:
             model = self._with_fixed_classes(model, classes, specs)
         elif model is None:
-            model = Model.new(np.empty(0, labels.dtype), self.n_features_in_, specs)
+            model = self._new(np.empty(0, labels.dtype), specs)
         else:
-            model = model.with_specs(specs)
+            model = model.with_specs(specs, self._judged_by())
         model.learn(rows, labels, weights=weights, threads=self._threads(model, rows))
         self._model = model
 
-    def _with_fixed_classes(self, model: Model | None, classes: Any, specs: Specs) -> Model:
+    def _new(self, classes: NDArray[Any], specs: Specs, fixed: bool = False) -> Model | Pool:
+        return new_model(classes, int(self.n_features_in_), specs, self._judged_by(), fixed=fixed)
+
+    def _judged_by(self) -> JudgedBy:
+        return (*self._scored_by(), vars(self).get("fading"))
+
+    def _with_fixed_classes(self, model: Model | Pool | None, classes: Any, specs: Specs) -> Model | Pool:
         wanted = np.unique(as_labels(classes, "classes"))
         if wanted.size < 2:
             raise ValueError(f"classes must name at least two labels, got {wanted.tolist()}.")
         if model is None:
             self._check_weighted_classes(wanted)
-            return Model.new(wanted, self.n_features_in_, specs, fixed=True)
-        model = model.with_specs(specs)
+            return self._new(wanted, specs, fixed=True)
+        model = model.with_specs(specs, self._judged_by())
         if not np.array_equal(wanted, model.classes):
             if model.fixed or not np.isin(model.classes, wanted).all():
                 raise ValueError(
@@ -187,17 +193,16 @@ class OnlineClassifier(LinearClassifier):
         theirs = other._fitted_model()
         if theirs.specs != mine.specs:
             raise ValueError(f"cannot merge models of different settings: {self} and {other}.")
-        if mine.state.n_features != theirs.state.n_features:
-            raise ValueError(
-                f"cannot merge models of {mine.state.n_features} and of {theirs.state.n_features} features."
-            )
+        width, other_width = mine.state.n_features, theirs.state.n_features
+        if width != other_width:
+            raise ValueError(f"cannot merge models of {width} and of {other_width} features.")
         names, other_names = self._names(), other._names()
         if names is not None and other_names is not None and not np.array_equal(names, other_names):
             raise ValueError("cannot merge models of different features: feature_names_in_ differ.")
-        self._model = mine.merge(theirs)
+        self._model = mine.merge(theirs)  # type: ignore[arg-type]  # with the same specs, they are of one kind
         return self
 
-    @available_if(_asked_for_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(asked_for_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes, fitted along the stream to the margins before learning (`probability=True`).
 
@@ -213,7 +218,7 @@ class OnlineClassifier(LinearClassifier):
             scaled to sum to 1.
         """
         model = self._fitted_model()
-        if not model.specs[0].calibrate:
+        if not model.spec.calibrate:
             raise OtherModelsError(["probability"])
         margins = self._checked_margins(X)
         return probabilities(margins, model.state.scalars[self._chosen(model)], model.classes.size)
@@ -228,28 +233,31 @@ class OnlineClassifier(LinearClassifier):
         """The margin from which on the second of two classes is predicted: 0, or that of the `operating_point`."""
         return self._threshold(self._fitted_model())
 
-    def _threshold(self, model: Model) -> float:
+    def _threshold(self, model: Model | Pool) -> float:
         if self.operating_point is None:
             return 0.0
         if model.seen is None:
             raise ValueError("operating_point is set, but nothing was learned since: it begins with the next rows.")
         return model.threshold(self._checked_specs()[0].operating_point, *self._scored_by())
 
-    def _average_of(self, model: Model) -> bool:
+    def _average_of(self, model: Model | Pool) -> bool:
         """Does the average predict? It may be left alone at any time, but not be had where it was not kept."""
         kept = super()._average_of(model)
         if self.average and not kept:
             raise ValueError("average=True, but no average was kept: it begins with the next rows that are learned.")
         return kept and (self.average is None or bool(self.average))
 
-    def _to_save(self) -> Model:
+    def _to_save(self) -> Model | Pool:
         model, specs = self._fitted_model(), self._checked_specs()
         try:
-            return model.with_specs(specs)
+            return model.with_specs(specs, self._judged_by())
         except OtherModelsError as error:
             raise OtherModelsError(error.names, "fit again, then save") from None
 
-    def _take_over(self, model: Model) -> None:
+    def _take_over(self, model: Model | Pool) -> None:
+        if self.average is None and isinstance(model, Model):  # averaging by itself may have been another rule then
+            kept = model.spec.average
+            self.average = None if self._checked_specs()[0].average == kept else kept
         if model.specs != self._checked_specs():
             raise ValueError("its settings are not those of its estimator")
         self._model = model
@@ -263,7 +271,7 @@ class OnlineClassifier(LinearClassifier):
         tags.classifier_tags.poor_score = True  # one pass over the few hundred rows of scikit-learn's checks
         return tags
 
-    def _threads(self, model: Model, rows: Rows) -> int | None:
+    def _threads(self, model: Model | Pool, rows: Rows) -> int | None:
         """How many threads may share the models; None for one on each processor."""
         if self.n_jobs is None:  # a few numbers are learned from before joblib has answered
             return 1 if rows[-1].size < FEW or model.state.n_models == 1 else int(effective_n_jobs(None))
@@ -288,7 +296,5 @@ class OnlineClassifier(LinearClassifier):
 
     def _spec(self, rule: str, **more: Any) -> Spec:
         """A spec of this rule, with the settings that are parameters of this estimator, and more."""
-        values = {
-            name: each.checked(getattr(self, each.parameter), each.parameter) for name, each in settings_of(type(self))
-        }
+        values = {name: each.checked(self._value(each), each.parameter) for name, each in settings_of(type(self))}
         return Spec(rule, **{**values, "average": self._averages(rule), **more})

@@ -26,6 +26,12 @@ OF_LEARNING = {
 OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
 
 
+def asked_for_probabilities(estimator: Any) -> bool:
+    if not estimator.probability:
+        raise AttributeError("predict_proba is there with probability=True, set before the first row is learned.")
+    return True
+
+
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """The value, if it is one of those; a ValueError that names the parameter if it is not."""
     if not isinstance(value, str) or value not in allowed:
@@ -108,6 +114,11 @@ def _is_sound(name: str, value: Any, default: Any) -> bool:
         return value is None or _is_whole(value)
     if name == "average":
         return type(value) is bool or value is default
+    if name in ("variants", "weights"):
+        kind = str if name == "variants" else (int, float)
+        return value is None or (isinstance(value, list) and all(isinstance(each, kind) for each in value))
+    if name in ("forgetting", "fading"):
+        return value is default or is_number(value)
     if isinstance(default, tuple):
         return isinstance(value, list) and all(_is_sound("", each, default[0]) for each in value)
     if type(default) is int:

@@ -132,7 +132,7 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         those of PATER-II do.
     average : bool or None, default=None
         Whether predictions use the average of the weights after each sample. None: with a diagonal covariance, whose
-        leader oscillates.
+        leader oscillates, but not with `forgetting`, because an average is over the whole past.
     forgetting : float, default=1.0
         For streams that drift: what is left of Σ⁻¹, class sums, counts and losses when the next sample comes. 1 forgets
         nothing; with 0.999 the learner remembers about its last thousand samples. It goes by time, whatever the class,
@@ -196,4 +196,6 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         self.n_jobs = n_jobs
 
     def _averages(self, rule: str) -> bool:
-        return averages_by_itself(rule, self.covariance) if self.average is None else bool(self.average)
+        if self.average is None:
+            return averages_by_itself(rule, self.covariance, float(self.forgetting or 1.0))
+        return bool(self.average)

@@ -1,14 +1,19 @@
 """A pipeline of scikit-learn transformers that can learn from a stream, which scikit-learn's own Pipeline cannot.
 
-Knows scikit-learn; knows no learner of this package.
+Knows scikit-learn, what a label is, and `growth`.
 """
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
+
+from ..models.labels import as_labels
+from .growth import make_room, with_columns_moved
 
 
 def _last_has(name: str) -> Any:
@@ -20,6 +25,8 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     In `partial_fit` each transformer that has a `partial_fit` of its own first learns from the batch, then transforms
     it for the next step; one without is taken to need no learning (FeatureHasher, HashingVectorizer, a fitted scaler).
+    A `pater.preprocessing.TableEncoder` as the first step encodes each row by what was seen up to it; it holds back the
+    first rows until it knows how to encode them. What is asked for meanwhile is answered as if the stream ended there.
 
     Parameters
     ----------
@@ -48,6 +55,10 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     0.9
     """
 
+    _ended: list[tuple[str, Any]] | None
+    _holds: bool
+    _classes: Any
+
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
 
@@ -55,22 +66,83 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Forget everything, fit each step on all of X, and the classifier on what comes out."""
         self._check()
         self.steps = [(name, clone(step)) for name, step in self.steps]
+        self._holds, self._classes, self._ended = False, None, None
         for _, step in self.steps[:-1]:
             X = step.fit(X, y).transform(X)
         self.steps[-1][1].fit(X, y, **params)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
-        """Learn from some more rows: each step from what comes out of the one before it."""
+        """Learn from some more rows: each step from what comes out of the one before it.
+
+        More parameters, such as `sample_weight`, are those of the classifier's `partial_fit`.
+        """
         self._check()
-        for _, step in self.steps[:-1]:
-            if hasattr(step, "partial_fit"):
-                step.partial_fit(X, y)
-            X = step.transform(X)
-        if classes is not None:
-            params["classes"] = classes
-        self.steps[-1][1].partial_fit(X, y, **params)
+        first = self.steps[0][1]
+        if not hasattr(first, "partial_fit_transform"):
+            _learn(self.steps, X, y, classes, params)
+            return self
+        if params.keys() - {"sample_weight"}:
+            raise TypeError(f"rows of a table go with a sample_weight at most, not with {sorted(params)}.")
+        weights, before = params.get("sample_weight"), copy(first)
+        labels = as_labels(y)  # while rows are held back, nobody else looks at them
+        pieces = first.partial_fit_transform(X, labels, None if weights is None else np.asarray(weights))
+        rest = self.steps[1:]
+        kept = [(step, deepcopy(vars(step)) if len(pieces) > 1 else dict(vars(step))) for _, step in rest]
+        try:
+            for rows, of_rows, their_weights in pieces:
+                _learn(rest, rows, of_rows, *self._more(classes, their_weights))
+        except BaseException:
+            for step, attributes in [(first, vars(before)), *kept]:
+                step.__dict__.clear()
+                step.__dict__.update(attributes)
+            raise
+        self._classes = classes if classes is not None else vars(self).get("_classes")
+        self._holds, self._ended = not pieces, None
         return self
+
+    def merge(self, other: Self) -> Self:
+        """Take in what another pipeline, of a TableEncoder and an online learner, has learned from other rows.
+
+        Both must have begun with the same rows: let one learn the first ones (`warm_up`), copy it, and let each copy
+        learn from a shard. Categories that only one of them has met find their places in both.
+
+        Parameters
+        ----------
+        other : OnlinePipeline
+            With the same steps.
+
+        Returns
+        -------
+        self
+            The pipeline.
+        """
+        steps, others = self.steps, other.steps
+        kinds = [[type(step) for _, step in some] for some in (steps, others)]
+        if kinds[0] != kinds[1] or len(steps) != 2 or not hasattr(steps[0][1], "placing"):
+            raise TypeError("pipelines of a TableEncoder and an online learner can be merged, with the same steps.")
+        encoder, columns = steps[0][1].placing(others[0][1])
+        last, width = copy(steps[1][1]), len(encoder.get_feature_names_out())
+        make_room(last, width, steps[1][0])
+        last.merge(with_columns_moved(others[1][1], columns, width))
+        self.steps = [(steps[0][0], encoder), (steps[1][0], last)]
+        return self
+
+    def _more(self, classes: Any, weights: Any) -> tuple[Any, dict[str, Any]]:
+        """What the classifier is told beside rows and labels: the classes, if any call has named them, and weights."""
+        classes = classes if classes is not None else vars(self).get("_classes")
+        return classes, {} if weights is None else {"sample_weight": weights}
+
+    def _speaking(self) -> list[tuple[str, Any]]:
+        """The steps that predict: while rows are held back, copies that have learned from those, too."""
+        if not vars(self).get("_holds"):
+            return self.steps
+        if self._ended is None:
+            rest = deepcopy(self.steps[1:])
+            for rows, labels, weights in self.steps[0][1].held_back():
+                _learn(rest, rows, labels, *self._more(None, weights))
+            self._ended = [self.steps[0], *rest]
+        return self._ended
 
     def _check(self) -> None:
         names = [name for name, _ in self.steps]
@@ -83,37 +155,42 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(last, "partial_fit"):
             raise TypeError(f"the last step, {name!r}, has no partial_fit: {last!r}.")
 
-    def _transformed(self, X: Any) -> Any:
-        for _, step in self.steps[:-1]:
+    def _transformed(self, X: Any) -> tuple[Any, Any]:
+        """The classifier, and what it is to see."""
+        steps = self._speaking()
+        for _, step in steps[:-1]:
             X = step.transform(X)
-        return X
+        return steps[-1][1], X
 
     def predict(self, X: Any) -> Any:
         """The label of each row."""
-        return self.steps[-1][1].predict(self._transformed(X))
+        last, X = self._transformed(X)
+        return last.predict(X)
 
     @_last_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
         """What the classifier says of each row."""
-        return self.steps[-1][1].decision_function(self._transformed(X))
+        last, X = self._transformed(X)
+        return last.decision_function(X)
 
     @_last_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes."""
-        return self.steps[-1][1].predict_proba(self._transformed(X))
+        last, X = self._transformed(X)
+        return last.predict_proba(X)
 
     @property
     def named_steps(self) -> dict[str, Any]:
-        """The steps by name."""
-        return dict(self.steps)
+        """The steps by name; while rows are held back, as if the stream ended here."""
+        return dict(self._speaking())
 
     @property
     def classes_(self) -> Any:
         """The labels, sorted."""
-        return self.steps[-1][1].classes_
+        return self._speaking()[-1][1].classes_
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self.steps[-1][1], "classes_")
+        return bool(vars(self).get("_holds")) or hasattr(self.steps[-1][1], "classes_")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The steps, and with `deep` the parameters of each as name__parameter."""
@@ -133,7 +210,18 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.steps = [(each, value if each == name else step) for each, step in self.steps]
         for key, value in params.items():
             name, _, rest = key.partition("__")
-            if name not in self.named_steps or not rest:
+            if name not in dict(self.steps) or not rest:
                 raise ValueError(f"there is no parameter {key!r}; there are {sorted(self.get_params())}.")
-            self.named_steps[name].set_params(**{rest: value})
+            dict(self.steps)[name].set_params(**{rest: value})
         return self
+
+
+def _learn(steps: list[tuple[str, Any]], X: Any, y: Any, classes: Any, params: dict[str, Any]) -> None:
+    """Let each step learn from what comes out of the one before it."""
+    for _, step in steps[:-1]:
+        if hasattr(step, "partial_fit"):
+            step.partial_fit(X, y)
+        X = step.transform(X)
+    name, last = steps[-1]
+    make_room(last, X.shape[1], name)
+    last.partial_fit(X, y, **params, **({} if classes is None else {"classes": classes}))

@@ -24,6 +24,7 @@ from ..models.errors import BadRowError
 from ..models.labels import classes_and_codes
 from ..models.matrices import first_bad_row, matrix_of
 from ..models.model import Model
+from ..models.pool import Pool
 from ..models.settings import SETTINGS
 from ..models.spec import Spec, Specs
 from .base import LinearClassifier, at_least_two
@@ -189,12 +190,14 @@ class TERClassifier(LinearClassifier):
         return solve(X, np.where(positive, 1.0, -1.0), v, ridge=self.ridge, intercept=self.fit_intercept)
 
     def _to_save(self) -> Model:
-        model = replace(self._fitted_model(), specs=self._specs())
+        model = self._fitted_model()
+        assert isinstance(model, Model)
+        model = replace(model, specs=self._specs())
         if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
             raise ValueError("coef_ or intercept_ is not finite: scale the columns, fit again, then save.")
         return model
 
-    def _take_over(self, model: Model) -> None:
+    def _take_over(self, model: Model | Pool) -> None:
         if [spec.rule for spec in model.specs] != [BATCH_RULE]:
             raise ValueError("its settings are not those of its estimator")
         self._model = model

@@ -1,6 +1,6 @@
 """The model file: what the header and the arrays of a container mean for a model. Described in docs/model-file.md.
 
-Knows `container`, `stored_state`, `vectors`, `model` and `choice`; knows no estimator. Loading executes nothing, and
+Knows `container`, `stored_model` and `stored_pool`; knows no estimator. Loading executes nothing, and
 believes nothing: the checksum covers every byte of the file, what the header claims is held against what the file holds
 before memory is taken for it, and each number is checked before anything is made of it.
 """
@@ -8,41 +8,19 @@ before memory is taken for it, and each number is checked before anything is mad
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ..kernels.state import State, triangle_size
-from ..kernels.triangle import packed_size
-from ..models.choice import Stored
 from ..models.model import Model
-from .codec import (
-    BATCH_RULE,
-    UnsoundError,
-    is_number,
-    labels_to_json,
-    require,
-    spec_to_json,
-)
-from .container import OF_ANOTHER_KIND, Arrays, ModelFileError, Places, Shape, is_newer, minor, read, write
-from .stored_margins import OPERATING, seen_arrays, seen_in, seen_of
-from .stored_state import (
-    MOST_ROWS,
-    REALS,
-    WHOLE_NUMBERS,
-    Plan,
-    check_reach,
-    check_triangles,
-    columns_kept,
-    history_of,
-    points_in,
-    scalars_of,
-)
-from .vectors import Room, Rows, Same, Vectors, columns_in_use, kinds
+from ..models.pool import Pool
+from .codec import BATCH_RULE, UnsoundError, is_number, labels_to_json, require
+from .container import Arrays, ModelFileError, Places, is_newer, read, write
+from .stored_model import StoredModel, described, parts_in_place
+from .stored_pool import StoredPool, pool_described
+from .stored_state import MOST_ROWS
+from .vectors import Same
 
 __all__ = ["BATCH_RULE", "ModelFileError", "Saved", "load", "save"]
 
@@ -66,7 +44,7 @@ class Saved:
         Whether a later version of the format wrote it, which may name what this one does not know.
     """
 
-    model: Model
+    model: Model | Pool
     scoring: str = "balanced_accuracy"
     scoring_settings: dict[str, float] | None = None
     feature_names: list[str] | None = None
@@ -100,44 +78,17 @@ def save(path: str | os.PathLike[str], saved: Saved, *, accept: Callable[[Saved]
     It is read back as `load` reads it, and compared to the bit with what was to be written, number by number as they
     pass, so that it takes no second copy. `accept` raises a ValueError if the caller cannot use what came back.
     """
-    model, state = saved.model, saved.model.state
-    kept = columns_in_use(state)
+    model, scored_by = saved.model, (saved.scoring, saved.scoring_settings)
+    speaker = model.speaker if isinstance(model, Pool) else model
+    own, arrays = described(speaker, scored_by)
     header: dict[str, Any] = {
         "classes": {**labels_to_json(model.classes), "fixed": model.fixed},
-        "specs": [spec_to_json(spec) for spec in model.specs],
-        "state": {
-            "models": state.n_models,
-            "features": state.n_features,
-            "kept": int(kept.size),
-            "layout": state.layout,
-            "sharing": sorted(model for herd in state.herds if herd.sharing for model in herd.models),
-            "vectors": kinds(state.has_means, state.metric, state.layout),
-            "reals": REALS,
-            "counts": WHOLE_NUMBERS,
-        },
-        "history": None,
-        "operating": None if model.seen is None else list(OPERATING),
-        "chosen": model.chosen(saved.scoring, saved.scoring_settings) if len(model.specs) > 1 else None,
+        **own,
         **{name: getattr(saved, name) for name in _ADDED},
     }
-    arrays: Arrays = {} if kept.size == state.n_features else {"kept": kept}  # before the vectors, to know their places
-    arrays |= {
-        "vectors": Vectors(state, kept),
-        "reals": np.stack([state.scalars[name] for name in REALS], axis=1),
-        "counts": np.stack([state.scalars[name] for name in WHOLE_NUMBERS], axis=1),
-    }
-    if model.history is not None:
-        points = model.history.points
-        header["history"] = {
-            "rows": model.history.rows,
-            "next_point": model.history.next_point,
-            "points": [[rows, len(counts)] for rows, counts in points],
-        }
-        arrays["history"] = np.concatenate([np.zeros((0, 4)), *(counts for _, counts in points)])
-    if model.seen is not None:
-        arrays |= seen_arrays(model.seen)
-    if state.second is not None:  # only what rows have reached
-        arrays["second"] = state.second[:, : packed_size(int(state.scalars["width"].max(initial=0)))]
+    if isinstance(model, Pool):
+        header["pool"], more = pool_described(model)
+        arrays |= more
     arrays |= saved.arrays
 
     def check(written: Path) -> None:
@@ -155,7 +106,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
     """Read a model file, or raise a `ModelFileError` that says what is wrong with it."""
     reading = _Reading()
     try:
-        return reading.saved(*read(path, {"vectors": reading.vectors, "second": reading.second}, reading.claims))
+        return reading.saved(*read(path, reading.rooms, reading.claims))
     except UnsoundError as error:
         raise ModelFileError(path, f"it is not a sound model file: {error}.") from None
 
@@ -163,122 +114,60 @@ def load(path: str | os.PathLike[str]) -> Saved:
 def _read_back(path: Path, saved: Saved, arrays: Arrays) -> Saved:
     """What a file says that was just written, of which all arrays must be those that were to be written."""
     rooms = {name: Same(array) for name, array in arrays.items()}
-    reading = _Reading(saved.model.state)
+    reading = _Reading(saved.model)
     header, _ = read(path, {name: lambda *_, room=room: room for name, room in rooms.items()}, reading.claims)
     require(all(room.agreed for room in rooms.values()), "the numbers that came back are others")
-    large: Arrays = {name: rooms[name] for name in ("vectors", "second") if name in rooms}
+    large: Arrays = {name: room for name, room in rooms.items() if name in reading.rooms}
     again = reading.saved(header, {**arrays, **large})
     model, was = again.model, saved.model
     same = model.specs == was.specs and model.classes.tolist() == was.classes.tolist() and model.fixed == was.fixed
-    require(
-        same and model.state.scalars.tobytes() == was.state.scalars.tobytes(), "the settings that came back are others"
+    same = same and all(
+        one.state.scalars.tobytes() == other.state.scalars.tobytes()
+        for one, other in zip(_models(model), _models(was), strict=True)
     )
+    require(same, "the settings that came back are others")
     return again
 
 
-class _Reading:
-    """A file being read: first what it claims, then its numbers, then what they mean.
+def _models(model: Model | Pool) -> list[Model]:
+    return list(model.models.values()) if isinstance(model, Pool) else [model]
 
-    With a state it is that state's own file that is read, of which every number is known to be right by the time that
-    its meaning is looked at; otherwise a state is made and filled.
+
+class _Reading:
+    """A file being read: the model that speaks, and the pool behind it, if there is one.
+
+    With a model it is that model's own file that is read.
     """
 
-    def __init__(self, state: State | None = None) -> None:
-        self._state = state
-        self._plan: Plan | None = None
-        self._size = 0  # of a triangle in the file
+    def __init__(self, model: Model | Pool | None = None) -> None:
+        self._speaker = StoredModel(None if model is None else model.state)
+        self._pool = StoredPool(model if isinstance(model, Pool) else None)
+        self.rooms = self._speaker.rooms()
 
     def claims(self, header: dict[str, Any], places: Places) -> None:
         """See that the header is sound and fits the arrays, before memory is taken for them."""
-        with _parts_in_place():
-            n_models = places["reals"][0][0]  # a row for each, in a file that really is so long
-            self._plan = plan = Plan.of(header, n_models)
-            wanted: Places = {
-                "vectors": (plan.shape, np.float64),
-                "reals": ((n_models, len(header["state"]["reals"])), np.float64),
-                "counts": ((n_models, len(header["state"]["counts"])), np.int64),
-            }
-            if plan.n_kept != plan.n_features:
-                wanted["kept"] = ((plan.n_kept,), np.int64)
-                before = list(places).index("kept") < list(places).index("vectors")
-                require(before, "its columns come after its vectors")
-            if header["history"] is not None:
-                wanted["history"] = ((points_in(header["history"]), 4), np.float64)
-            if header.get("operating") is not None:
-                wanted |= seen_in(header["operating"], n_models)
-            for name, place in wanted.items():
-                require(places[name] == place, f"{name} has the wrong shape or type")
-            if plan.metric == "full":
-                self._size = places["second"][0][1]
-                sound = places["second"] == ((n_models, self._size), np.float64)
-                sound = sound and self._size <= triangle_size(max(1, n_models), plan.n_features)
-                require(sound, "second has the wrong shape or type")
-            _check_added(_added(header), plan.n_features)
-            _check_chosen(header.get("chosen"), plan)
-
-    def vectors(self, header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> Room:
-        assert self._plan is not None
-        return Room(self._room(), columns_kept(arrays, self._plan))
-
-    def second(self, header: dict[str, Any], arrays: Arrays, shape: Shape, kind: Any) -> Rows | None:
-        table = self._room().second
-        return None if table is None else Rows(table, shape[1])
-
-    def _room(self) -> State:
-        assert self._plan is not None
-        if self._state is None:
-            self._state = self._plan.room()
-        return self._state
+        with parts_in_place():
+            self._speaker.claims(header, places)
+            _check_added(_added(header), self._speaker.plan.n_features)
+            if header.get("pool") is not None:
+                self._pool.claims(header, places, self._speaker)
+                for other in self._pool.others.values():
+                    self.rooms |= other.rooms()
 
     def saved(self, header: dict[str, Any], arrays: Arrays) -> Saved:
-        plan = self._plan
-        assert plan is not None
-        with _parts_in_place():
-            if columns_kept(arrays, plan) is not None:
-                del arrays["kept"]
-            room = arrays.pop("vectors")
-            require(room.finite, "vectors holds a number that is not finite")
-            require(room.agreed, "models share what they do not have in common")
-            state = replace(self._room(), scalars=scalars_of(arrays, header["state"], plan.n_models))
-            check_reach(state, told=minor(header["version"]) > 0)
-            if state.second is not None:
-                require(arrays.pop("second").finite, "second holds a number that is not finite")
-                check_triangles(state, self._size)
+        with parts_in_place():
             added = _added(header)
-            models, scored_by = header.get("chosen"), (added["scoring"], added["scoring_settings"])
-            choice = Stored(tuple(models), *scored_by) if models is not None else None
-            history = history_of(header["history"], arrays)
-            seen = seen_of(header.get("operating"), arrays, plan)
-            model = Model(plan.classes, state, plan.specs, plan.fixed, history, choice, seen)
-            require((model.history is not None) == (len(plan.specs) > 1), "it lacks its history")
+            scored_by = added["scoring"], added["scoring_settings"]
+            model: Model | Pool = self._speaker.model(header, arrays, scored_by)
+            if header.get("pool") is not None:
+                assert isinstance(model, Model)
+                model = self._pool.pool(header, arrays, model, scored_by)
             return Saved(model, arrays=arrays, newer=is_newer(header["version"]), **added)
-
-
-@contextmanager
-def _parts_in_place() -> Iterator[None]:
-    """What a part that is missing or of another type leads to is said as what it is."""
-    try:
-        yield
-    except UnsoundError:
-        raise
-    except OF_ANOTHER_KIND as error:
-        raise UnsoundError(f"a part is missing or of the wrong type ({str(error)[:80]})") from None
 
 
 def _added(header: dict[str, Any]) -> dict[str, Any]:
     """What was added to the model; what the header does not name has its default."""
     return {name: header.get(name, getattr(_NOTHING_ADDED, name)) for name in _ADDED}
-
-
-def _check_chosen(models: Any, plan: Plan) -> None:
-    """One model of each class speaks, or the file does not say which."""
-    if models is not None:
-        width = len(plan.specs)
-        sound = width > 1 and isinstance(models, list) and all(type(k) is int for k in models)
-        require(
-            sound and [k // width for k in models] == list(range(plan.n_models // width)),
-            "the models that it chose are not its own",
-        )
 
 
 def _check_added(added: dict[str, Any], n_features: int) -> None:

@@ -151,15 +151,27 @@ class RecordParser:
         if self.columns.weight is not None and self.columns.weight in there:
             weights, _ = _numbers(there, self.columns.weight, source)
             sound = are_weights(weights)
-            _note(faults, ~sound, f"the importance, {self.columns.weight!r}, is {NO_WEIGHT}")
+            note(faults, ~sound, f"the importance, {self.columns.weight!r}, is {NO_WEIGHT}")
             weights = np.where(sound, weights, 1.0)
+        batch = self.batch(there, n, faults, source)
+        batch.labels, batch.weights, batch.source, batch.unit = labels, weights, source, "row"
+        batch.lines, batch.end = np.arange(block.first_line, block.first_line + n), block.end
+        if faults:
+            keep = np.ones(n, bool)
+            keep[list(faults)] = False
+            batch.faults = [Fault(source, int(batch.lines[r]), 0, faults[r], "row") for r in sorted(faults)]
+            batch.take(keep)
+        return batch
+
+    def batch(self, there: dict[str, Any], n: int, faults: dict[int, str], source: str) -> Batch:
+        """The rows of a block, without their labels; `faults` takes note of what is wrong with some."""
         missing = 0
         shape = len(self.columns.table), n
         places, values = np.empty(shape, np.int64), np.empty(shape)
         for k, (name, kind) in enumerate(self.columns.table):
             if kind == NUMBER:
                 x, absent_values = _numbers(there, name, source)
-                _note(faults, np.isinf(x), f"infinity in column {name!r} is no value to learn from")
+                note(faults, np.isinf(x), f"infinity in column {name!r} is no value to learn from")
                 values[k] = np.where(np.isfinite(x), x, np.nan)
                 if self.columns.bits:
                     places[k] = np.where((x == 0) | np.isnan(x), -1, self.places[k])
@@ -178,19 +190,11 @@ class RecordParser:
             indptr, indices, data = np.empty(n + 1, np.uint32), np.empty(size, np.uint32), np.empty(size)
             gather(codes, places, values, indptr, indices, data)
             tidy(indptr, indices, data, codes, 0, NOT_FINITE_SUM)
-            _note(faults, codes, OVERFLOW)
+            note(faults, codes, OVERFLOW)
             filled = int(indptr[-1])
             rows = indptr, indices[:filled], data[:filled]
-        lines = np.arange(block.first_line, block.first_line + n)
         n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
-        batch = Batch(rows, n_features, labels, weights, source=source, lines=lines, missing=missing, end=block.end)
-        batch.unit = "row"
-        if faults:
-            keep = np.ones(n, bool)
-            keep[list(faults)] = False
-            batch.faults = [Fault(source, int(lines[r]), 0, faults[r], "row") for r in sorted(faults)]
-            batch.take(keep)
-        return batch
+        return Batch(rows, n_features, None, missing=missing)
 
     def _labels(self, there: dict[str, Any], faults: dict[int, str], source: str) -> NDArray[Any] | None:
         name = self.columns.label
@@ -205,8 +209,8 @@ class RecordParser:
             wrong = label_faults(values) & ~np.isnan(values)
             if not self.labelled:
                 return None if absent or wrong.any() else values.astype(np.int64)
-            _note(faults, wrong, "the label is not a whole number")
-            _note(faults, np.isnan(values), "there is no label")
+            note(faults, wrong, "the label is not a whole number")
+            note(faults, np.isnan(values), "there is no label")
             return np.where(label_faults(values), 0, values).astype(np.int64)
         names, codes = _coded(column, name, source)
         if any(isinstance(value, bytes) for value in names):
@@ -215,11 +219,11 @@ class RecordParser:
         if not self.labelled:
             return None if any(rows.any() for _, rows in texts.faults()) else texts.array()
         for what, rows in texts.faults():
-            _note(faults, rows, what)
+            note(faults, rows, what)
         return texts.array()
 
 
-def _note(faults: dict[int, str], wrong: Any, what: str) -> None:
+def note(faults: dict[int, str], wrong: Any, what: str) -> None:
     for r in np.flatnonzero(wrong):
         faults.setdefault(int(r), what)
 

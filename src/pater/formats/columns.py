@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-INDICES, HASHED, TABLE = "indices", "hashed", "table"
-NUMBER, CATEGORY = "number", "category"
+INDICES, HASHED, TABLE, ENCODED = "indices", "hashed", "table", "encoded"
+NUMBER, CATEGORY, TEXT = "number", "category", "text"
 DEFAULT_BITS, MOST_BITS = 18, 30
 
 
@@ -19,11 +19,12 @@ class Columns:
 
     kind
         "indices": column j is feature j of the file. "hashed": names go to 2^bits columns by MurmurHash3. "table": one
-        column for each column of a table, in the order of `table`.
+        column for each column of a table, in the order of `table`. "encoded": what an encoder makes of a table.
     bits
         Of the hash; 0 where nothing is hashed.
     table
-        Name and kind ("number" or "category") of the columns of a table that are features.
+        Name and kind ("number" or "category") of the columns of a table that are features. Of an encoded table it is
+        "text" where the encoder decides what texts are, and "category" only where the caller says so.
     label
         The table's column with the label.
     weight
@@ -50,13 +51,15 @@ class Columns:
             raise ValueError("its description of the columns has other fields than this version knows")
         table = value["table"]
         sound = (
-            value["kind"] in (INDICES, HASHED, TABLE)
+            value["kind"] in (INDICES, HASHED, TABLE, ENCODED)
             and type(value["bits"]) is int
             and (1 <= value["bits"] <= MOST_BITS if value["kind"] == HASHED else value["bits"] == 0)
             and isinstance(table, list)
             and (value["kind"] != INDICES or not table)
             and all(isinstance(column, list) and len(column) == 2 for column in table)
-            and all(isinstance(name, str) and kind in (NUMBER, CATEGORY) for name, kind in table)
+            and all(isinstance(name, str) and kind in (NUMBER, CATEGORY, TEXT) for name, kind in table)
+            and (value["kind"] == ENCODED or all(kind != TEXT for _, kind in table))
+            and (value["kind"] != ENCODED or len(table) > 0)
             and len({name for name, _ in table}) == len(table)
             and (value["kind"] != TABLE or (len(table) > 0 and all(kind == NUMBER for _, kind in table)))
             and all(value[name] is None or isinstance(value[name], str) for name in ("label", "weight"))

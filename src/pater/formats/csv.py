@@ -1,14 +1,15 @@
 """CSV and TSV with a header: columns by name, text hashed as `column=value`.
 
-Knows `csv_fields`, `columns` and `batches`. Which columns are numbers is decided by the first block, unless a model or
-the caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its mean), no feature
-in a hashed one.
+Knows `csv_fields`, `delimiters`, `columns` and `batches`. Which columns are numbers is decided by the first block,
+unless a model or the caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its
+mean), no feature in a hashed one.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Generator, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from . import csv_fields as fields
 from .batches import OVERFLOW, Batch, how_many, tidy
 from .blocks import BLOCK_BYTES, Place, blocks
 from .columns import NUMBER, TABLE, Columns
+from .delimiters import recognised
 from .errors import Fault, InputError, listed, shortened
 from .hashing import places_of
 from .labels import Texts, label_faults
@@ -47,6 +49,7 @@ class TableBlock(NamedTuple):
     header: tuple[str, ...]
     first_line: int
     end: Place
+    delimiter: str = ","
 
 
 class Cells:
@@ -73,6 +76,11 @@ class Cells:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    @cached_property
+    def ascii(self) -> str | None:
+        """The text of the block, if each of its characters is one byte."""
+        return self.block.text.decode("ascii") if self.block.text.isascii() else None
 
     @property
     def faults(self) -> list[Fault]:
@@ -118,12 +126,12 @@ class TableParser:
     """Blocks of a table to batches."""
 
     def __init__(
-        self, columns: Columns, *, delimiter: str = ",", labelled: bool = True, keep_missing: bool = False
+        self, columns: Columns, *, delimiter: str | None = None, labelled: bool = True, keep_missing: bool = False
     ) -> None:
-        self.columns, self.delimiter = columns, ord(delimiter)
+        self.columns, self.delimiter = columns, delimiter
         self.labelled, self.keep_missing = labelled, keep_missing
         self.numeric = np.array([kind == NUMBER for _, kind in columns.table], np.bool_)
-        if columns.kind != TABLE:
+        if columns.bits:
             names = np.array([name for name, _ in columns.table], object)
             self.places, self.signs = places_of(names[self.numeric], columns.bits)
             prefixes = [f"{name}=".encode() for name in names[~self.numeric]]
@@ -132,10 +140,10 @@ class TableParser:
             self.longest = max(map(len, prefixes), default=0)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[TableBlock]:
-        return table_blocks(source, chr(self.delimiter), hashed=hashed)
+        return table_blocks(source, self.delimiter, hashed=hashed)
 
     def __call__(self, block: TableBlock, source: str) -> Batch:
-        cells = Cells(block, self.delimiter, source)
+        cells = Cells(block, ord(block.delimiter), source)
         where = {name: j for j, name in enumerate(block.header)}
         wanted = [name for name, _ in self.columns.table]
         if self.labelled and self.columns.label is not None:
@@ -146,19 +154,18 @@ class TableParser:
         labels = self._labels(cells, where)
         weights = self._weights(cells, where)
         features = np.array([where[name] for name, _ in self.columns.table], np.int64)
-        rows: tuple[NDArray[Any], ...]
-        if self.columns.kind == TABLE:
-            rows, missing = self._dense(cells, features)
-        else:
-            rows, missing = self._hashed(cells, features)
-        n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
-        batch = Batch(
-            rows, n_features, labels, weights, source=source, lines=cells.lines, missing=missing, end=block.end
-        )
-        batch.faults = cells.faults
+        batch = self.batch(cells, features)
+        batch.labels, batch.weights, batch.source = labels, weights, source
+        batch.lines, batch.end, batch.faults = cells.lines, block.end, cells.faults
         if cells.what:
             batch.take(cells.codes == fields.SOUND)
         return batch
+
+    def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
+        """The rows of a block, without their labels."""
+        dense = self.columns.kind == TABLE
+        rows, missing = self._dense(cells, features) if dense else self._hashed(cells, features)
+        return Batch(rows, 1 << self.columns.bits if self.columns.bits else features.size, None, missing=missing)
 
     def _labels(self, cells: Cells, where: dict[str, int]) -> NDArray[Any] | None:
         name = self.columns.label
@@ -191,7 +198,7 @@ class TableParser:
         cells.fault(~sound, where[name], f"{{text!r}} is no importance: {NO_WEIGHT}")
         return np.where(sound, values, 1.0)
 
-    def _numbers(self, cells: Cells, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
+    def numbers(self, cells: Cells, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
         values, kinds = cells.numbers(wanted)
         if kinds.max(initial=0) >= fields.IS_INFINITE:
             for r, k in np.argwhere(kinds >= fields.IS_INFINITE).tolist():
@@ -199,7 +206,7 @@ class TableParser:
         return values, int((kinds[cells.codes == fields.SOUND] == fields.IS_MISSING).sum())
 
     def _dense(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[np.float64]], int]:
-        X, missing = self._numbers(cells, features)
+        X, missing = self.numbers(cells, features)
         if not self.keep_missing:
             np.nan_to_num(X, copy=False, nan=0.0)
         return (X,), missing
@@ -207,7 +214,7 @@ class TableParser:
     def _hashed(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[Any], ...], int]:
         shape = features.size, len(cells)
         places, values = np.empty(shape, np.int64), np.empty(shape)
-        x, missing = self._numbers(cells, features[self.numeric])
+        x, missing = self.numbers(cells, features[self.numeric])
         places[self.numeric] = np.where((x == 0) | np.isnan(x), -1, self.places).T
         values[self.numeric] = (self.signs * np.nan_to_num(x, nan=0.0)).T
         scratch = np.empty(len(cells.text) + self.longest, np.uint8)
@@ -225,16 +232,26 @@ class TableParser:
         return (indptr, indices[:filled], data[:filled]), missing
 
 
-def table_blocks(source: Source, delimiter: str, *, hashed: bool, size: int = BLOCK_BYTES) -> Generator[TableBlock]:
-    """The blocks of a table, each with the header of its file."""
+def table_blocks(
+    source: Source, delimiter: str | None, *, hashed: bool, size: int = BLOCK_BYTES
+) -> Generator[TableBlock]:
+    """The blocks of a table, each with the header of its file; a delimiter that is not given is recognised."""
     header: tuple[str, ...] | None = None
-    for block in blocks(source, hashed=hashed, size=size, cut=lambda text: _row_end(text, delimiter)):
+
+    def cut(text: bytes) -> int:
+        nonlocal delimiter
+        if delimiter is None:
+            delimiter = recognised(text)
+        return _row_end(text, delimiter)
+
+    for block in blocks(source, hashed=hashed, size=size, cut=cut):
         text, first_line = block.text, block.first_line
+        assert delimiter is not None
         if header is None:
             end = _row_end(text, delimiter, first=True) % len(text)  # an open quote leaves the whole text
             header = _header(text[:end], delimiter, source.shown)
             text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
-        yield TableBlock(text, header, first_line, block.end)
+        yield TableBlock(text, header, first_line, block.end, delimiter)
 
 
 def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:

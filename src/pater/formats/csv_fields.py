@@ -194,6 +194,50 @@ def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into
 
 
 @exact_kernel
+def _same(text, start, end, other_start, other_end):
+    if end - start != other_end - other_start:
+        return False
+    k = 0
+    while k < end - start and text[start + k] == text[other_start + k]:
+        k += 1
+    return k == end - start
+
+
+@exact_kernel
+def distinct(text, starts, ends, column, codes, spans, table):
+    """Which text each row has in a column, without the blanks around it, and where each of them stands first.
+
+    Codes count up as texts turn up; −1 is for a missing value. `spans` is filled with start, end and whether there are
+    doubled quotes in it. `table` has more places than there are rows, a power of two, and is full of −1.
+    """
+    n, mask = 0, table.size - 1
+    for r in range(codes.size):
+        codes[r] = -1
+        start, end = _trimmed(text, starts[r, column], ends[r, column])
+        if _is_missing(text, start, end):
+            continue
+        h = np.uint64(14695981039346656037)  # FNV-1a
+        doubled = 0
+        for i in range(start, end):
+            h = (h ^ np.uint64(text[i])) * np.uint64(1099511628211)
+            doubled |= text[i] == QUOTE
+        if doubled and not (starts[r, column] > 0 and text[starts[r, column] - 1] == QUOTE):
+            doubled = 0  # the field is in no quotes: they stand for themselves
+        place = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
+        while table[place] >= 0:
+            k = table[place]
+            if spans[k, 2] == doubled and _same(text, start, end, spans[k, 0], spans[k, 1]):
+                break
+            place = (place + 1) & mask
+        if table[place] < 0:
+            table[place] = n
+            spans[n, 0], spans[n, 1], spans[n, 2] = start, end, doubled
+            n += 1
+        codes[r] = table[place]
+    return n
+
+
+@exact_kernel
 def gather(codes, places, values, indptr, indices, data):
     """Sparse rows of the entries (columns, rows) whose place is not −1."""
     k = 0

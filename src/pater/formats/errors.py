@@ -27,6 +27,14 @@ def listed(names: Sequence[str]) -> str:
     return shown if len(names) <= MOST_SHOWN else f"{shown} and {len(names) - MOST_SHOWN:,} more"
 
 
+class Hint(UserWarning):
+    """Something about an input that is not wrong, but may not be what was meant."""
+
+
+class UnseenLabelWarning(UserWarning):
+    """A class weight for a label that has not come yet."""
+
+
 class InputError(ValueError):
     """An input that cannot be read, or that is not what its format says."""
 

@@ -17,15 +17,16 @@ from .arrow import RecordParser, schema_of
 from .background import ahead, in_order
 from .batches import Batch
 from .blocks import START, Place, after, blocks
-from .columns import DEFAULT_BITS, HASHED, INDICES, MOST_BITS, TABLE, Columns
+from .columns import DEFAULT_BITS, ENCODED, HASHED, INDICES, MOST_BITS, TABLE, Columns
 from .csv import TableBlock, TableParser, table_blocks
+from .delimiters import FIXED, checked
 from .errors import InputError, MalformedError
 from .libsvm import LIMIT_OF_FEATURES, LibsvmParser
+from .raw import RawRecordParser, RawTableParser
 from .schema import Wishes, columns_of_schema, columns_of_text, label_of
 from .sources import FORMATS, STANDARD_INPUT, Source, sources
 from .vw import VWParser
 
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
 MOST_PARSERS = 4
 
 
@@ -50,8 +51,8 @@ class Input:
             if first.format in ("libsvm", "vw"):
                 bits = self.wishes.bits or (DEFAULT_BITS if first.format == "vw" else 0)
                 self.columns = Columns(HASHED if bits else INDICES, bits)
-            elif first.format in _DELIMITERS:
-                self.columns = self._describe_table(first, _DELIMITERS[first.format])
+            elif first.format in FIXED:
+                self.columns = columns_of_text(self._first_block(first), first.shown, self.wishes)
             else:
                 self.columns = columns_of_schema(schema_of(first), first.name, self.wishes)
         elif self.labelled and self.columns.table and self.columns.label is None:  # as an estimator leaves it
@@ -59,15 +60,15 @@ class Input:
         return self.columns
 
     def _header(self, first: Source) -> Sequence[str]:
-        if first.format in _DELIMITERS:
-            return self._first_block(first, _DELIMITERS[first.format]).header
+        if first.format in FIXED:
+            return self._first_block(first).header
         return () if first.format in ("libsvm", "vw") else list(schema_of(first).names)
 
-    def _describe_table(self, first: Source, delimiter: str) -> Columns:
-        return columns_of_text(self._first_block(first, delimiter), first.shown, delimiter, self.wishes)
+    def _delimiter(self, source: Source) -> str | None:
+        return self.wishes.delimiter or FIXED[source.format]
 
-    def _first_block(self, first: Source, delimiter: str) -> TableBlock:
-        some = table_blocks(first, delimiter, hashed=True)
+    def _first_block(self, first: Source) -> TableBlock:
+        some = table_blocks(first, self._delimiter(first), hashed=True)
         block = next(some, None)
         if block is None:
             raise InputError(f"{first.shown} is empty.")
@@ -87,11 +88,12 @@ class Input:
         if source.format == "vw":
             return VWParser(bits=columns.bits, labelled=self.labelled)
         missing = self.keep_missing and columns.kind == TABLE
-        if source.format in _DELIMITERS:
-            return TableParser(
-                columns, delimiter=_DELIMITERS[source.format], labelled=self.labelled, keep_missing=missing
-            )
-        return RecordParser(columns, labelled=self.labelled, keep_missing=missing)
+        if source.format in FIXED:
+            of_text = RawTableParser if columns.kind == ENCODED else TableParser
+            delimiter = self._delimiter(source)
+            return of_text(columns, delimiter=delimiter, labelled=self.labelled, keep_missing=missing)
+        of_records = RawRecordParser if columns.kind == ENCODED else RecordParser
+        return of_records(columns, labelled=self.labelled, keep_missing=missing)
 
     def batches(self, *, first: int = 0, place: Place = START, hashed: bool = False) -> Generator[Batch]:
         """The batches from `place` in source number `first` on. A malformed line is an error, or is passed on."""
@@ -158,8 +160,10 @@ def make_input(
     on_error: str = "stop",
     keep_missing: bool = False,
     threads: int | None = None,
+    delimiter: str | None = None,
+    encoded: bool | None = False,
 ) -> Input:
-    """An input, its settings checked."""
+    """An input, its settings checked; it is `encoded` if that is None and it is a table."""
     if format is not None and format not in FORMATS:
         raise InputError(f"there is no format {format!r}; there are {', '.join(FORMATS)}.")
     if on_error not in ("stop", "skip"):
@@ -170,8 +174,16 @@ def make_input(
         raise InputError(f"features must be from 1 to {1 << MOST_BITS}, got {features}.")
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
-    wishes = Wishes(label, weight, tuple(categorical), tuple(drop), bits)
-    return Input(sources(paths, format), columns, wishes, features, labelled, on_error == "skip", keep_missing, threads)
+    found = sources(paths, format)
+    tables = found[0].format in ("csv", "tsv", "parquet", "arrow")
+    if encoded and not tables:
+        raise InputError(f"only tables have columns to encode, but {found[0].shown} is read as {found[0].format}.")
+    wishes = Wishes(
+        label, weight, tuple(categorical), tuple(drop), bits, checked(delimiter), tables if encoded is None else encoded
+    )
+    if wishes.delimiter and not any(each.format in FIXED for each in found):
+        raise InputError(f"a delimiter is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
+    return Input(found, columns, wishes, features, labelled, on_error == "skip", keep_missing, threads)
 
 
 def read(
@@ -187,6 +199,8 @@ def read(
     labelled: bool = True,
     on_error: str = "stop",
     threads: int | None = None,
+    delimiter: str | None = None,
+    columns: Columns | None = None,
 ) -> Iterator[Batch]:
     r"""Batches of files, in order, read and parsed ahead by threads of their own.
 
@@ -210,6 +224,10 @@ def read(
         "skip" leaves malformed lines out and lists them in `faults` of their batch.
     threads : int, optional
         That parse. The result does not depend on it.
+    delimiter : str, optional
+        Between the fields of CSV. By itself it is recognised: a comma, a semicolon or a tab.
+    columns : Columns, optional
+        Those of a learner, `learner.columns`, to read a table as it has learned to.
 
     Yields
     ------
@@ -238,4 +256,6 @@ def read(
         labelled=labelled,
         on_error=on_error,
         threads=threads,
+        delimiter=delimiter,
+        columns=columns,
     ).batches()

@@ -5,6 +5,8 @@ Knows `csv`, `arrow` and `columns`.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,23 +15,27 @@ import numpy as np
 
 from . import csv_fields as fields
 from .arrow import is_number, is_text, is_whole
-from .columns import CATEGORY, DEFAULT_BITS, HASHED, NUMBER, TABLE, Columns
+from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
 from .csv import Cells, TableBlock
-from .errors import InputError, listed
+from .errors import Hint, InputError, listed
 from .labels import label_faults
 
 LABELS = ("label", "target", "class", "y")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+INDEX_FIRST, INDEX = ("", "Unnamed: 0"), "__index_level_0__"  # what pandas calls an index that has no name
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a caller may say of a table: its label and importance, what to hash, what to leave out."""
+    """What a caller may say of a table: its label and importance, what to hash, what to leave out, how to read it."""
 
     label: str | None = None
     weight: str | None = None
     categorical: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     bits: int | None = None
+    delimiter: str | None = None
+    encoded: bool = False
 
     def check(self, header: Sequence[str], source: str) -> None:
         known = set(header)
@@ -37,21 +43,38 @@ class Wishes:
             if name not in known:
                 raise InputError(f"{source}: there is no column {name!r}; the header names {listed(header)}.")
 
-    def left_out(self, label: str) -> set[str | None]:
-        """The columns that are no features."""
-        return {label, self.weight, *self.drop}
+    @property
+    def text(self) -> str:
+        """What a column that holds text is."""
+        return TEXT if self.encoded else CATEGORY
+
+    def left_out(self, label: str, header: Sequence[str], source: str) -> set[str | None]:
+        """The columns that are no features: those that the caller names, and the index of a data frame."""
+        named = {label, self.weight, *self.drop, *self.categorical}
+        index = {name for name in header if name == INDEX or (name == header[0] and name in INDEX_FIRST)} - named
+        for name in index:
+            what = f"column {name!r} is" if name else "the first column has no name; it seems to be"
+            warnings.warn(
+                f"{source}: {what} the index of a data frame, and is left out. Write the table without it, by "
+                "to_csv(index=False), or give the column a name if it is to be learned from.",
+                Hint,
+                stacklevel=2,
+            )
+        return {label, self.weight, *self.drop, *index}
 
 
-def columns_of_text(block: TableBlock, source: str, delimiter: str, wishes: Wishes) -> Columns:
+def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     """A column is one of numbers if every value of the first block is."""
-    cells = Cells(block, ord(delimiter), source)
+    cells = Cells(block, ord(block.delimiter), source)
     label = label_of(wishes.label, block.header, source)
     wishes.check(block.header, source)
     values, kinds = cells.numbers(np.arange(len(block.header)))
     text = (kinds == fields.IS_TEXT).any(axis=0)
-    left_out, categorical = wishes.left_out(label), set(wishes.categorical)
+    if block.delimiter != ",":
+        _hint_of_decimal_commas(cells, np.flatnonzero(text).tolist(), source)
+    left_out, categorical = wishes.left_out(label, block.header, source), set(wishes.categorical)
     table = [
-        (name, CATEGORY if name in categorical or text[j] else NUMBER)
+        (name, CATEGORY if name in categorical else wishes.text if text[j] else NUMBER)
         for j, name in enumerate(block.header)
         if name not in left_out
     ]
@@ -61,29 +84,44 @@ def columns_of_text(block: TableBlock, source: str, delimiter: str, wishes: Wish
     return _columns(table, wishes, label, numeric_labels, source)
 
 
+def _hint_of_decimal_commas(cells: Cells, columns: list[int], source: str) -> None:
+    """Where commas do not part fields, they may stand in numbers."""
+    for j in columns:
+        texts = [text for text in cells.texts(j).names if text]
+        if texts and all(map(_DECIMAL_COMMA.fullmatch, texts)):
+            warnings.warn(
+                f"{source}: column {cells.block.header[j]!r} holds numbers with a decimal comma, such as {texts[0]}, "
+                "which are read as text; write them with a point.",
+                Hint,
+                stacklevel=3,
+            )
+
+
 def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
     """Parquet and Arrow say themselves what their columns are."""
     label = label_of(wishes.label, schema.names, source)
     wishes.check(schema.names, source)
     table: list[tuple[str, str]] = []
-    left_out, categorical = wishes.left_out(label), set(wishes.categorical)
+    left_out, categorical = wishes.left_out(label, schema.names, source), set(wishes.categorical)
     for column in schema:
         if column.name in left_out:
             continue
-        if not is_number(column.type) and not is_text(column.type):
+        if not is_number(column.type) and not is_text(column.type) and not wishes.encoded:
             raise InputError(
                 f"{source}: column {column.name!r} is of type {column.type}, neither a number nor text. "
                 f"Leave it out with --drop {column.name!r}."
             )
-        text = column.name in categorical or not is_number(column.type)
-        table.append((column.name, CATEGORY if text else NUMBER))
+        kind = NUMBER if is_number(column.type) else wishes.text
+        table.append((column.name, CATEGORY if column.name in categorical else kind))
     return _columns(table, wishes, label, is_whole(schema.field(label).type), source)
 
 
 def _columns(table: list[tuple[str, str]], wishes: Wishes, label: str, numeric_labels: bool, source: str) -> Columns:
-    """Hashed if there is a column of text, or if the caller wants it; else a column each."""
+    """Encoded if the caller wants that; hashed if there is a column of text, or with `bits`; else a column each."""
     if not table:
         raise InputError(f"{source}: there is no column to learn from beside the label.")
+    if wishes.encoded:
+        return Columns(ENCODED, 0, tuple(table), label, wishes.weight, numeric_labels)
     needed = any(kind == CATEGORY for _, kind in table)
     bits = wishes.bits if wishes.bits is not None else (DEFAULT_BITS if needed else 0)
     return Columns(HASHED if bits else TABLE, bits, tuple(table), label, wishes.weight, numeric_labels)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .errors import InputError
+from .other_kinds import refuse_other_kinds
 
 STANDARD_INPUT = "-"
 
@@ -80,6 +81,8 @@ class _Reader:
         buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
         start = buffered.peek(MAGIC_BYTES)[:MAGIC_BYTES]
         kind = next((kind for magic, kind in _BY_MAGIC.items() if start.startswith(magic)), None)
+        if kind is None:
+            refuse_other_kinds(start, source.shown, source.format)
         self._stream: Any = _decompressed(buffered, kind, source.shown)
         if kind is None and source.size is not None:  # a plain file needs no buffer: a block is one call to the system
             self._stream = _Plain(self._raw, source)

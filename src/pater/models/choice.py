@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from .metrics import SCORES, Confusion
 
 ScoringSettings = dict[str, float] | None
+JudgedBy = tuple[str, ScoringSettings, float | None]
+"""The score that learners are chosen by, its settings, and how answers fade in it; None is as it is by itself."""
 
 
 class Stored(NamedTuple):

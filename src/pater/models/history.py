@@ -49,6 +49,14 @@ class History:
             self.points.append((self.rows, counts))
             self.next_point = _after(self.next_point)
 
+    def reached(self, rows: int, counts: NDArray[np.float64]) -> None:
+        """Take note of the counts at so many rows if the next point is there or behind."""
+        self.rows = rows
+        if rows >= self.next_point:
+            self.points.append((rows, counts))
+            while self.next_point <= rows:
+                self.next_point = _after(self.next_point)
+
 
 def _after(point: int) -> int:
     return int(np.ceil(point * GROWTH))

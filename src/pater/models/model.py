@@ -17,7 +17,7 @@ from ..kernels.doors import check_lengths
 from ..kernels.memory import COUNTS
 from ..kernels.run import IN_ORDER, NOTHING, Rows, learn
 from ..kernels.state import State, triangle_size
-from .choice import ScoringSettings, Stored, best
+from .choice import JudgedBy, ScoringSettings, Stored, best
 from .errors import BadRowError, OtherModelsError, UnknownLabelError, stopped_at, unlike
 from .history import History
 from .labels import Encoded, encode, ranks
@@ -25,7 +25,7 @@ from .matrices import first_bad_row
 from .metrics import Confusion
 from .newcomers import learn_encoded
 from .operating_points import Point, SeenMargins, check_classes, seen_by
-from .spec import Specs, positives, settings_of
+from .spec import Spec, Specs, positives, settings_of
 from .state_operations import among, averaging, joined, merged, mirrored, remembering, resized
 from .warnings import warn_of_many, warn_of_one_class
 
@@ -62,7 +62,7 @@ class Model:
         seen = self.seen.copy() if self.seen is not None else None
         return replace(self, state=self.state.copy(), history=history, seen=seen)
 
-    def with_specs(self, specs: Specs) -> Model:
+    def with_specs(self, specs: Specs, judged_by: JudgedBy | None = None) -> Model:
         """The same model, to go on with these settings; an `OtherModelsError` if it cannot."""
         state, seen = self.state, self.seen
         if specs is not self.specs and specs != self.specs:
@@ -84,6 +84,16 @@ class Model:
             return self.seen.confusion(len(self.specs))
         m = self.state.scalars.reshape(-1, len(self.specs))
         return Confusion(m["tp"], m["fp"], m["tn"], m["fn"])
+
+    @property
+    def spec(self) -> Spec:
+        """The settings of the model that speaks, as far as all specs share them."""
+        return self.specs[0]
+
+    def progressive(self, scoring: str, settings: ScoringSettings = None) -> Confusion:
+        """The counts of the answers of the models that were chosen, each (problems)."""
+        places = np.reshape(self.chosen(scoring, settings), (-1, 1)) % len(self.specs)
+        return Confusion(*(np.take_along_axis(each, places, axis=1)[:, 0] for each in self.confusion()))
 
     def chosen(self, scoring: str, settings: ScoringSettings = None) -> list[int]:
         """The number of the model that speaks for each class, or for both of two: the best by this score."""
@@ -212,10 +222,14 @@ class Model:
         if not encoded.new.size:
             target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
         else:
-            learn_encoded(target, rows, encoded, weights=weights, threads=threads)
+            target.learn_encoded(rows, encoded, weights=weights, threads=threads)
         if target is not self:
             vars(self).update(vars(target))
         warn_of_one_class(self, rows, labels)
+
+    def learn_encoded(self, rows: Rows, encoded: Encoded, **more: Any) -> None:
+        """Pass rows through the models, new classes included, see `newcomers`; after an error all is undefined."""
+        learn_encoded(self, rows, encoded, **more)
 
     def learn_all(
         self,

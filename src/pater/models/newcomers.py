@@ -26,6 +26,8 @@ from .matrices import part
 if TYPE_CHECKING:
     from .model import Model
 
+Room = Callable[[int, int], NDArray[np.float64] | None]
+
 
 def learn_encoded(
     model: Model,
@@ -34,7 +36,7 @@ def learn_encoded(
     *,
     weights: NDArray[np.float64] = NOTHING,
     threads: int | None = 1,
-    room: Callable[[int, int], NDArray[np.float64] | None] = lambda start, stop: None,
+    room: Room = lambda start, stop: None,
 ) -> None:
     """Pass rows through the models, new classes included; after an error the state is undefined.
 

@@ -28,8 +28,9 @@ from .setting_kinds import (
 LARGEST_R = 1e100
 LEAST_FORGETTING = 1e-12  # a sample may then enter with up to 2^40 times its importance over this
 
-AUTO = "auto"
-AUTO_RULES = ("pater-i", "pater-ii")  # that "auto" learns side by side
+AUTO, WPATER = "auto", "wpater"
+SIDE_BY_SIDE = {AUTO: ("so-pater-i", "arow"), WPATER: ("pater-i", "pater-ii")}
+"""Names that stand for several learners in one pass: the pool, and the paper's PATER with all weights to try."""
 
 
 class Field(NamedTuple):
@@ -55,14 +56,15 @@ class Setting(NamedTuple):
     parameter: str = ""  # of estimators
     keyword: str = ""  # of `stream.train` and the command line
     options: tuple[str, ...] = ()  # of the command line; that of a switch turns it from its default
+    off: str = ""  # the option that turns off a switch which is, unless told, as the learner has it by itself
     metavar: str | None = None
     of_rule: Callable[[Rule], bool] | None = None  # which rules have it: those that name it, unless said otherwise
     other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules that have one of their own
 
     def has(self, rule: str) -> bool:
-        """Whether this rule has it; of "auto", whether all its rules have it. The batch solution learns by no rule."""
-        if rule == AUTO:
-            return all(map(self.has, AUTO_RULES))
+        """Whether this rule has it; of several side by side, whether all have it; the batch solution has no rule."""
+        if rule in SIDE_BY_SIDE:
+            return all(map(self.has, SIDE_BY_SIDE[rule]))
         if rule not in RULES:
             return False
         return self.name in RULES[rule].settings if self.of_rule is None else self.of_rule(RULES[rule])
@@ -142,11 +144,13 @@ _TABLE = (
         "average",
         Switch(),
         False,
-        "Predict with the average of the weights over the stream.",
+        "Predict with the average of the weights over the stream, or not; by default only PATER of second order does, "
+        "with a diagonal covariance and without forgetting.",
         (Field("average", "i8"),),
         parameter="average",
         keyword="average",
         options=("--average",),
+        off="--no-average",
         of_rule=_every,
     ),
     Setting(
@@ -179,6 +183,9 @@ _TABLE = (
         "What is left of a sample's part in the counts of answers when the next one comes.",
         (Field("fading", "f8"),),
         parameter="fading",
+        keyword="fading",
+        options=("--fading",),
+        metavar="SHARE",
         of_rule=_every,
     ),
     Setting(
@@ -278,6 +285,10 @@ def by_keyword() -> dict[str, Setting]:
     return {setting.keyword: setting for setting in SETTINGS.values() if setting.keyword}
 
 
-def averages_by_itself(rule: str, covariance: str) -> bool:
-    """Whether the average predicts without being asked to: the leader of a diagonal metric oscillates."""
-    return RULES[rule].moves_along_means and RULES[rule].second_order and covariance == "diagonal"
+def averages_by_itself(rule: str, covariance: str, forgetting: float = 1.0) -> bool:
+    """Whether the average predicts without being asked to: the leader of a diagonal metric oscillates.
+
+    An average is over the whole past, so a learner that is to forget the past does without.
+    """
+    leads = RULES[rule].moves_along_means and RULES[rule].second_order
+    return leads and covariance == "diagonal" and forgetting == 1

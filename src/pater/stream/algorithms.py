@@ -9,24 +9,29 @@ from typing import Any
 
 from ..formats.errors import InputError
 from ..kernels.rules import RULES
+from ..models.candidates import MEMORIES, PRIORS, candidates
 from ..models.search import alpha_grid
 from ..models.setting_kinds import SettingError, Switch
-from ..models.settings import AUTO, AUTO_RULES, averages_by_itself, by_keyword
+from ..models.settings import AUTO, SIDE_BY_SIDE, averages_by_itself, by_keyword
 from ..models.spec import Spec, Specs
 
 
 def settings_among(options: dict[str, Any]) -> dict[str, Any]:
     """Take the settings out of options, by their keywords: one that is not there is None, a switch at its default."""
     known = by_keyword().items()
-    return {name: options.pop(name, each.default if isinstance(each.kind, Switch) else None) for name, each in known}
+    return {
+        name: options.pop(name, each.default if isinstance(each.kind, Switch) and not each.off else None)
+        for name, each in known
+    }
 
 
-def specs_of(algo: str, **given: Any) -> Specs:
-    """The models that an algorithm's name stands for: one, or for "auto" PATER-I and -II with all weights to try.
+def specs_of(algo: str, scoring: str = "balanced_accuracy", **given: Any) -> Specs:
+    """The models that an algorithm's name stands for: one; for "auto" the candidates of a pool that suit a score; for
+    "wpater" PATER-I and -II with all weights to try.
 
     `given` are settings by their keywords (`settings.by_keyword`), None for what they are by themselves.
     """
-    known, there = by_keyword(), algo in (AUTO, *RULES)
+    known, there = by_keyword(), algo in (*SIDE_BY_SIDE, *RULES)
     own: dict[str, Any] = {each.name: each.default_of(algo) for each in known.values() if there and each.has(algo)}
     for name, value in given.items():
         if value is None:
@@ -41,9 +46,22 @@ def specs_of(algo: str, **given: Any) -> Specs:
         if there and not setting.has(algo):
             raise InputError(f"{algo} has no {name}; it is for {', '.join(setting.rules)}.")
     if not there:
-        raise InputError(f"there is no algorithm {algo!r}; there are auto, {', '.join(RULES)}.")
+        raise InputError(f"there is no algorithm {algo!r}; there are {', '.join((*SIDE_BY_SIDE, *RULES))}.")
+    rules = SIDE_BY_SIDE.get(algo, (algo,))
+    base = Spec(rules[0], **own, watch=True)
     if algo == AUTO:
-        base = Spec(AUTO_RULES[0], **own, watch=True, discount=True)
-        return tuple(base._replace(rule=rule, alphas=pair) for pair in alpha_grid() for rule in AUTO_RULES)
-    spec = Spec(algo, **own, watch=True)
-    return (spec._replace(average=spec.average or averages_by_itself(algo, spec.covariance)),)
+        chosen = {name: (own[name],) for name in ("forgetting", "r", "covariance") if given.get(name) is not None}
+        return candidates(
+            base,
+            scoring,
+            memories=chosen.get("forgetting", MEMORIES),
+            priors=chosen.get("r"),
+            covariances=chosen.get("covariance", tuple(PRIORS)),
+            average=given.get("average"),
+        )
+    if algo in SIDE_BY_SIDE:
+        base = base._replace(discount=True)
+        return tuple(base._replace(rule=rule, alphas=pair) for pair in alpha_grid() for rule in rules)
+    if given.get("average") is None:
+        base = base._replace(average=averages_by_itself(algo, base.covariance, base.forgetting))
+    return (base,)

@@ -16,6 +16,7 @@ from ..files.writing import is_stream, writing
 from ..formats.arrow import pyarrow, schema_of
 from ..formats.batches import Batch
 from ..formats.columns import INDICES
+from ..formats.delimiters import delimiter_of
 from ..formats.errors import InputError, Skipped
 from ..formats.names import check_names
 from ..formats.reading import Input
@@ -35,7 +36,7 @@ def convert(source: Input, output: Path, format: str) -> tuple[dict[str, int], S
     try:
         with writing(output, [each.name for each in source.sources]) as file:
             if first.format in TABLES and format in TABLES:
-                _table_to_table(source.sources, file, format)
+                _table_to_table(source.sources, file, format, source.wishes.delimiter)
             elif format in TABLES:
                 _rows_to_table(source, file, format, skipped)
             else:
@@ -98,14 +99,14 @@ def _rows_to_table(source: Input, file: IO[bytes], format: str, skipped: Skipped
     _write_tables(tables(), file, format)
 
 
-def _table_to_table(sources: list[Source], file: IO[bytes], format: str) -> None:
+def _table_to_table(sources: list[Source], file: IO[bytes], format: str, wished: str | None) -> None:
     pa, csv = pyarrow(), pyarrow(".csv")
 
     def tables() -> Iterator[Any]:
         for source in sources:
             try:
                 if source.format in ("csv", "tsv"):
-                    delimiter = "," if source.format == "csv" else "\t"
+                    delimiter = delimiter_of(source, wished)
                     options = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
                     with csv.open_csv(source.name, parse_options=options) as reader:
                         check_names(reader.schema.names, f"{source.name}, line 1: the header")

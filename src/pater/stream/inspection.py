@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from ..files.vectors import columns_in_use
 from ..formats.errors import InputError
-from ..models.settings import SETTINGS
+from ..models.pool import Pool
+from ..models.settings import AUTO, SETTINGS, WPATER
+from ..models.spec import Spec
 from .learner import Learner
 
 
@@ -19,10 +21,10 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
     model, columns = learner.model, learner.columns
     assert model is not None
     chosen = learner.chosen()
-    specs = [model.specs[k % len(model.specs)] for k in chosen]
-    base = model.specs[0]
+    pool, base = isinstance(model, Pool), model.spec
+    specs = [base if pool else model.specs[k % len(model.specs)] for k in chosen]
     told: dict[str, Any] = {
-        "learner": "auto" if len(model.specs) > 1 else base.rule,
+        "learner": AUTO if pool else WPATER if len(model.specs) > 1 else base.rule,
         "sources": learner.sources,
         "classes": model.classes.tolist(),
         "features": learner.n_features or model.state.n_features,
@@ -48,8 +50,9 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         told["threshold"] = learner.threshold()
     if len(model.specs) > 1:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
-        told["chosen"] = [f"{spec.rule}, α⁻ = {spec.alphas[0]:g}, α⁺ = {spec.alphas[1]:g}" for spec in specs]
+        told["chosen"] = [_candidate(base)] if pool else [_weighted(spec) for spec in specs]
     used, weights, intercepts = _weights(learner)
+    encoded = learner.encoder.names() if learner.encoder is not None else None
     names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
     told["largest_weights"] = [
         {
@@ -57,7 +60,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "rule": spec.rule,
             "intercept": float(intercept),
             "weights": [
-                (_name(columns, int(used[j])), float(w[j]))
+                (_name(columns, encoded, int(used[j])), float(w[j]))
                 for j in np.argsort(-np.abs(w), kind="stable")[:top]
                 if w[j] != 0
             ],
@@ -67,13 +70,24 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
     return told
 
 
+def _candidate(spec: Spec) -> str:
+    weight = ", balanced" if spec.class_weight == "balanced" else ""
+    memory = f", forgetting = {spec.forgetting:g}" if spec.forgetting < 1 else ""
+    return f"{spec.rule}{weight}, r = {spec.r:g}{memory}, {spec.covariance} covariance"
+
+
+def _weighted(spec: Spec) -> str:
+    return f"{spec.rule}, α⁻ = {spec.alphas[0]:g}, α⁺ = {spec.alphas[1]:g}"
+
+
 def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """The columns that hold anything, their weights and the intercepts; no memory is taken for the other columns."""
-    state = learner.state()
+    assert learner.model is not None
+    state, average = learner.state(), learner.model.spec.average
     used = columns_in_use(state)
     vectors = state.vectors[:, :, used] if state.layout == "split" else state.vectors[:, used]
     with np.errstate(over="ignore", invalid="ignore"):
-        weights, intercepts = replace(state, vectors=vectors).weights(average=learner.specs[0].average)
+        weights, intercepts = replace(state, vectors=vectors).weights(average=average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
         raise InputError("the model's numbers are so large that its weights are none.")
     return used, weights, intercepts
@@ -84,7 +98,9 @@ def _point(point: tuple[Any, ...]) -> str:
     return f"{name} {':'.join(f'{number:g}' for number in numbers)}"
 
 
-def _name(columns: Any, j: int) -> str:
+def _name(columns: Any, encoded: list[str] | None, j: int) -> str:
+    if encoded is not None:
+        return encoded[j]
     name = columns.name_of(j) if columns is not None else str(j)
     return name if name is not None else f"#{j}"
 
@@ -95,6 +111,8 @@ def _told(learner: Learner) -> str:
         return "as the caller gave them"
     if columns.kind == "table":
         return f"a table of {len(columns.table)} columns, label {columns.label!r}"
+    if columns.kind == "encoded":
+        return f"a table of {len(columns.table)} columns, encoded to {learner.n_features}, label {columns.label!r}"
     if columns.kind == "indices":
         return "the indices of the file"
     table = f", a table of {len(columns.table)} columns, label {columns.label!r}" if columns.table else ""

@@ -1,7 +1,7 @@
 """A learner of batches: a model, and what has to be done to a batch before the model sees it.
 
-Knows `model`, `choice`, `predict`, `model_file`, `scaling` and `columns`; knows no file format of data. This is what
-`pater train` saves and `pater predict` loads.
+Knows `model`, `choice`, `predict`, `model_file`, `scaling`, `encoder` and `columns`; knows no file format of data. This
+is what `pater train` saves and `pater predict` loads.
 """
 
 from __future__ import annotations
@@ -23,14 +23,18 @@ from ..formats.errors import Fault, InputError
 from ..kernels.doors import checked
 from ..kernels.run import Rows, available_threads
 from ..kernels.state import State, TooWideError
+from ..models.candidates import WIDEST, is_pool
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.labels import encode, is_text
 from ..models.matrices import part
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..models.model import Model
+from ..models.new_model import new_model
+from ..models.pool import Pool
 from ..models.predict import labels_of, margins_of, probabilities
 from ..models.spec import Specs
 from ..preprocessing.scaling import Scaler
+from .encoder import Encoder
 from .learner_file import parts_of, to_save
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
@@ -60,8 +64,9 @@ class Learner:
     scale: bool = False
     skip: bool = False
     scoring_settings: dict[str, float] | None = None
-    model: Model | None = None
+    model: Model | Pool | None = None
     scaler: Scaler | None = None
+    encoder: Encoder | None = None  # of a table that is encoded before the model sees it
     rows: int = 0
     skipped: int = 0
     missing: int = 0
@@ -157,16 +162,17 @@ class Learner:
         labels = batch.labels
         assert labels is not None
         n_features = max(self.n_features, batch.n_features)
-        wanted = n_features
-        if len(batch.rows) == 3 and (self.columns is None or self.columns.kind == INDICES):
+        wanted, is_open = n_features, len(batch.rows) == 3 and (self.columns is None or self.columns.kind == INDICES)
+        if is_open:
             wanted = max(SMALLEST, 1 << max(0, n_features - 1).bit_length())
-        if self.specs[0].family[1] == "full":
+        if self.specs[0].family[1] == "full" and not (is_pool(self.specs) and n_features > WIDEST):
             wanted = n_features  # room to spare is too dear in a triangle
         if self.model is None:
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
             classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
             known = classes if classes.size == 2 else classes[:0]
-            self.model = Model.new(known, wanted, self.specs)
+            judged_by, is_open = (self.scoring, self.scoring_settings, None), is_open or self.encoder is not None
+            self.model = new_model(known, wanted, self.specs, judged_by, more_may_come=is_open)
             self.scaler = Scaler.new(wanted) if self.scale else None
         if self.model.state.n_features < n_features:
             self.model.resize(wanted)
@@ -180,7 +186,7 @@ class Learner:
         self.specs = tuple(spec._replace(watch=True) for spec in self.specs)  # an estimator leaves most unwatched
         self.model = self._fitted().with_specs(self.specs)
 
-    def _fitted(self) -> Model:
+    def _fitted(self) -> Model | Pool:
         if self.model is None or self.model.classes.size == 0:
             raise InputError("nothing was learned: there was no row to learn from.")
         return self.model
@@ -200,6 +206,7 @@ class Learner:
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
         model = self._fitted()
+        batch = batch if self.encoder is None else self.encoder.read(batch)
         batch.check_form()
         rows, width = batch.rows, model.state.n_features
         if len(rows) == 3 and batch.n_features > width:
@@ -209,7 +216,7 @@ class Learner:
         if self.scaler is not None:
             rows = self.scaler.scaled(rows, learn=False)
             rows = rows if len(rows) == 1 else checked(rows, width)
-        return margins_of(rows, self.state(), average=model.specs[0].average)
+        return margins_of(rows, self.state(), average=model.spec.average)
 
     def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
         """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
@@ -242,10 +249,7 @@ class Learner:
 
         With probabilities, their Brier score and log loss are among them, of each class against the rest.
         """
-        model = self._fitted()
-        places = np.reshape(self.chosen(), (-1, 1)) % len(model.specs)
-        counts = model.confusion()
-        of_best = type(counts)(*(np.take_along_axis(each, places, axis=1) for each in counts))
+        counts = self._fitted().progressive(self.scoring, self.scoring_settings)
         rates = {
             "accuracy": accuracy,
             "balanced_accuracy": balanced_accuracy,
@@ -253,7 +257,7 @@ class Learner:
             "fnr": false_negative_rate,
             "ter": total_error_rate,
         }
-        scores = {name: float(rate(of_best).mean()) for name, rate in rates.items()}
+        scores = {name: float(rate(counts).mean()) for name, rate in rates.items()}
         of_class = self.probability_scores()
         names = of_class[0] if of_class else ()
         return scores | {name: float(np.mean([each[name] for each in of_class])) for name in names}

@@ -1,6 +1,6 @@
 """A learner as a model file holds it, and back.
 
-Knows `model_file`, `columns` and `scaling`, and what a learner is made of.
+Knows `model_file`, `columns`, `scaling` and `encoder`, and what a learner is made of.
 """
 
 from __future__ import annotations
@@ -9,29 +9,36 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..files.model_file import Saved
-from ..formats.columns import NUMBER, TABLE, Columns
+from ..formats.columns import ENCODED, NUMBER, TABLE, Columns
 from ..models.labels import is_text
 from ..models.metrics import SCORES
 from ..models.model import Model
+from ..models.pool import Pool
 from ..preprocessing.scaling import Scaler
+from .encoder import Encoder
 
 if TYPE_CHECKING:
     from .learner import Learner
 
 
-def to_save(learner: Learner, model: Model, progress: dict[str, Any] | None) -> Saved:
+def to_save(learner: Learner, model: Model | Pool, progress: dict[str, Any] | None) -> Saved:
     """What a model file is to hold; with `progress`, a checkpoint, which keeps spare columns too."""
     width, columns, scaler = model.state.n_features, learner.columns, learner.scaler
     if progress is None and width > learner.n_features > 0:
         width = learner.n_features
         model = replace(model)
         model.resize(width)
+    described = columns.to_json() if columns else None
+    arrays = scaler.arrays(width) if scaler else {}
+    if described is not None and learner.encoder is not None:
+        described["encoder"], more = learner.encoder.state()
+        arrays |= more
     return Saved(
         model,
         scoring=learner.scoring,
         scoring_settings=learner.scoring_settings,
         feature_names=[name for name, _ in columns.table] if columns and columns.kind == TABLE else None,
-        columns=columns.to_json() if columns else None,
+        columns=described,
         counts={
             "rows": learner.rows,
             "skipped": learner.skipped,
@@ -41,16 +48,24 @@ def to_save(learner: Learner, model: Model, progress: dict[str, Any] | None) -> 
         scaler={"rows": scaler.rows} if scaler else None,
         sources=learner.sources,
         progress=progress,
-        arrays=scaler.arrays(width) if scaler else {},
+        arrays=arrays,
     )
 
 
 def parts_of(saved: Saved) -> dict[str, Any]:
     """What the learner of a model file is made of; a ValueError if the file describes none."""
     model = saved.model
-    columns = Columns.from_json(saved.columns) if saved.columns is not None else _of_matrix(saved)
+    described = dict(saved.columns or {})
+    encoder = Encoder.from_state(described.pop("encoder"), saved.arrays) if "encoder" in described else None
+    columns = Columns.from_json(described) if saved.columns is not None else _of_matrix(saved)
+    if (encoder is not None) != (columns.kind == ENCODED):
+        raise ValueError("its columns do not fit its encoder")
     width = model.state.n_features
     fixed = {"hashed": 1 << columns.bits, "table": len(columns.table)}.get(columns.kind, width)
+    if encoder is not None:
+        fixed = encoder.n_columns
+        if set(encoder.encoding.names) != {name for name, _ in columns.table}:
+            raise ValueError("its encoder has other columns than its table")
     if fixed != width:
         raise ValueError("its columns do not fit its features")
     if columns.table and model.classes.size and is_text(model.classes) == columns.numeric_labels:
@@ -68,6 +83,7 @@ def parts_of(saved: Saved) -> dict[str, Any]:
         "scale": scaler is not None,
         "model": model,
         "scaler": scaler,
+        "encoder": encoder,
         "n_features": min(saved.counts.get("features", width), width),
         "sources": list(saved.sources),
         **{name: saved.counts.get(name, 0) for name in ("rows", "skipped", "missing")},

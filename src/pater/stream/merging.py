@@ -9,6 +9,7 @@ import numpy as np
 from ..files.model_file import BATCH_RULE
 from ..formats.errors import InputError
 from ..kernels.state import TooWideError
+from ..models.placement import with_columns_at
 from ..preprocessing.scaling import Scaler
 from .learner import Learner, width_told
 
@@ -16,7 +17,7 @@ from .learner import Learner, width_told
 def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
     """One learner of what all have seen. Class sums and counts add; weights average by the rows seen."""
     first = learners[0]
-    model, scaler = first.model, first.scaler
+    model, scaler, encoder = first.model, first.scaler, first.encoder
     assert model is not None
     result = Learner(
         first.specs,
@@ -34,7 +35,11 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
             raise InputError(
                 f"{name} has other settings than {names[0]}; only models of the same settings can be merged."
             )
-        if learner.columns != first.columns or learner.scale != first.scale:
+        if (
+            (learner.encoder is None) != (first.encoder is None)
+            or learner.columns != first.columns
+            or learner.scale != first.scale
+        ):
             raise InputError(
                 f"{name} has other columns than {names[0]}; only models of the same columns can be merged."
             )
@@ -48,20 +53,25 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
         assert other is not None
         if model.classes.size and other.classes.size and model.classes.dtype.kind != other.classes.dtype.kind:
             raise InputError("the models have classes of different types.")
+        if encoder is not None and learner.encoder is not None:
+            encoder, places = encoder.merged(learner.encoder)
+            other = with_columns_at(other, places, encoder.n_columns)
         width = max(model.state.n_features, other.state.n_features)
         with width_told("the models together"):
             for each in (model, other):
                 if each.state.n_features < width:
                     each.resize(width)
             try:
-                model = model.merge(other)
+                model = model.merge(other)  # type: ignore[arg-type]  # of the same specs, they are of one kind
             except TooWideError:
                 raise
             except ValueError as error:  # what makes no metric, say, since its numbers are too far apart
                 raise InputError(f"{', '.join(names)}: the models cannot be merged: {error}.") from None
         if scaler is not None and their_scaler is not None:
             scaler = _together(scaler, their_scaler, width)
-    result.model, result.scaler = model, scaler
+    result.model, result.scaler, result.encoder = model, scaler, encoder
+    if encoder is not None:
+        result.n_features = encoder.n_columns
     return result
 
 

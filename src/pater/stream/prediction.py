@@ -20,6 +20,7 @@ from ..formats.arrow import pyarrow
 from ..formats.batches import Batch
 from ..formats.errors import InputError, Skipped
 from ..formats.reading import make_input
+from ..models.predict import labels_of
 from .learner import Learner
 
 FORMATS = ("csv", "jsonl", "parquet")
@@ -94,6 +95,8 @@ def predict_to(
     format: str | None,
     on_error: str,
     threads: int | None,
+    delimiter: str | None = None,
+    threshold: float | None = None,
     model: Path | None = None,
     stream: IO[bytes] | None = None,
 ) -> Skipped:
@@ -101,11 +104,9 @@ def predict_to(
 
     The output is not written over what is read, the file of the `model` included. Without `output`, predictions go to
     `stream`, by default standard output as it is. A row that the model says nothing finite of is an error, or is
-    skipped like a malformed one.
+    skipped like a malformed one. A `threshold` is used in the place of the model's own.
     """
-    kind = output_format or {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(
-        output.suffix.lower() if output else "", "csv"
-    )
+    kind = output_format or _kind_of(output)
     if kind not in FORMATS:
         raise InputError(f"there is no output format {kind!r}; there are {', '.join(FORMATS)}.")
     if kind == "parquet" and is_stream(output):
@@ -118,6 +119,7 @@ def predict_to(
         on_error=on_error,
         features=1 << 30,
         threads=threads,
+        delimiter=delimiter,
         keep_missing=learner.scale,
     )
     tagged = any(each.format == "vw" for each in source.sources)
@@ -129,7 +131,8 @@ def predict_to(
             for batch in source.batches():
                 said = learner.finite_margins(batch, skip=on_error == "skip")
                 skipped.add(batch.faults)
-                writer.write(_table(learner, batch, said, margins, probabilities, tagged))
+                labels = learner.labels(said) if threshold is None else labels_of(said, learner.classes, threshold)
+                writer.write(_table(learner, batch, labels, said, margins, probabilities, tagged))
             writer.close()
     except BrokenPipeError:
         raise
@@ -138,11 +141,36 @@ def predict_to(
     return skipped
 
 
+def _kind_of(output: Path | None) -> str:
+    endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+    return endings.get(output.suffix.lower() if output else "", "csv")
+
+
+def write_table(rows: list[dict[str, Any]], output: Path, inputs: Iterable[str | Path]) -> None:
+    """Write rows that have the same names to a file, in the format of its ending."""
+    kind = _kind_of(output)
+    if kind == "parquet" and is_stream(output):
+        raise InputError("Parquet goes to a file.")
+    try:
+        with writing(output, inputs) as file:
+            writer: Writer = _WRITERS[kind](file)
+            writer.write({name: [row[name] for row in rows] for name in rows[0]})
+            writer.close()
+    except OSError as error:
+        raise InputError(f"{output}: cannot be written: {error.strerror or error}.") from None
+
+
 def _table(
-    learner: Learner, batch: Batch, values: NDArray[np.float64], margins: bool, probabilities: bool, tagged: bool
+    learner: Learner,
+    batch: Batch,
+    labels: NDArray[Any],
+    values: NDArray[np.float64],
+    margins: bool,
+    probabilities: bool,
+    tagged: bool,
 ) -> dict[str, list[Any]]:
     classes = learner.classes.tolist()
-    table: dict[str, Any] = {"label": learner.labels(values).tolist()}
+    table: dict[str, Any] = {"label": labels.tolist()}
     if margins:
         names = ["margin"] if values.shape[1] == 1 else [f"margin_{label}" for label in classes]
         table |= dict(zip(names, values.T.tolist(), strict=True))

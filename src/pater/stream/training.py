@@ -1,6 +1,6 @@
 """The run: batches in, a model file out, checkpoints on the way.
 
-Knows `reading`, `learner` and `checkpoints`.
+Knows `reading`, `learner`, `guards` and `checkpoints`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from ..files import model_file as modelfile
 from ..files.container import check_place, lock_place
 from ..formats.batches import Batch
 from ..formats.blocks import START, Place
-from ..formats.columns import HASHED, TABLE
-from ..formats.errors import InputError, Skipped, as_text
+from ..formats.columns import ENCODED, HASHED, TABLE
+from ..formats.errors import Fault, InputError, Skipped, as_text
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
 from .algorithms import settings_among, specs_of
 from .checkpoints import go_on_from, progress_of
+from .encoder import Encoder, is_encoded
+from .guards import MOST_CLASSES, Guards
 from .learner import Learner, load
 
 
@@ -62,6 +64,7 @@ class Run:
     place: Place = START
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
     skipped: Skipped = field(default_factory=Skipped)
+    guards: Guards = field(default_factory=Guards)
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
@@ -92,6 +95,8 @@ class Run:
                 if due and self.learner.rows > 0:
                     self.save_checkpoint()
                     last_rows, last_time = self.learner.rows, time.monotonic()
+            if self.learner.encoder is not None:
+                self.skipped.add(self._learn(self.learner.encoder.finish(), at, report))
             self.number, self.source, self.place = self.number + 1, 0, START
         self.ended = time.monotonic()
 
@@ -113,10 +118,20 @@ class Run:
         self.source, self.place = self.source + 1, START
 
     def _take(self, batch: Batch, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]) -> None:
-        learner = self.learner
-        self.skipped.add([*batch.faults, *learner.learn(batch, at=at(self), report=lambda: report(self))])
+        self.guards.look(batch, self.learner)
+        encoder = self.learner.encoder
+        pieces = [batch] if encoder is None else encoder.take(batch)
+        self.skipped.add([*batch.faults, *self._learn(pieces, at, report)])
         self.place = batch.end
         report(self)
+
+    def _learn(
+        self, pieces: list[Batch], at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]
+    ) -> list[Fault]:
+        faults: list[Fault] = []
+        for piece in pieces:
+            faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
+        return faults
 
     def save_checkpoint(self) -> None:
         assert self.checkpoint is not None
@@ -145,6 +160,8 @@ def train(
     on_error: str = "stop",
     features: int = LIMIT_OF_FEATURES,
     threads: int | None = None,
+    max_classes: int = MOST_CLASSES,
+    encoding: str | None = None,
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
@@ -159,10 +176,11 @@ def train(
     model : path, optional
         Where the model file goes: through links, but not over a file that is read, and not where another run is
         writing. It may be `initial`, which is read first.
-    algo : "auto" or a name of `pater.kernels.rules.RULES`
-        "auto" learns PATER-I and -II with many class weights side by side, and the best so far predicts.
+    algo : "auto", "wpater" or a name of `pater.kernels.rules.RULES`
+        "auto" learns by several second-order learners side by side, and the best so far predicts; "wpater" by PATER-I
+        and -II with the paper's class weights.
     scoring : str
-        What "best" means to "auto", a name of `pater.models.metrics.SCORES`.
+        What "best" means to these two, a name of `pater.models.metrics.SCORES`.
     scale : bool
         Standardise as the stream passes.
     passes : int
@@ -173,13 +191,19 @@ def train(
         Rows, or a time such as "30s". The checkpoint stands beside the model, with `.checkpoint` at the end.
     resume : bool
         Go on from the checkpoint, if there is one.
+    max_classes : int
+        How many classes the first thousand rows may have; more are taken for a column that holds no classes.
+    encoding : {"table", "plain"}, optional
+        Whether the columns of a table are encoded as they come (see `pater.preprocessing.TableEncoder`), or go to the
+        model as numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` say what to do.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
     **options
-        `format`, `label`, `weight`, `categorical`, `drop` and `bits`, as in :func:`pater.stream.read`. And the settings
-        of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `operating_point`, `covariance`,
-        `form`, `r`, `eta` and `approximation`, as of the estimators; `approximation` is ALMA's α. One that the
-        algorithm does not have is an error. Keys of `class_weight` may be text; they are matched to numeric labels.
+        `format`, `label`, `weight`, `categorical`, `drop`, `bits` and `delimiter`, as in :func:`pater.stream.read`. And
+        the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `operating_point`,
+        `covariance`, `form`, `r`, `eta` and `approximation`, as of the estimators; `approximation` is ALMA's α. One
+        that the algorithm does not have is an error. Keys of `class_weight` may be text; they are matched to numeric
+        labels.
 
     Returns
     -------
@@ -203,6 +227,7 @@ def train(
         features=features,
         threads=threads,
         keep_missing=scale or (before is not None and before.scale),
+        encoded=is_encoded(encoding, scale=scale, bits=options.get("bits")),
         **options,
     )
     if model is not None and checkpoint is not None:
@@ -219,11 +244,13 @@ def train(
         if before.specs[0].rule == modelfile.BATCH_RULE:
             raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
         before.go_on_with(columns)
+    weights = matched(given["class_weight"], numeric=columns.numeric_labels)
     learner = before or Learner(
-        specs_of(algo, **{**given, "class_weight": matched(given["class_weight"], numeric=columns.numeric_labels)}),
+        specs_of(algo, scoring, **{**given, "class_weight": weights}),
         columns,
         scoring,
         scale,
+        encoder=Encoder() if columns.kind == ENCODED else None,
     )
     learner.skip = on_error == "skip"
     learner.sources = [*learner.sources, *(as_text(each.name) for each in source.sources)]
@@ -240,9 +267,10 @@ def train(
         "on_error": on_error,
         "sources": len(source.sources),
         "columns": columns.to_json(),
+        "delimiter": source.wishes.delimiter,
         "initial": as_text(os.fspath(initial)) if initial is not None else None,
     }
-    run = Run(source, learner, passes, settings, checkpoint, every)
+    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes))
     with ExitStack() as stack:
         if model is not None:
             stack.enter_context(lock_place(model))
@@ -251,6 +279,8 @@ def train(
         run.learn(show=show, at=at, report=report)
         if run.learner.model is None:
             raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")
+        if before is None:
+            run.guards.finish(run.learner)
         if model is not None:
             run.learner.save(model)
             if checkpoint is not None and (every or resume):

@@ -49,11 +49,6 @@ class Unit(NamedTuple):
     data_set: str
     run: int
 
-    @property
-    def place(self) -> tuple[int, int]:
-        """Where it stands in the paper's order."""
-        return DATA_SETS[self.data_set].number, self.run
-
 
 @dataclass(frozen=True)
 class Plan:

@@ -21,6 +21,10 @@ from pater import __version__
 from pater.data import DATA_SETS
 
 from . import figures
+from .drift.learners import plan_of_drift
+from .drift.page import draw_drift, drift_on_the_page
+from .drift.tables import DriftResults, drift_results
+from .drift.tables import save as save_drift
 from .peers.page import draw_peers, peers_on_the_page
 from .peers.tables import PeerResults, peer_results
 from .peers.tables import save as save_peers
@@ -41,17 +45,28 @@ class Circumstances:
     units_run: int
 
 
-def write_report(store: Store, plan: Plan, circumstances: Circumstances, peer_store: Store | None = None) -> Results:
-    """Compute, draw and write all that follows from the rows, and from those of the peers if there are any."""
+def write_report(
+    store: Store,
+    plan: Plan,
+    circumstances: Circumstances,
+    peer_store: Store | None = None,
+    drift_store: Store | None = None,
+) -> Results:
+    """Compute, draw and write all that follows from the rows, and from those of the other parts if there are any."""
     found = results(store, plan)
     save(found, store.folder / "tables")
     compared = comparisons(found.table2_accuracies, found.table4_seconds)
     drawn = _draw(found, compared)
-    peers = None
+    peers = drift = None
     if peer_store is not None:
         peers = peer_results(peer_store.frame("rows", plan), peer_store.frame("units", plan))
         save_peers(peers, store.folder / "tables")
         drawn |= draw_peers(peers)
+    if drift_store is not None:
+        followed = plan_of_drift(plan)
+        drift = drift_results(drift_store.frame("rows", followed), drift_store.frame("units", followed))
+        save_drift(drift, store.folder / "tables")
+        drawn |= draw_drift(drift)
     folder = store.folder / "figures"
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.svg"):
@@ -59,7 +74,7 @@ def write_report(store: Store, plan: Plan, circumstances: Circumstances, peer_st
     for name, text in drawn.items():
         (folder / f"{name}.svg").write_text(text, encoding="utf-8")
     computing = float(store.frame("units", plan)["seconds"].sum())
-    page = render(found, compared, drawn, plan, circumstances, computing, peers)
+    page = render(found, compared, drawn, plan, circumstances, computing, peers, drift)
     (store.folder / PAGE).write_text(page, encoding="utf-8")
     return found
 
@@ -84,6 +99,7 @@ def render(
     circumstances: Circumstances,
     computing: float,
     peers: PeerResults | None = None,
+    drift: DriftResults | None = None,
 ) -> str:
     """The page as HTML; `computing` is how many seconds the units took, whenever they were run."""
     environment = jinja2.Environment(
@@ -121,8 +137,9 @@ def render(
         plan=plan,
         circumstances=circumstances,
         computing=computing,
-        command=command(plan) + (" --peers" if peers else ""),
+        command=command(plan) + (" --peers" if peers else "") + (" --drift" if drift else ""),
         peers=peers_on_the_page(peers) if peers else None,
+        drift=drift_on_the_page(drift) if drift else None,
         surroundings=surroundings(circumstances),
     )
 

@@ -6,13 +6,14 @@ import functools
 import os
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from pater.data import load
 
 from .plan import Plan, Unit
-from .runner import Load, run
+from .runner import Load, Work, run
 from .store import Store
 
 
@@ -30,46 +31,82 @@ def reproduce(
     *,
     data_dir: str | os.PathLike[str] | None = None,
     peers: bool = False,
+    drift: bool = False,
     jobs: int = 1,
     fresh: bool = False,
     on_start: Callable[[list[Unit]], None] = lambda finished: None,
     on_finished: Callable[[Unit], None] = lambda unit: None,
 ) -> Reproduction:
-    """Run the plan and write everything below `out`; with `peers`, run all learners of the package by it, too.
+    """Run the plan and write everything below `out`.
 
-    What is finished there already is not run again, unless `fresh` throws it away. `on_start` hears which of the
-    plan's units that are, `on_finished` of each that is run now: each unit twice, if there are peers.
+    With `peers`, all learners of the package run by it, too; with `drift`, learners follow streams that move. What is
+    finished there already is not run again, unless `fresh` throws it away. `on_start` hears which of `all_units` that
+    are, `on_finished` of each that is run now.
     """
     started = time.perf_counter()
     data = functools.partial(load, data_dir=data_dir)
     store = Store(Path(out), plan, fresh=fresh)
-    compared = _Peers(plan, store.folder, data, jobs, fresh) if peers else None
+    compared = _peers(plan, store.folder, data, fresh) if peers else None
+    followed = _drift(plan, store.folder, fresh) if drift else None
+    parts = [part for part in (compared, followed) if part]
     finished = [unit for unit in plan.units if unit in store.finished]
-    on_start(finished + (compared.finished if compared else []))
+    on_start(finished + [unit for part in parts for unit in part.finished])
     run(plan, store, data, jobs=jobs, on_finished=on_finished)
     elapsed = time.perf_counter() - started
-    if compared:
-        compared.run(on_finished)
+    for part in parts:
+        part.run(jobs, on_finished)
 
     from .report import PAGE, Circumstances, write_report  # half a second of imports that the running need not wait for
 
     circumstances = Circumstances(jobs=jobs, seconds=elapsed, units_run=len(plan.units) - len(finished))
-    found = write_report(store, plan, circumstances, compared.store if compared else None)
+    stores = (part.store if part else None for part in (compared, followed))
+    found = write_report(store, plan, circumstances, *stores)
     averages = found.table2_averages
     return Reproduction(store.folder / PAGE, int(averages["cells"].sum()), int(averages["within"].sum()))
 
 
-class _Peers:
-    """The part of the study that compares all learners, in a folder of its own."""
+def all_units(plan: Plan, *, peers: bool = False, drift: bool = False) -> list[Unit]:
+    """The units of the paper's part, each again if there are peers, and those of the streams."""
+    return plan.units * (2 if peers else 1) + (_plan_of_drift(plan).units if drift else [])
 
-    def __init__(self, plan: Plan, folder: Path, load: Load, jobs: int, fresh: bool) -> None:
-        from .peers import learners, lines, unit  # scikit-learn's solvers, which the paper's part does without
 
-        self.plan, self.load, self.jobs = learners.plan_of_peers(plan), load, jobs
-        self.store = Store(folder / "peers", self.plan, columns=unit.COLUMNS, fresh=fresh)
-        self.finished = [one for one in self.plan.units if one in self.store.finished]
-        self._work, self._quietly = unit.WORK, lines.collinear_columns_are_no_news
+class _Part(NamedTuple):
+    """A part of the study beside the paper's, in a folder of its own."""
 
-    def run(self, on_finished: Callable[[Unit], None]) -> None:
-        with self._quietly():
-            run(self.plan, self.store, self.load, work=self._work, jobs=self.jobs, on_finished=on_finished)
+    plan: Plan
+    store: Store
+    load: Load
+    work: Work
+    quietly: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    @property
+    def finished(self) -> list[Unit]:
+        return [unit for unit in self.plan.units if unit in self.store.finished]
+
+    def run(self, jobs: int, on_finished: Callable[[Unit], None]) -> None:
+        with self.quietly():
+            run(self.plan, self.store, self.load, work=self.work, jobs=jobs, on_finished=on_finished)
+
+
+def _peers(plan: Plan, folder: Path, load: Load, fresh: bool) -> _Part:
+    """All learners, by the paper's protocol."""
+    from .peers import learners, lines, unit  # scikit-learn's solvers, which the paper's part does without
+
+    plan = learners.plan_of_peers(plan)
+    store = Store(folder / "peers", plan, columns=unit.COLUMNS, fresh=fresh)
+    return _Part(plan, store, load, unit.WORK, lines.collinear_columns_are_no_news)
+
+
+def _drift(plan: Plan, folder: Path, fresh: bool) -> _Part:
+    """Learners along streams that move."""
+    from .drift import streams, unit
+
+    plan = _plan_of_drift(plan)
+    store = Store(folder / "drift", plan, columns=unit.COLUMNS, order=tuple(streams.STREAMS), fresh=fresh)
+    return _Part(plan, store, streams.STREAMS.__getitem__, unit.WORK)
+
+
+def _plan_of_drift(plan: Plan) -> Plan:
+    from .drift import learners
+
+    return learners.plan_of_drift(plan)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped, unused-ignore]
 
-from pater.data import DATA_SETS, DataSet
+from pater.data import DATA_SETS
 
 from .plan import Plan, Unit
 from .store import Store
@@ -23,15 +23,17 @@ ALONE_BELOW = 1500
 """Rows. A pass over fewer takes some microseconds, and handing the interpreter to another thread takes as many again:
 such units would gain nothing from company, and their measured seconds would lose."""
 
-Load = Callable[[str], DataSet]
+Load = Callable[[str], Any]
+"""What a unit's data set is by its key: for most work a `DataSet`."""
 
 
 class Work(NamedTuple):
-    """What a study does for a unit."""
+    """What a study does for a unit, and how many rows its data sets have, by their keys."""
 
-    run_unit: Callable[[DataSet, int, Plan], Any]
+    run_unit: Callable[[Any, int, Plan], Any]
     warm_up: Callable[[], None]
     measures_time: bool
+    rows: Callable[[str], int] = lambda key: DATA_SETS[key].rows
 
 
 PAPER = Work(run_unit, warm_up, measures_time=True)
@@ -48,10 +50,11 @@ def run(
 ) -> None:
     """Run what `store` does not hold yet of the plan; interrupted, keep what is finished and pass the interrupt on."""
     # Long ones first, so that no thread is left with one at the end.
-    waiting = sorted(set(plan.units) - store.finished, key=lambda unit: (-DATA_SETS[unit.data_set].rows, unit.place))
+    waiting = [unit for unit in plan.units if unit not in store.finished]
+    waiting.sort(key=lambda unit: -work.rows(unit.data_set))
     if not waiting:
         return
-    small = [unit for unit in waiting if work.measures_time and DATA_SETS[unit.data_set].rows < ALONE_BELOW]
+    small = [unit for unit in waiting if work.measures_time and work.rows(unit.data_set) < ALONE_BELOW]
     large = waiting[: len(waiting) - len(small)]
     work.warm_up()
     try:
@@ -81,5 +84,5 @@ def _keep_finished(
         raise
 
 
-def _run(work: Work, data: Future[DataSet], run: int, plan: Plan) -> Any:
+def _run(work: Work, data: Future[Any], run: int, plan: Plan) -> Any:
     return work.run_unit(data.result(), run, plan)

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from pater import __version__
+from pater.data import DATA_SETS
 
 from .plan import Plan, Unit
 from .unit import COLUMNS, Line
@@ -29,11 +30,23 @@ class StudyError(Exception):
 
 
 class Store:
-    """The files of one study in `folder`, opened for a plan; `columns` says which, `units` being one of them."""
+    """The files of one study in `folder`, opened for a plan; `columns` says which, `units` being one of them.
 
-    def __init__(self, folder: Path, plan: Plan, *, columns: Columns = COLUMNS, fresh: bool = False) -> None:
+    `order` has the keys of all data sets that they may hold, in the order of their lines.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        *,
+        columns: Columns = COLUMNS,
+        order: tuple[str, ...] = tuple(DATA_SETS),
+        fresh: bool = False,
+    ) -> None:
         self.folder = folder
         self.columns = columns
+        self.order = order
         folder.mkdir(parents=True, exist_ok=True)
         if fresh:
             for path in (*map(self.path, columns), folder / SETTINGS_FILE):
@@ -54,13 +67,12 @@ class Store:
         self.finished.add(Unit(data_set, run))
 
     def tidy(self) -> None:
-        """Keep the finished units, in the paper's order, and nothing else."""
+        """Keep the finished units, in order, and nothing else."""
         blocks = {name: _read_blocks(self.path(name), columns) for name, columns in self.columns.items()}
         self.finished = {unit for unit in blocks["units"] if _is_whole(unit, blocks)}
+        in_order = sorted(self.finished, key=lambda unit: (self.order.index(unit.data_set), unit.run))
         for name, columns in self.columns.items():
-            lines = [
-                line for unit in sorted(self.finished, key=lambda u: u.place) for line in blocks[name].get(unit, [])
-            ]
+            lines = [line for unit in in_order for line in blocks[name].get(unit, [])]
             _replace(self.path(name), _text(columns) + "".join(lines))
 
     def frame(self, name: str, plan: Plan) -> pd.DataFrame:

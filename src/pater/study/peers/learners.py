@@ -1,15 +1,17 @@
 """Who is compared: each learner by its name, the settings that it may choose from in the pass, and whose idea it is.
 
-Knows specs and descents; runs nothing. Nothing here is ever chosen on test data, and nobody has more than one pass.
-Where there is more than one setting, progressive balanced accuracy chooses, discounted as everywhere in
-`pater.models.search`; of equals the first.
+Knows specs, descents and estimators; runs nothing. Nothing here is ever chosen on test data, and nobody has more than
+one pass. Where there is more than one setting, progressive balanced accuracy chooses, discounted as everywhere in
+`pater.models.search`; of equals the first. Estimators that choose by themselves do so as they are shipped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from pater.estimators.auto import AutoPATERClassifier
 from pater.models.search import alpha_grid
 from pater.models.settings import SETTINGS
 from pater.models.spec import Spec
@@ -17,25 +19,33 @@ from pater.models.spec import Spec
 from ..plan import Plan
 from .gradient import Descent
 
-Kind = Literal["published", "PATER", "balanced", "batch"]
+Kind = Literal["published", "PATER", "balanced", "chosen", "batch"]
+
+
+class Shipped(NamedTuple):
+    """An estimator that makes its own choice in the pass."""
+
+    make: Callable[[], Any]
 
 
 class Learner(NamedTuple):
     """A learner under comparison.
 
     Its kind is "published" for what the literature has, the paper's own algorithms included; "PATER" for second-order
-    PATER; "balanced" for published learners with class_weight="balanced", which is this package's doing. Its settings
-    are specs, or descents where the package does not offer the learner.
+    PATER; "balanced" for published learners with class_weight="balanced", which is this package's doing; "chosen" for
+    what chooses among rules. Its settings are specs, or descents where the package does not offer the learner.
     """
 
     name: str
     kind: Kind
-    specs: tuple[Spec | Descent, ...]
+    specs: tuple[Spec | Descent | Shipped, ...]
     note: str = ""
 
 
-def is_full(spec: Spec | Descent) -> bool:
-    """Does it keep a full covariance?"""
+def is_full(spec: Spec | Descent | Shipped) -> bool:
+    """Does it keep a full covariance, whatever the rows?"""
+    if isinstance(spec, Shipped):
+        return False
     return (spec.steps if isinstance(spec, Descent) else spec.family[1]) == "full"
 
 
@@ -56,6 +66,14 @@ LOGISTIC_RATES = (0.1, 1.0, 0.01)
 
 SECOND_ORDER_PATER = "SO-PATER-I"
 """The form that the package recommends."""
+
+AUTO, AUTO_BY_ACCURACY = "Auto", "Auto by accuracy"
+"""`AutoPATERClassifier()` as it is shipped, and with `scoring="accuracy"`."""
+
+
+def _auto_by_accuracy() -> Any:
+    return AutoPATERClassifier(scoring="accuracy")
+
 
 LEARNERS = (
     Learner("Perceptron", "published", (Spec("perceptron"),)),
@@ -130,9 +148,17 @@ LEARNERS = (
         "r = 30",
     ),
     Learner("balanced averaged PA", "balanced", (Spec("pa", average=True, class_weight="balanced"),)),
+    Learner(AUTO, "chosen", (Shipped(AutoPATERClassifier),), "as shipped"),
+    Learner(AUTO_BY_ACCURACY, "chosen", (Shipped(_auto_by_accuracy),), 'scoring="accuracy"'),
+    Learner(
+        "wPATER grid",
+        "chosen",
+        tuple(Spec(rule, alphas=pair) for pair in alpha_grid() for rule in ("pater-i", "pater-ii")),
+        "PATER-I or -II and its weight chosen of 26",
+    ),
 )
 
-LINES = ("LR", "LR balanced", "LDA", "TER")
+LINES = ("LR", "LR balanced", "LDA", "TER", "HGB", "HGB at prior")
 """Batch solutions, which see all rows at once (`lines.py`): what one pass is to reach."""
 
 BATCH_GOAL = "LR balanced"
@@ -145,6 +171,8 @@ NOTES = {learner.name: learner.note for learner in LEARNERS} | {
     "LR balanced": "C = 1",
     "LDA": "",
     "TER": "",
+    "HGB": "trees; p ≥ ½",
+    "HGB at prior": "trees; p ≥ share of positives",
 }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from .. import figures, ink
-from .learners import BATCH_GOAL, KINDS, LINES, ONE_PASS, SECOND_ORDER_PATER
+from .learners import AUTO, AUTO_BY_ACCURACY, BATCH_GOAL, KINDS, LINES, ONE_PASS, SECOND_ORDER_PATER
 from .tables import AGAINST_PUBLISHED, EVERYONE, PeerResults
 
 TITLES = {
@@ -20,7 +20,7 @@ TITLES = {
 }
 
 # Like what: by these names the page knows its colours.
-LIKENESS = {"published": "PA", "PATER": "wPATER-I", "balanced": "wPATER-II", "batch": "PE"}
+LIKENESS = {"published": "PA", "PATER": "wPATER-I", "balanced": "wPATER-II", "chosen": "PATER-I", "batch": "PE"}
 
 
 def draw_peers(found: PeerResults) -> dict[str, str]:
@@ -44,6 +44,8 @@ def peers_on_the_page(found: PeerResults) -> dict[str, Any]:
         "one_pass": names,
         "lines": LINES,
         "default": SECOND_ORDER_PATER,
+        "auto": AUTO,
+        "auto_by_accuracy": AUTO_BY_ACCURACY,
         "goal": BATCH_GOAL,
         "tests": {f"{measure}-{field}": test for (measure, field), test in found.tests.items()},
         "verdict": found.verdict,

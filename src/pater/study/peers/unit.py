@@ -7,13 +7,13 @@ seconds it took.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.metrics import roc_auc_score
 
 from pater.data import DataSet
 from pater.models import metrics, search
@@ -25,17 +25,19 @@ from ..plan import Plan
 from ..runner import Work
 from ..unit import SCORES, Line, scores_of
 from .gradient import Descent, descend
-from .learners import LEARNERS, LINES, is_full
-from .lines import batch_verdicts
+from .learners import LEARNERS, Learner, Shipped, is_full
+from .lines import batch_solutions
 from .span import in_own_span
 
 COLUMNS = {
-    "rows": ("data_set", "algorithm", "alpha_neg", "alpha_pos", "r", "run", "fold", *SCORES),
+    "rows": ("data_set", "algorithm", "alpha_neg", "alpha_pos", "r", "run", "fold", *SCORES, "auc", "train_seconds"),
     "units": ("data_set", "run", "instances", "features", "positives", "negatives", "seconds", "lines"),
 }
-"""The files of this part of the study. α⁻, α⁺ and r are those of the setting that was chosen in the pass."""
+"""The files of this part of the study. α⁻, α⁺ and r are those of the setting that was chosen in the pass, and the
+seconds the processor's for learning, with all settings to choose from."""
 
 CLASSES = np.array([0, 1])
+WARMING = 32  # rows that a learner sees untimed, before it is timed
 
 
 @dataclass
@@ -46,83 +48,87 @@ class PeerOutcome:
     units: list[Line] = field(default_factory=list)
 
 
+class Learned(NamedTuple):
+    """What is said of the test rows after one pass, the (α⁻, α⁺, r) that it has come to, and how long it took."""
+
+    margins: NDArray[np.float64]
+    setting: tuple[Any, Any, Any]
+    seconds: float
+
+
 def run_unit(data: DataSet, run: int, plan: Plan) -> PeerOutcome:
     """Everyone on both folds of one run."""
     started = time.perf_counter()
     outcome = PeerOutcome()
     for number, fold in enumerate(folds(data, plan.seed, run)):
-        verdicts, settings = _answers(fold)
-        scores = scores_of(verdicts, fold.test_codes == 1)
-        for name, setting, line in zip((*(one.name for one in LEARNERS), *LINES), settings, scores, strict=True):
-            outcome.rows.append((data.key, name, *setting, run, number, *line))
+        positive, learned = fold.test_codes == 1, everyone(fold)
+        scores = scores_of(np.array([one.margins >= 0 for one in learned.values()]), positive)
+        for (name, one), line in zip(learned.items(), scores, strict=True):
+            auc = float(roc_auc_score(positive, one.margins))
+            outcome.rows.append((data.key, name, *one.setting, run, number, *line, auc, one.seconds))
     positives = int(np.count_nonzero(data.y > 0))
     shape = (*data.X.shape, positives, len(data.y) - positives)
     outcome.units.append((data.key, run, *shape, time.perf_counter() - started, len(outcome.rows)))
     return outcome
 
 
-def _answers(fold: Fold) -> tuple[NDArray[np.bool_], list[tuple[Any, Any, Any]]]:
-    """Is f(x) ≥ 0? (everyone, test rows); and the (α⁻, α⁺, r) that each has come to."""
+def everyone(fold: Fold) -> dict[str, Learned]:
+    """All learners and batch solutions by name, after one pass over the training half."""
     turned = _turned(fold)
-    specs = tuple(dict.fromkeys(spec for learner in LEARNERS for spec in learner.specs))
-    by_name = [spec for spec in specs if not is_full(spec)]
-    in_any_basis = [spec for spec in specs if is_full(spec)]
-    learned = _learned(fold, by_name) | _learned(turned, in_any_basis)
-    verdicts, settings = [], []
+    found = {}
     for learner in LEARNERS:
-        spec = max(learner.specs, key=lambda one: learned[one].progressive)  # of equals the first
-        own, place = learned[spec], turned if spec in in_any_basis else fold
-        verdicts.append(np.asarray(own.w @ place.X_test.T).ravel() + own.bias >= 0)
-        settings.append(_to_note(spec))
-    lines = batch_verdicts(_dense(turned.X_train), fold.train_codes, _dense(turned.X_test))
-    return np.array([*verdicts, *lines.values()]), settings + [("", "", "")] * len(lines)
-
-
-@dataclass(frozen=True)
-class _Learned:
-    """A setting after its pass, and how well it predicted on the way."""
-
-    w: NDArray[np.float64]
-    bias: float
-    progressive: float
-
-
-def _to_note(spec: Spec | Descent) -> tuple[Any, Any, Any]:
-    """α⁻, α⁺ and r, as far as the setting has them."""
-    if isinstance(spec, Descent):
-        return "", "", ""
-    return (*spec.alphas, spec.r if SETTINGS["r"].has(spec.rule) else "")
-
-
-def _learned(fold: Fold, specs: list[Spec | Descent]) -> dict[Spec | Descent, _Learned]:
-    """Every setting after one pass over the training half."""
-    own = [spec for spec in specs if isinstance(spec, Spec)]
-    descents = [spec for spec in specs if isinstance(spec, Descent)]
-    found: dict[Spec | Descent, _Learned] = {spec: _descended(fold, spec) for spec in descents}
-    found.update(_side_by_side(fold, own))
+        place = turned if is_full(learner.specs[0]) else fold
+        few = place._replace(X_train=place.X_train[:WARMING], train_codes=place.train_codes[:WARMING])
+        _learned(learner, few)  # whoever is first to meet rows of this form would pay for the compiler
+        found[learner.name] = _learned(learner, place)
+    dense = _dense(turned.X_train), fold.train_codes, _dense(turned.X_test)
+    found |= {name: Learned(margins, ("", "", ""), took) for name, (margins, took) in batch_solutions(*dense).items()}
     return found
 
 
-def _descended(fold: Fold, descent: Descent) -> _Learned:
-    positive = fold.train_codes == 1
-    w, bias, margins = descend(descent, fold.X_train, positive)
-    discount = np.arange(1, len(margins) + 1)  # the t-th answer counts t, as in a grid
-    answers = metrics.Confusion.of(positive, margins >= 0, True, discount)
-    return _Learned(w, bias, float(metrics.balanced_accuracy(answers)))
+def _learned(learner: Learner, fold: Fold) -> Learned:
+    """One pass with all settings of a learner, and the answers of the best."""
+    first = learner.specs[0]
+    if isinstance(first, Shipped):
+        model = first.make()
+        started = time.thread_time()
+        model.partial_fit(fold.X_train, fold.train_codes, classes=CLASSES)
+        seconds = time.thread_time() - started
+        return Learned(model.decision_function(fold.X_test), ("", "", ""), seconds)
+    descents = [spec for spec in learner.specs if isinstance(spec, Descent)]
+    if descents:
+        return _descended(fold, descents)
+    return _side_by_side(fold, [spec for spec in learner.specs if isinstance(spec, Spec)])
 
 
-def _side_by_side(fold: Fold, specs: list[Spec]) -> Iterable[tuple[Spec, _Learned]]:
+def _descended(fold: Fold, descents: list[Descent]) -> Learned:
+    positive, discount = fold.train_codes == 1, np.arange(1, len(fold.train_codes) + 1)
+    started = time.thread_time()
+    learned = [descend(descent, fold.X_train, positive) for descent in descents]
+    seconds = time.thread_time() - started
+    answers = [metrics.Confusion.of(positive, one.margins >= 0, True, discount) for one in learned]  # as in a grid
+    best = int(np.argmax([float(metrics.balanced_accuracy(one)) for one in answers]))  # of equals the first
+    return Learned(_says(learned[best].w, learned[best].bias, fold.X_test), ("", "", ""), seconds)
+
+
+def _side_by_side(fold: Fold, specs: list[Spec]) -> Learned:
     """The package's own, from rows read once."""
     grid = search.Grid(specs)
     grid.start(CLASSES, fold.X_train.shape[1], fixed=True)
+    started = time.thread_time()
     grid.learn(fold.X_train, fold.train_codes)
-    progressive = metrics.balanced_accuracy(grid.counts())[0]
-    for model, places in zip(grid.models, grid.families, strict=True):
-        for average in {spec.average for spec in model.specs}:
-            w, bias = model.state.own_weights(average=average)
-            for k, place in enumerate(places):
-                if specs[place].average == average:
-                    yield specs[place], _Learned(w[k], float(bias[k]), float(progressive[place]))
+    seconds = time.thread_time() - started
+    best = int(grid.best[0])
+    spec = specs[best]
+    family = next(k for k, places in enumerate(grid.families) if best in places)
+    w, bias = grid.models[family].state.own_weights(average=spec.average)
+    k = grid.families[family].index(best)
+    setting = (*spec.alphas, spec.r if SETTINGS["r"].has(spec.rule) else "")
+    return Learned(_says(w[k], float(bias[k]), fold.X_test), setting, seconds)
+
+
+def _says(w: NDArray[np.float64], bias: float, X: Any) -> NDArray[np.float64]:
+    return np.asarray(w @ X.T).ravel() + bias
 
 
 def _turned(fold: Fold) -> Fold:
@@ -138,10 +144,10 @@ def _dense(X: Any) -> NDArray[np.float64]:
 
 
 def warm_up() -> None:
-    """Compile, or read from the cache, all that a unit calls, before there are threads."""
-    X, codes = np.array([[1.0, 2.0, 0.0], [3.0, 1.0, 1.0], [0.0, 1.0, 2.0], [1.0, 0.0, 1.0]]), np.array([1, 0, 1, 0])
-    for rows in (X, csr_array(np.hstack([X, X]))):
-        _answers(Fold(rows, rows, codes, codes))
+    """Compile, or read from the cache, most of what a unit calls, before there are threads."""
+    X, codes = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    for rows in (X, csr_array(np.hstack([X] * 20))):
+        everyone(Fold(rows, rows, codes, codes))
 
 
 WORK = Work(run_unit, warm_up, measures_time=False)

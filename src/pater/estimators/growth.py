@@ -1,0 +1,40 @@
+"""Classifiers behind an encoder: room for columns that turn up, and other places for those that are there.
+
+Knows `online` and `placement`.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models.placement import with_columns_at
+from .online import OnlineClassifier
+
+
+def make_room(classifier: Any, n_features: int, name: str) -> None:
+    """Let a classifier, the step of this name, take rows of more columns, which were 0 in all rows so far."""
+    known = getattr(classifier, "n_features_in_", n_features)
+    if n_features <= known:
+        return
+    if not isinstance(classifier, OnlineClassifier):
+        raise ValueError(
+            f"the step {name!r} has learned from {known} columns and there are {n_features} now, but "
+            f"{type(classifier).__name__} cannot take more. Use an online learner of pater, which can."
+        )
+    model = classifier._fitted_model().copy()
+    model.resize(n_features)
+    classifier._model, classifier.n_features_in_ = model, n_features
+
+
+def with_columns_moved(classifier: Any, columns: NDArray[np.int64], n_features: int) -> Any:
+    """A copy of a classifier in which column j is `columns[j]` of so many, or is left out where that is −1."""
+    if not isinstance(classifier, OnlineClassifier):
+        raise TypeError(f"{type(classifier).__name__} cannot be merged; an online learner of pater can.")
+    result = copy(classifier)
+    result._model = with_columns_at(classifier._fitted_model(), columns, n_features)
+    result.n_features_in_ = n_features
+    return result

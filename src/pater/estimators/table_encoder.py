@@ -1,0 +1,282 @@
+"""The table encoder as a scikit-learn transformer.
+
+Knows scikit-learn, the readers of tables and the stream encoder; holds no arithmetic.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..models.matrices import matrix_of
+from ..preprocessing.columns import Table, rows_in
+from ..preprocessing.encoding import Encoded, Encoding
+from ..preprocessing.encoding_merge import merge_encodings
+from ..preprocessing.features import Feature
+from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
+from ..preprocessing.stream_encoder import StreamEncoder
+from ..preprocessing.tables import table_of
+from .parameters import one_of
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Raw columns of a table as sparse features for a linear model, learned as the rows pass.
+
+    The kind of each column is decided once, from the first `warm_up` rows:
+
+    - numbers: the z-score by running mean and deviation, clipped, and one indicator for each of some quantile bins;
+    - categories: an indicator each in the order in which they turn up, up to a bound; beyond it they share a bounded
+      number of hashed ones, and those that were hardly seen yet share one;
+    - dates and times (of datetime types, ISO 8601, or seconds since 1970 in a column called a time): hour, weekday and
+      month, and the moment itself as a number;
+    - free text: its words, hashed;
+    - texts that are nearly all different, of one word each, such as ids: nothing.
+
+    In every column, missing values have an indicator of their own. A text in a column of numbers or dates is a missing
+    value, a number in a column of categories is the category of that number. The number of output columns grows at the
+    end as categories turn up, and is bounded. In `pater.stream.OnlinePipeline`, each row is encoded by what was seen up
+    to it, so that nothing depends on how a stream is cut.
+
+    Parameters
+    ----------
+    resolution : {"fine", "coarse", "none"}, default="fine"
+        The bins that indicators stand for.
+    warm_up : int, default=1000
+        Rows from which kinds and bins are decided.
+    fine_bins : int, default=12
+        Bins of a column of numbers, at resolution "fine".
+    coarse_bins : int, default=4
+        The same at resolution "coarse": each is a group of fine ones.
+    clip : float, default=3.0
+        The largest z-score.
+    max_categories : int, default=100
+        Categories of a column that have an indicator of their own.
+    buckets : int, default=32
+        Hashed indicators that those beyond share.
+    min_count : int, default=3
+        How many times a category must come to have an indicator of its own.
+    word_buckets : int, default=1024
+        Hashed indicators of the words of a column of free text.
+
+    Attributes
+    ----------
+    encoding_ : Encoding
+        What was learned: the kinds of the columns, the edges of their bins in the units of the table, categories.
+    n_features_in_ : int
+        Columns of the table.
+    feature_names_in_ : ndarray of str
+        Their names, where the table has names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pater.preprocessing import TableEncoder
+    >>> table = pd.DataFrame({"amount": [5.0, 7.5, None, 120.0] * 5, "country": ["DE", "FR", "DE", "JP"] * 5})
+    >>> encoder = TableEncoder(resolution="none").fit(table)
+    >>> encoder.get_feature_names_out().tolist()
+    ['amount', 'country=DE', 'country=FR', 'amount: missing', 'country=JP']
+    >>> encoder.transform(table[:3]).toarray().round(2).tolist()
+    [[-0.73, 1.0, 0.0, 0.0, 0.0], [-0.68, 0.0, 1.0, 0.0, 0.0], [0.0, 1.0, 0.0, 1.0, 0.0]]
+    """
+
+    _stream: StreamEncoder
+    _settings: ClassVar = tuple(EncodingSettings.__dataclass_fields__)
+
+    def __init__(
+        self,
+        *,
+        resolution: str = "fine",
+        warm_up: int = 1000,
+        fine_bins: int = 12,
+        coarse_bins: int = 4,
+        clip: float = 3.0,
+        max_categories: int = 100,
+        buckets: int = 32,
+        min_count: int = 3,
+        word_buckets: int = 1024,
+    ) -> None:
+        self.resolution = resolution
+        self.warm_up = warm_up
+        self.fine_bins = fine_bins
+        self.coarse_bins = coarse_bins
+        self.clip = clip
+        self.max_categories = max_categories
+        self.buckets = buckets
+        self.min_count = min_count
+        self.word_buckets = word_buckets
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Forget everything and learn from all rows of a table."""
+        before = dict(vars(self))
+        for name in ("_stream", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        try:
+            return self.partial_fit(X)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from some more rows."""
+        self._learn(X)
+        return self
+
+    def partial_fit_transform(self, X: Any, *beside: Any) -> list[tuple[Any, ...]]:
+        """Learn from some more rows and encode each by what was seen up to it, as one who learns in one pass needs it.
+
+        The first `warm_up` rows are held back, together with whatever is handed over beside them (labels, weights), and
+        come when all of them are there.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+        *beside : arrays of one entry a row, or None
+            What belongs to the rows.
+
+        Returns
+        -------
+        list of tuples
+            Encoded rows and what belongs to them, in the order of the stream; none while rows are held back.
+        """
+        return [(self._matrix(encoded), *rest) for encoded, rest in self._learn(X, *beside)]
+
+    def held_back(self) -> list[tuple[Any, ...]]:
+        """What `partial_fit_transform` would give if the stream ended here. It changes nothing."""
+        check_is_fitted(self)
+        return [(self._matrix(encoded), *rest) for encoded, rest in self._stream.ended()[1]]
+
+    def _learn(self, X: Any, *beside: Any) -> list[tuple[Encoded, tuple[Any, ...]]]:
+        one_of("resolution", self.resolution, RESOLUTIONS)
+        settings = EncodingSettings(**{name: getattr(self, name) for name in self._settings})
+        begins = "_stream" not in vars(self)
+        table = self._table(X, begins=begins)
+        stream = StreamEncoder(settings) if begins else self._stream
+        if stream.settings != settings:
+            raise ValueError("the settings of an encoder can be changed until it learns; to change them, fit it again.")
+        for array in beside:
+            if array is not None and len(array) != rows_in(table):
+                raise ValueError(f"X has {rows_in(table)} rows, but what belongs to them has {len(array)}.")
+        pieces = stream.take(table, *beside)
+        if begins:
+            self._stream = stream
+            self.n_features_in_ = len(table)
+            if _has_names(X):
+                self.feature_names_in_ = np.array(list(table), object)
+        return pieces
+
+    def transform(self, X: Any) -> Any:
+        """Encode rows by what is known.
+
+        Parameters
+        ----------
+        X : table
+            The rows, with the columns of those that were learned from.
+
+        Returns
+        -------
+        csr_array of shape (n_rows, n_output_columns)
+            The encoded rows.
+        """
+        check_is_fitted(self)
+        return self._matrix(self.encoding_.encode(self._table(X, begins=False)))
+
+    def _matrix(self, encoded: Encoded) -> Any:
+        return matrix_of(encoded.rows(self.resolution), encoded.width(self.resolution))
+
+    def _table(self, X: Any, *, begins: bool) -> Table:
+        names = None if begins else self._names()
+        table = table_of(X, names)
+        n_rows = rows_in(table)
+        for n, what in ((len(table), "feature"), (n_rows, "sample")):
+            if not n:
+                shape = (len(X) if hasattr(X, "__len__") else n_rows, len(table))
+                raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
+        if names is None:
+            return table
+        if not _has_names(X) and len(table) != len(names):
+            raise ValueError(
+                f"X has {len(table)} features, but {type(self).__name__} is expecting {len(names)} features as input."
+            )
+        absent, new = ([a for a in one if a not in other] for one, other in ((names, table), (table, names)))
+        if absent or new:
+            what = f"lacks the column {absent[0]!r}" if absent else f"has a column {new[0]!r} that was not there before"
+            raise ValueError(f"the table {what}; the encoder knows {names}.")
+        return {name: table[name] for name in names}
+
+    def _names(self) -> list[str]:
+        stream = self._stream
+        return stream.encoding.names if stream.encoding is not None else list(stream.held[0][0])
+
+    @property
+    def encoding_(self) -> Encoding:
+        """What was learned; of a stream shorter than `warm_up`, as if it ended here."""
+        check_is_fitted(self)
+        return self._stream.ended()[0]
+
+    def features(self) -> list[Feature]:
+        """What each output column stands for, in the units of the table."""
+        return self.encoding_.features(self.resolution)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the output columns."""
+        check_is_fitted(self)
+        if input_features is not None and [str(name) for name in input_features] != self._names():
+            raise ValueError(f"input_features is not equal to the names of the columns, which are {self._names()}.")
+        return np.array([feature.name for feature in self.features()], object)
+
+    def merge(self, other: Self) -> Self:
+        """Take in what a copy of this encoder, or one that began with the same rows, has learned from other rows.
+
+        Parameters
+        ----------
+        other : TableEncoder
+            One that has decided alike on kinds and bins.
+
+        Returns
+        -------
+        self
+            The encoder.
+        """
+        self._stream = self.placing(other)[0]._stream
+        return self
+
+    def placing(self, other: Self) -> tuple[Self, NDArray[np.int64]]:
+        """An encoder of what both have seen, and the column in it of each output column of `other`, or −1 for none."""
+        if type(other) is not type(self):
+            raise TypeError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        for each in (self, other):
+            check_is_fitted(each)
+            if each._stream.encoding is None:
+                raise ValueError(f"encoders can be merged once they have learned from {each.warm_up} rows.")
+        result = copy(self)
+        result._stream.encoding, columns = merge_encodings(self.encoding_, other.encoding_, self.resolution)
+        return result, columns
+
+    def __copy__(self) -> Self:
+        """A copy that learns by itself."""
+        result = type(self).__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        if "_stream" in vars(self):
+            result._stream = self._stream.copy()
+        return result
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_stream" in vars(self)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _has_names(X: Any) -> bool:
+    return hasattr(X, "columns") or hasattr(X, "keys") or (isinstance(X, (list, tuple)) and hasattr(X[0], "keys"))

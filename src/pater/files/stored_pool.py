@@ -1,0 +1,131 @@
+"""A pool in a file: the model that speaks stands there as if alone, and the others beside it.
+
+Knows `stored_model` and `pool`. A reader that knows nothing of pools finds a sound model: the one that speaks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..models.candidates import is_pool
+from ..models.choice import ScoringSettings
+from ..models.model import Model
+from ..models.pool import Pool
+from ..models.race import Board
+from .codec import is_number, require, spec_from_json, spec_to_json
+from .container import Arrays, Places, is_newer
+from .stored_model import StoredModel, described, history_array, history_to_json
+from .stored_state import MOST_ROWS, finite, history_of, points_in
+
+MOST_CANDIDATES = 1 << 10
+_OWN = ("state", "operating")  # what the header says of each of the others
+
+
+def pool_described(pool: Pool) -> tuple[dict[str, Any], Arrays]:
+    """What the header says of a pool beside the model that speaks, and its arrays."""
+    members, arrays = [], Arrays()
+    for k, model in pool.models.items():
+        if k != pool.leader:
+            header, own = described(model, (pool.scoring, pool.scoring_settings))
+            members.append({"place": k, **{name: header[name] for name in _OWN}})
+            arrays |= {f"{_prefix(k)}{name}": array for name, array in own.items()}
+    told = {
+        "specs": [spec_to_json(spec) for spec in pool.specs],
+        "members": members,
+        "leader": pool.leader,
+        "fading": pool.fading,
+        "more_may_come": pool.more_may_come,
+        "rows": pool.rows,
+        "next_decision": pool.next_decision,
+        "history": history_to_json(pool.history),
+    }
+    arrays |= {f"pool.{name}": array.reshape(-1, 2) for name, array in vars(pool.board).items()}
+    arrays |= {
+        "pool.made": pool.made,
+        "pool.adjustments": np.concatenate(list(pool.adjustments.values())),
+        "pool.history": history_array(pool.history),
+    }
+    return told, arrays
+
+
+def _prefix(k: int) -> str:
+    return f"pool.{k}."
+
+
+class StoredPool:
+    """A pool being read, after the model that speaks for it."""
+
+    def __init__(self, pool: Pool | None = None) -> None:
+        self._pool = pool
+        self.others: dict[int, StoredModel] = {}
+
+    def claims(self, header: dict[str, Any], places: Places, speaker: StoredModel) -> None:
+        """See that the header is sound and fits the arrays, before memory is taken for them."""
+        told = header["pool"]
+        numbers = [told[name] for name in ("leader", "rows", "next_decision")]
+        require(all(type(n) is int and 0 <= n < MOST_ROWS for n in numbers), "its pool counts wrongly")
+        require(told["rows"] < told["next_decision"], "its pool counts wrongly")
+        require(is_number(told["fading"]) and 0 < told["fading"] <= 1, "the fading of its pool is out of range")
+        require(type(told["more_may_come"]) is bool, "its pool is unsound")
+        specs, members = told["specs"], told["members"]
+        sound = isinstance(specs, list) and isinstance(members, list) and len(specs) <= MOST_CANDIDATES
+        require(sound and told["leader"] < len(specs), "its pool is unsound")
+        ordered = [each["place"] for each in members]
+        sound = all(type(k) is int and 0 <= k < len(specs) and k != told["leader"] for k in ordered)
+        require(sound and ordered == sorted(set(ordered)), "the candidates of its pool are not in order")
+        plan = speaker.plan
+        for member in members:
+            k = member["place"]
+            state = self._pool.models[k].state if self._pool is not None else None
+            self.others[k] = StoredModel(state, _prefix(k))
+            self.others[k].claims(_header_of(header, k), places)
+            same = self.others[k].plan.n_features == plan.n_features and self.others[k].plan.n_models == plan.n_models
+            require(same, "the candidates of its pool have different features")
+        shape = (plan.n_models, 2)
+        wanted: Places = {
+            "pool.right": ((len(specs) * plan.n_models, 2), np.float64),
+            "pool.seen": (shape, np.float64),
+            "pool.total": (shape, np.float64),
+            "pool.made": ((plan.n_models, 4), np.float64),
+            "pool.adjustments": (((1 + len(members)) * plan.n_models, 4), np.float64),
+            "pool.history": ((points_in(told["history"]), 4), np.float64),
+        }
+        for name, place in wanted.items():
+            require(places[name] == place, f"{name} has the wrong shape or type")
+
+    def pool(
+        self, header: dict[str, Any], arrays: Arrays, speaker: Model, scored_by: tuple[str, ScoringSettings]
+    ) -> Pool:
+        """The pool that the numbers come to; its arrays are taken out."""
+        told = header["pool"]
+        newer = is_newer(header["version"])
+        specs = tuple(spec_from_json(value, newer=newer) for value in told["specs"])
+        require(is_pool(specs) and specs[told["leader"]] == speaker.specs[0], "its pool is unsound")
+        models = {k: other.model(_header_of(header, k), arrays, scored_by) for k, other in self.others.items()}
+        models = dict(sorted({**models, told["leader"]: speaker}.items()))
+        read = {
+            name: finite(arrays.pop(f"pool.{name}"), name) for name in ("right", "seen", "total", "made", "adjustments")
+        }
+        sound = all((array >= 0).all() for name, array in read.items() if name != "adjustments")
+        require(sound, "its pool counts answers wrongly")
+        history = history_of(told["history"], own := {"history": arrays.pop("pool.history")})
+        assert history is not None
+        assert not own
+        adjustments = dict(zip(models, np.split(read["adjustments"], len(models)), strict=True))
+        board = Board(read["right"].reshape(len(specs), -1, 2), read["seen"], read["total"])
+        numbers = (told["fading"], told["more_may_come"], told["leader"], told["rows"], told["next_decision"])
+        pool = Pool(specs, models, board, read["made"], adjustments, *scored_by, *numbers, history)
+        fits = pool.suited()
+        sound = any(fits) and pool.common in models and all(fits[k] for k in models)
+        require(sound, "the candidates of its pool do not suit its features")
+        return pool
+
+
+def _header_of(header: dict[str, Any], k: int) -> dict[str, Any]:
+    """The header as if one of the others stood there alone."""
+    told = header["pool"]
+    member = next(each for each in told["members"] if each["place"] == k)
+    own = {name: member[name] for name in _OWN}
+    return {**header, "specs": [told["specs"][k]], **own, "history": None, "chosen": None}

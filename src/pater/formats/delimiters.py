@@ -1,0 +1,64 @@
+"""What stands between the fields of a table: what the caller says, or what fits its first lines.
+
+Knows `sources` and `errors`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from itertools import islice
+
+from .errors import InputError
+from .sources import Source
+
+FIXED = {"csv": None, "tsv": "\t"}  # None: it is recognised
+_LIKELY = ",;\t"
+_ROWS, _BYTES = 10, 1 << 16  # that are looked at
+_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
+_OF_FIELDS = '"+-.'  # what quotes fields and what numbers are made of
+
+
+def checked(delimiter: str | None) -> str | None:
+    """A delimiter as a caller names it; an InputError if it is none."""
+    if delimiter is None:
+        return None
+    found = _NAMES.get(delimiter.lower(), delimiter)
+    usable = len(found) == 1 and (found == "\t" or (found.isascii() and found.isprintable()))
+    if not usable or found.isalnum() or found in _OF_FIELDS:
+        raise InputError(f"delimiter must be one character between fields, such as ';', '|' or tab, got {delimiter!r}.")
+    return found
+
+
+def recognised(text: bytes) -> str:
+    """The delimiter of a text that begins with a header.
+
+    A comma, unless it does not fit the first rows and a semicolon or a tab does; if none fits them all, the first that
+    the header holds.
+    """
+    start = text[:_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    widths = {delimiter: _widths(start, delimiter, cut=len(text) > _BYTES) for delimiter in _LIKELY}
+    several = [delimiter for delimiter in _LIKELY if widths[delimiter][:1] > [1]]
+    fitting = [delimiter for delimiter in several if len(set(widths[delimiter])) == 1]
+    return next(iter(fitting or several), ",")
+
+
+def _widths(text: str, delimiter: str, *, cut: bool) -> list[int]:
+    """How many fields the first rows have."""
+    try:
+        rows = [row for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), _ROWS) if row]
+    except csv.Error:
+        return []
+    return [len(row) for row in (rows[:-1] if cut and len(rows) > 1 else rows)]
+
+
+def delimiter_of(source: Source, wished: str | None = None) -> str:
+    """What stands between the fields of a table of text."""
+    fixed = wished or FIXED[source.format]
+    if fixed:
+        return fixed
+    reader = source.open()
+    try:
+        return recognised(reader.read(_BYTES + 1))
+    finally:
+        reader.close()

@@ -1,0 +1,27 @@
+"""Files that are not what their name says, known by their first bytes.
+
+Knows `errors` only.
+"""
+
+from __future__ import annotations
+
+from .errors import InputError
+
+_AS_FORMAT = "say --format {0}, or give it a name that ends in .{0}."
+_BOOK = "save the sheet as CSV first."
+_KINDS = (
+    (b"PAR1", "a Parquet file", _AS_FORMAT.format("parquet")),
+    (b"ARROW1", "an Arrow file", _AS_FORMAT.format("arrow")),
+    (b"FEA1", "a Feather file of version 1", "write it again with a newer version, or as Parquet."),
+    (b"PK\x03\x04", "an Excel workbook or a zip archive", f"unpack the archive, or {_BOOK}"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", _BOOK),
+    (b"\xff\xfe", "text in UTF-16", "save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."),
+    (b"\xfe\xff", "text in UTF-16", "save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."),
+)
+
+
+def refuse_other_kinds(start: bytes, shown: str, format: str) -> None:
+    """An error if the first bytes of what is to be read as text say that it is something else."""
+    for magic, what, todo in _KINDS:
+        if start.startswith(magic):
+            raise InputError(f"{shown} is {what}, but is read as {format}: {todo}")

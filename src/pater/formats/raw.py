@@ -1,0 +1,102 @@
+"""Tables as they are, column by column, for an encoder: numbers, texts and times, nothing hashed and nothing filled in.
+
+Knows `csv`, `arrow` and `preprocessing/columns.py`. A column of CSV that the first block shows to hold numbers is given
+as numbers in every batch where it still does, else as texts; what texts are is decided by the encoder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, selected
+from ..preprocessing.tables import of_arrow
+from . import csv_fields as fields
+from .arrow import RecordParser, note
+from .batches import Batch
+from .columns import CATEGORY, NUMBER
+from .csv import Cells, TableParser
+from .errors import InputError
+
+INFINITY = "infinity in column {name!r} is no value to learn from"
+
+
+@dataclass
+class RawBatch(Batch):
+    """Some rows of a table that are to be encoded; `rows` has no columns."""
+
+    table: dict[str, Column] = field(default_factory=dict)
+
+    def take(self, keep: NDArray[np.bool_]) -> None:
+        """Leave out the rows that are not kept."""
+        super().take(keep)
+        self.table = selected(self.table, keep)
+
+
+def _batch(table: dict[str, Column], n_rows: int) -> RawBatch:
+    missing = sum(int((c.codes < 0).sum() if isinstance(c, Texts) else np.isnan(c[0]).sum()) for c in table.values())
+    return RawBatch((np.empty((n_rows, 0)),), 0, None, missing=missing, table=table)
+
+
+class RawTableParser(TableParser):
+    """Blocks of CSV to the columns of their table."""
+
+    def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
+        """The rows of a block, without their labels."""
+        values, kinds = cells.numbers(features[self.numeric])
+        is_text = (kinds == fields.IS_TEXT).any(axis=0)
+        for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0) & ~is_text).tolist():
+            j = int(features[self.numeric][k])
+            cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITY)
+        by_column = iter(zip(np.ascontiguousarray(values.T), is_text.tolist(), strict=True))
+        table: dict[str, Column] = {}
+        for (name, kind), j in zip(self.columns.table, features.tolist(), strict=True):
+            numbers, as_text = next(by_column) if kind == NUMBER else (None, True)
+            if numbers is None or as_text:
+                table[name] = texts_of(cells, j, declared=kind == CATEGORY)
+            else:
+                table[name] = Numbers(numbers)
+        return _batch(table, len(cells))
+
+
+def texts_of(cells: Cells, j: int, *, declared: bool = False) -> Texts:
+    """The texts of a column, each once."""
+    n_rows = len(cells)
+    codes, spans = np.empty(n_rows, np.int64), np.empty((n_rows, 3), np.int64)
+    places = np.full(1 << max(4, (2 * n_rows).bit_length()), -1, np.int64)
+    n = int(fields.distinct(cells.text, cells.starts, cells.ends, j, codes, spans, places))
+    starts, ends, text = spans[:n, 0].tolist(), spans[:n, 1].tolist(), cells.block.text
+    if cells.ascii is not None:
+        names = [cells.ascii[start:end] for start, end in zip(starts, ends, strict=True)]
+    else:
+        names = [text[start:end].decode("utf-8", "replace") for start, end in zip(starts, ends, strict=True)]
+    doubled = np.flatnonzero(spans[:n, 2]).tolist()
+    for k in doubled:
+        names[k] = names[k].replace('""', '"')
+    if (doubled or cells.ascii is None) and len(set(names)) < n:  # what is not the same may be written alike
+        known: dict[str, int] = {}
+        same = np.array([*(known.setdefault(name, len(known)) for name in names), -1], np.int64)
+        codes, names = same[codes], list(known)
+    return Texts(codes, names, declared)
+
+
+class RawRecordParser(RecordParser):
+    """Record batches to the columns of their table."""
+
+    def batch(self, there: dict[str, Any], n: int, faults: dict[int, str], source: str) -> Batch:
+        """The rows of a block, without their labels; `faults` takes note of what is wrong with some."""
+        table: dict[str, Column] = {}
+        for name, kind in self.columns.table:
+            try:
+                column = of_arrow(there[name])
+            except (TypeError, ValueError, NotImplementedError, ArithmeticError) as error:
+                raise InputError(f"{source}: column {name!r} cannot be read: {error}") from None
+            if isinstance(column, Numbers | Times):
+                note(faults, np.isinf(column[0]), INFINITY.format(name=name))
+            if kind == CATEGORY:
+                column = as_texts(column)._replace(declared=True)
+            table[name] = column
+        return _batch(table, n)

@@ -1,0 +1,89 @@
+"""Which learners a pool begins with.
+
+Knows `settings` and `spec`. Measured on the study's data sets (docs/algorithms.md): second-order PATER and AROW with
+balanced classes, each with a weak, a usual and a strong prior, and three lengths of memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..kernels.rules import RULES
+from .settings import averages_by_itself
+from .spec import Spec, Specs
+
+BALANCED = ("balanced_accuracy", "ter", "g_mean", "wter")  # scores to which both classes count alike, however rare
+MEMORIES = (1.0, 0.999, 0.99)
+PRIORS = {"full": (30.0, 1.0, 300.0), "diagonal": (10.0, 1.0, 0.1)}
+WIDEST = 256  # columns of which a full covariance is kept
+ROWS_FOR_EACH = 2  # column, that a full covariance remembers at least
+
+
+def candidates(
+    base: Spec,
+    scoring: str,
+    *,
+    memories: Iterable[float] = MEMORIES,
+    priors: Iterable[float] | None = None,
+    covariances: Iterable[str] = tuple(PRIORS),
+    average: bool | None = None,
+) -> Specs:
+    """The specs of a pool, those first that are best by themselves; in all else they are as `base`."""
+    return tuple(
+        base._replace(
+            rule=rule,
+            r=r,
+            forgetting=forgetting,
+            covariance=covariance,
+            class_weight=weight,
+            average=averages_by_itself(rule, covariance, forgetting) if average is None else average,
+            watch=True,
+        )
+        for covariance in covariances
+        for r in priors or PRIORS[covariance]
+        for rule, weight in _rules(base.class_weight, scoring)
+        for forgetting in memories
+    )
+
+
+def _rules(class_weight: Any, scoring: str) -> list[tuple[str, Any]]:
+    """The rules that suit a score, with their class weights."""
+    if class_weight is not None:
+        return [("so-pater-i", class_weight), ("arow", class_weight)]
+    balanced, plain = [("so-pater-i", None), ("arow", "balanced")], [("arow", None)]
+    if scoring in BALANCED:
+        return balanced
+    return plain if scoring == "accuracy" else [*plain, *balanced]
+
+
+def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> list[bool]:
+    """Which of them are for rows of so many columns: those with a full covariance, unless it would be too dear.
+
+    Where more columns may come, those with a diagonal one are with them from the beginning. A memory shorter than some
+    rows for each column is of no use to a full covariance.
+    """
+    full = [spec.covariance == "full" for spec in specs]
+    if not all(full) and n_features > WIDEST:
+        return [not each for each in full]
+    fits = [1 - spec.forgetting <= 1 / (ROWS_FOR_EACH * n_features + 1) for spec in specs]
+    full = [each and enough for each, enough in zip(full, fits, strict=True)]
+    if not any(full):
+        return [True] * len(specs)
+    return [each or (more_may_come and spec.covariance == "diagonal") for each, spec in zip(full, specs, strict=True)]
+
+
+def is_pool(specs: Specs) -> bool:
+    """Whether these are candidates of a pool, and not the models of one grid."""
+    return len(specs) > 1 and any(RULES[spec.rule].second_order for spec in specs)
+
+
+def unlike_candidates(before: Specs, after: Specs) -> list[str]:
+    """The parameters in which these settings ask for other candidates."""
+    if not is_pool(after):
+        return ["variants", "weights"]
+    memories = [[spec.forgetting for spec in specs] for specs in (before, after)]
+    others = [[(spec.rule, spec.r, spec.covariance) for spec in specs] for specs in (before, after)]
+    if set(memories[0]) != set(memories[1]):
+        return ["forgetting"]
+    return [] if memories[0] == memories[1] and others[0] == others[1] else ["scoring"]

@@ -1,0 +1,42 @@
+"""The learner that settings ask for, before it has seen anything.
+
+Knows `model` and `pool`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .candidates import is_pool
+from .choice import JudgedBy
+from .model import Model
+from .pool import Pool
+from .race import FADING
+from .spec import Specs
+
+
+def new_model(
+    classes: NDArray[Any],
+    n_features: int,
+    specs: Specs,
+    judged_by: JudgedBy,
+    *,
+    more_may_come: bool = False,
+    fixed: bool = False,
+) -> Model | Pool:
+    """An empty learner of these settings: a pool if they are candidates of one. More columns may come, or not."""
+    if not is_pool(specs):
+        return Model.new(classes, n_features, specs, fixed=fixed)
+    scoring, settings, fading = judged_by
+    return Pool.new(
+        classes,
+        n_features,
+        specs,
+        scoring,
+        settings,
+        fading=fading or FADING,
+        more_may_come=more_may_come,
+        fixed=fixed,
+    )

@@ -1,0 +1,78 @@
+"""Changes to a whole pool that are not learning: one more class, other columns, two pools made one.
+
+Knows `model` and `race`, and what a pool is made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .candidates import suited
+from .history import History
+from .labels import ranks
+from .model import Model
+from .race import other_counts, stretch, with_class
+
+if TYPE_CHECKING:
+    from .pool import Pool
+
+
+def counts_of(model: Model) -> NDArray[np.float64]:
+    """The answers of a model of two classes, (problems, 4); of more, it cannot tell by itself, and has none."""
+    if model.classes.size > 2:
+        return np.zeros((model.state.n_models, 4))
+    return np.concatenate([np.asarray(each, np.float64) for each in model.confusion()], axis=1)
+
+
+def add_class(pool: Pool, label: Any) -> None:
+    """Make room for one more class, and count the answers so far as those of one class more."""
+    n_classes, since = pool.classes.size, {k: pool.since(k) for k in pool.models}
+    place = int(ranks(np.append(pool.classes, np.asarray([label])))[-1])
+    for model in pool.models.values():
+        model.add_class(label)
+    pool.board = pool.board.with_class(n_classes, place)
+    pool.made, *more = (
+        with_class(each, n_classes, place, mirrored=other_counts) for each in (pool.made, *since.values())
+    )
+    pool.adjustments = {k: each - counts_of(pool.models[k]) for k, each in zip(since, more, strict=True)}
+
+
+def resized(pool: Pool, n_features: int) -> Pool:
+    """The same with more columns, or without the last. Where a full covariance becomes too dear, others begin."""
+    fits = suited(pool.specs, n_features, more_may_come=pool.more_may_come)
+    models = {k: replace(model) for k, model in pool.models.items() if fits[k]}
+    if not models:
+        new = [k for k, there in enumerate(fits) if there]
+        models = {k: Model.new(pool.classes, n_features, (pool.specs[k],), fixed=pool.fixed) for k in new}
+    for model in models.values():
+        model.resize(n_features)
+    leader = pool.leader if pool.leader in models else min(models)
+    result = replace(pool, models=models, leader=leader)
+    result.adjustments = {k: pool.adjustments.get(k, np.zeros_like(pool.made)) for k in models}
+    result.made = pool.made + pool.since(pool.leader) - result.since(leader)  # what was answered stays so
+    return result
+
+
+def merged(one: Pool, other: Pool) -> Pool:
+    """What both have seen: the candidates that learn in both, of which one always does."""
+    a, b = one.copy(), other.copy()
+    for mine, theirs in ((a, b), (b, a)):
+        mine.add_classes(np.setdiff1d(theirs.classes, mine.classes))
+    models = {k: model.merge(b.models[k]) for k, model in a.models.items() if k in b.models}
+    made = np.stack(a.progressive(), axis=1) + np.stack(b.progressive(), axis=1)
+    rows = a.rows + b.rows
+    return replace(
+        a,
+        models=models,
+        leader=min(models),
+        made=made,
+        adjustments={k: -counts_of(model) for k, model in models.items()},
+        board=a.board.merged(b.board),
+        rows=rows,
+        next_decision=rows + stretch(rows),
+        history=History.after(rows),
+    )

@@ -1,0 +1,168 @@
+"""The race of the candidates of a pool: how they are compared, who leads, and who stops.
+
+Knows `metrics`, `spec` and NumPy. An answer fades with each further one to a row of its own class, so that a rare class
+is remembered for as many of its rows as a frequent one. Rates of both classes then make any score, with the shares that
+the classes have in the stream.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.compile import kernel
+from .choice import ScoringSettings
+from .metrics import SCORES, Confusion
+from .spec import Specs
+
+FADING = 0.99  # of an answer, with the next row of its class
+SHORTEST, LONGEST = 16, 256  # rows from one decision to the next
+ALL_LEARN = 1000  # rows for which no team has to stop for want of time
+RARE = 20  # rows that one of the rarer class stands for where it is asked how much is known
+BEYOND_CHANCE = 2.0  # standard deviations of the leader's score that a team may trail
+NUDGE = 1e-3  # of a rate, for the slope of a score
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Board:
+    """Right answers to rows of the negative and of the positive class, and how many rows there were."""
+
+    right: Floats  # (candidates, problems, 2), faded
+    seen: Floats  # (problems, 2), faded alike
+    total: Floats  # (problems, 2), of the whole stream
+
+    @classmethod
+    def new(cls, n_candidates: int, n_problems: int) -> Board:
+        return cls(*(np.zeros((*shape, n_problems, 2)) for shape in ((n_candidates,), (), ())))
+
+    def copy(self) -> Board:
+        return Board(self.right.copy(), self.seen.copy(), self.total.copy())
+
+    def note(self, awake: list[int], counts: Floats, fading: float) -> None:
+        """Take note of answers, (awake, problems, 4) as `COUNTS` has them, that were given since the last time."""
+        tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
+        rows = np.stack([fp + tn, tp + fn], axis=-1)[0]
+        kept, before = fading**rows, self.seen
+        self.seen = before * kept + rows
+        right = self.right * np.divide(self.seen, before, out=np.zeros_like(before), where=before > 0)
+        right[awake] = self.right[awake] * kept + np.stack([tn, tp], axis=-1)
+        self.right = right  # of those that have stopped, the rates stay as they were
+        self.total = self.total + rows
+
+    def scores(self, scoring: str, settings: ScoringSettings) -> Floats:
+        """The score of each candidate, the mean over all problems; more is better."""
+        return np.asarray(self._of_problems(self._rates(), scoring, settings).mean(axis=-1))
+
+    def deviation(self, k: int, scoring: str, settings: ScoringSettings) -> float:
+        """How far chance alone takes the score of a candidate away: the standard deviation, by the score's slopes."""
+        rates = (self.right[k] + 1.0) / (self.seen + 2.0)  # a rate of 1 may be chance, too
+        of_rates = rates * (1 - rates) / np.maximum(self.seen, 1.0)
+        variance = 0.0
+        for side in np.eye(2):
+            up, down = (self._of_problems(rates + by * side, scoring, settings) for by in (NUDGE, -NUDGE))
+            slopes = (up - down) / (2 * NUDGE)
+            variance += float(np.sum(slopes**2 * (of_rates @ side)))
+        return math.sqrt(variance) / len(rates)
+
+    def _rates(self) -> Floats:
+        return np.asarray(self.right / np.maximum(self.seen, np.finfo(np.float64).tiny))
+
+    def _of_problems(self, rates: Floats, scoring: str, settings: ScoringSettings) -> Floats:
+        """Scores from the rates (…, problems, 2) of right answers; more is better."""
+        shares = self.total / np.maximum(self.total.sum(axis=1, keepdims=True), 1.0)
+        right, wrong = shares * rates, shares * (1 - rates)
+        counts = Confusion(right[..., 1], wrong[..., 0], right[..., 0], wrong[..., 1])
+        score = SCORES[scoring]
+        values = score.of(counts, **(settings or {}))
+        return values if score.more_is_better else -values
+
+    def merged(self, other: Board) -> Board:
+        """The answers that both took note of."""
+        return Board(*(mine + theirs for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    def with_class(self, n_classes: int, place: int) -> Board:
+        """The same for one class more, at this place among `n_classes` that there were."""
+        return Board(*(with_class(each, n_classes, place, mirrored=_other) for each in vars(self).values()))
+
+
+def stretch(rows: int) -> int:
+    """How many rows there are to the next decision, after so many."""
+    return min(LONGEST, max(SHORTEST, rows // 16))
+
+
+@kernel
+def count_answers(margins: Floats, codes: NDArray[np.int64], weights: Floats, counts: Floats) -> None:
+    """Add to the counts (classes, 4) the answers of margins (classes, rows), of which the largest is predicted.
+
+    Row by row, so that the sums of weights do not depend on how the rows are cut.
+    """
+    for i in range(codes.size):
+        said = np.argmax(margins[:, i])
+        weight = weights[i] if weights.size else 1.0
+        for k in range(counts.shape[0]):
+            if k == codes[i]:
+                counts[k, 0 if k == said else 3] += weight
+            else:
+                counts[k, 1 if k == said else 2] += weight
+
+
+def _other(values: Floats) -> Floats:
+    return values[..., ::-1]
+
+
+def other_counts(counts: Floats) -> Floats:
+    """Counts tp, fp, tn, fn as those of the other class."""
+    return counts[..., [2, 3, 0, 1]]
+
+
+def with_class(values: Floats, n_classes: int, place: int, *, mirrored: Callable[[Floats], Floats]) -> Floats:
+    """Numbers of each problem (…, problems, kinds), for one class more at this place; of it they are 0.
+
+    Two classes have one problem, with the second as its positive class; one, or three and more, have one each.
+    """
+    if n_classes == 1:
+        return np.asarray(values if place == 0 else mirrored(values)).copy()
+    if n_classes == 2:
+        values = np.concatenate([mirrored(values), values], axis=-2)
+    return np.insert(values, place, 0.0, axis=-2)
+
+
+def race(
+    board: Board,
+    specs: Specs,
+    awake: list[int],
+    leader: int,
+    common: int,
+    scored_by: tuple[str, ScoringSettings],
+) -> tuple[list[int], int]:
+    """Which of the candidates that are awake go on, and who leads them.
+
+    The best leads. A team, which is all lengths of memory of one rule and prior, stops when its best trails the leader
+    by more than chance, or when there is no more time for so many. `common` goes on in any case.
+    """
+    scores, team_of = board.scores(*scored_by), _teams(specs)
+    racing = {team_of[k] for k in awake if k != common} or {team_of[common]}
+    if len(racing) == 1:  # the race is over, and what else goes on beside the winners is not to win by chance
+        return awake, max((k for k in awake if team_of[k] in racing), key=lambda k: scores[k])
+    leader = max(awake, key=lambda k: scores[k])  # of equals the first
+    chance = BEYOND_CHANCE * board.deviation(leader, *scored_by)
+    best = {team: max(scores[k] for k in awake if team_of[k] == team) for team in {team_of[k] for k in awake}}
+    rows, rarer = (float(of_problem.mean()) for of_problem in (board.total.sum(axis=1), board.total.min(axis=1)))
+    known = max(min(rows, RARE * rarer), rows / 10, 1.0)
+    n_left = max(1, int(len(set(team_of)) * min(1.0, ALL_LEARN / known)))
+    least = max(sorted(best.values(), reverse=True)[:n_left][-1], scores[leader] - chance)
+    return [k for k in awake if best[team_of[k]] >= least or k == common], leader
+
+
+@functools.lru_cache(maxsize=64)
+def _teams(specs: Specs) -> list[int]:
+    """Which team each of the specs is in: those are in one that differ in their memory alone."""
+    teams = [spec._replace(forgetting=1.0) for spec in specs]
+    return [teams.index(team) for team in teams]

@@ -1,0 +1,291 @@
+"""One encoder for each kind of column. Each says in which slots a row has something, and what that means.
+
+Knows `columns`, `values`, `features` and the kernels. A slot is a group of indicators of which a row has one at most;
+places are counted within a slot. Which output columns they become is decided in `encoding`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import inf, isnan
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..models.matrices import readable
+from .columns import Column, Texts, as_texts, without_unused, written
+from .encoding_kernels import place_categories
+from .features import MONTHS, WEEKDAYS, Feature
+from .settings import EncodingSettings
+from .values import moments_of, number_in, numbers_of
+
+Places = NDArray[np.int32]
+Tokens = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+NO_TOKENS: Tokens = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+COUNTERS = 1 << 12  # of texts that have no column of their own yet
+LONGEST_TEXT = 200  # characters of a category that are remembered
+MOST_WORDS = 1000  # of a text
+WORD = re.compile(r"\w+")
+DAY = 86400.0
+
+
+def _missing(absent: NDArray[np.bool_]) -> Places:
+    return np.where(absent, 0, -1).astype(np.int32)
+
+
+def kept(text: str) -> str:
+    """A text as it is remembered: a long one by its beginning and a checksum of the rest."""
+    if len(text) <= LONGEST_TEXT:
+        return text
+    return f"{text[: LONGEST_TEXT - 9]}…{crc32(text.encode('utf-8', 'replace')):08x}"
+
+
+def _category(text: str) -> str:
+    """What a text is called as a category: a number as the number is written, whether it comes as a text or not."""
+    number = number_in(text)
+    return kept(text) if isnan(number) else written(number)
+
+
+def _categories(column: Column) -> Texts:
+    """A column as categories, each once."""
+    texts = as_texts(column)
+    names: dict[str, int] = {}
+    places = [names.setdefault(_category(text), len(names)) for text in texts.names]
+    codes = texts.codes if len(names) == len(places) else np.array([*places, -1], np.int64)[texts.codes]
+    return Texts(codes, list(names))
+
+
+def _hash(text: str) -> int:
+    return crc32(text.encode("utf-8", "replace"))
+
+
+@dataclass
+class ColumnEncoder:
+    """What all have: a name, and an indicator of rows where nothing is there."""
+
+    name: str
+    kind = "id"
+
+    def slots(self) -> list[int]:
+        """How many places each slot has."""
+        return [1]
+
+    def values(self, column: Column) -> NDArray[np.float64] | None:
+        """The numbers that are standardised and binned, if the column has any."""
+        return None
+
+    def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
+        """For each slot, the place that each row has there, or −1. That of missing numbers is left to the kernel."""
+        return [_missing(as_texts(column).codes < 0)]
+
+    def tokens(self, column: Column, *, learn: bool) -> Tokens:
+        """Row, place and value of whatever a row has any number of; places count on from the last slot."""
+        return NO_TOKENS
+
+    def n_tokens(self) -> int:
+        """How many places tokens can have."""
+        return 0
+
+    def feature(self, slot: int, place: int) -> Feature:
+        """What a place means; tokens have the slot after the last."""
+        return Feature(self.name, "missing")
+
+    def copy(self) -> ColumnEncoder:
+        """One that learns by itself."""
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        return {"name": self.name, "kind": self.kind}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+
+@dataclass
+class NumberEncoder(ColumnEncoder):
+    """A column of numbers: its bins, fine and put together to coarse ones."""
+
+    edges: NDArray[np.float64]
+    groups: NDArray[np.int64]
+    kind = "number"
+
+    def values(self, column: Column) -> NDArray[np.float64] | None:
+        return numbers_of(column)
+
+    def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
+        return []
+
+    def group_of(self, bin: int, resolution: str) -> int:
+        """The indicator of a fine bin at a resolution, or −1."""
+        if resolution == "none" or not self.edges.size:
+            return -1
+        return bin if resolution == "fine" else int(self.groups[bin])
+
+    def bins(self, resolution: str) -> list[Feature]:
+        """What the bins at a resolution hold."""
+        if resolution == "none" or not self.edges.size:
+            return []
+        groups = np.arange(self.groups.size) if resolution == "fine" else self.groups
+        edges = [-inf, *self.edges[np.diff(groups) > 0].tolist(), inf]
+        return [
+            Feature(self.name, "bin", low=low, high=high, is_date=self.kind == "date") for low, high in pairwise(edges)
+        ]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"edges": self.edges, "groups": self.groups}
+
+
+@dataclass
+class DateEncoder(NumberEncoder):
+    """A column of moments: seconds as a number, and hour, weekday and month as indicators.
+
+    `unit` is how many of the column's numbers make a second, 0 where numbers are no moments. Hours are left out where
+    moments are days.
+    """
+
+    unit: float
+    hours: bool
+    kind = "date"
+
+    def slots(self) -> list[int]:
+        return [1, 24, 7, 12]
+
+    def values(self, column: Column) -> NDArray[np.float64] | None:
+        return moments_of(column, self.unit)
+
+    def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
+        assert values is not None
+        absent = np.isnan(values)
+        seconds = np.where(absent, 0.0, values)
+        days = np.floor(seconds / DAY)
+        month = days.astype(np.int64).astype("M8[D]").astype("M8[M]").astype(np.int64) % 12
+        hour = np.floor((seconds - days * DAY) / 3600.0) if self.hours else np.full(seconds.size, -1.0)
+        parts = (hour, (days + 3.0) % 7.0, month)
+        return [np.where(absent, -1, part).astype(np.int32) for part in parts]
+
+    def feature(self, slot: int, place: int) -> Feature:
+        if slot == 0:
+            return super().feature(slot, place)
+        kind, texts = (("hour", [f"hour {h}" for h in range(24)]), ("weekday", WEEKDAYS), ("month", MONTHS))[slot - 1]
+        return Feature(self.name, kind, texts[place])
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "unit": self.unit, "hours": self.hours}
+
+
+@dataclass
+class CategoryEncoder(ColumnEncoder):
+    """A column of categories: a dictionary up to a bound, rare ones together, buckets beyond the bound."""
+
+    settings: EncodingSettings
+    names: dict[str, int] = field(default_factory=dict)
+    seen: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(COUNTERS, np.uint8))
+    examples: dict[int, str] = field(default_factory=dict)
+    kind = "category"
+
+    def slots(self) -> list[int]:
+        return [self.settings.max_categories + 2 + self.settings.buckets]
+
+    def begin(self, column: Column) -> None:
+        """Give those texts a place that come often enough in the rows that the encoder begins with."""
+        texts, s = without_unused(_categories(column)), self.settings
+        counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.names))
+        for name, count in zip(texts.names, counts.tolist(), strict=True):
+            at = _hash(name) % COUNTERS
+            if count >= s.min_count and len(self.names) < s.max_categories:
+                self.names[name] = len(self.names)
+            else:
+                self.seen[at] = min(s.min_count, int(self.seen[at]) + count)
+                if count >= s.min_count:
+                    self.examples.setdefault(s.max_categories + 2 + at % s.buckets, name)
+
+    def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
+        (codes, names, _), s = _categories(column), self.settings
+        codes = readable(codes)
+        own = np.array([*(self.names.get(name, -1) for name in names), -1], np.int64)
+        slots = np.zeros(own.size, np.int64)
+        unknown = np.flatnonzero(own[:-1] < 0)
+        slots[unknown] = [_hash(names[k]) % COUNTERS for k in unknown.tolist()]
+        places, before = np.empty(codes.size, np.int32), len(self.names)
+        most, min_count = s.max_categories, s.min_count
+        n_own = place_categories(codes, own, slots, before, most, min_count, s.buckets, self.seen, learn, places)
+        if n_own > before:
+            born = [k for k in unknown.tolist() if own[k] >= 0]
+            self.names.update((names[k], int(own[k])) for k in sorted(born, key=lambda k: own[k]))
+        if learn and unknown.size and places.max(initial=0) > most + 1:
+            self._note_examples(codes, places, names)
+        return [places]
+
+    def _note_examples(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
+        """Remember the first text of each bucket."""
+        buckets, rows = np.unique(places, return_index=True)
+        for place, row in zip(buckets.tolist(), rows.tolist(), strict=True):
+            if place > self.settings.max_categories + 1:
+                self.examples.setdefault(place, names[int(codes[row])])
+
+    def feature(self, slot: int, place: int) -> Feature:
+        most = self.settings.max_categories
+        if place < most:
+            return Feature(self.name, "category", list(self.names)[place])
+        if place == most:
+            return Feature(self.name, "rare")
+        if place == most + 1:
+            return Feature(self.name, "missing")
+        return Feature(self.name, "bucket", self.examples.get(place, str(place - most - 2)))
+
+    def copy(self) -> CategoryEncoder:
+        return CategoryEncoder(self.name, self.settings, dict(self.names), self.seen.copy(), dict(self.examples))
+
+    def to_json(self) -> dict[str, Any]:
+        examples = {str(place): text for place, text in sorted(self.examples.items())}
+        return {**super().to_json(), "names": list(self.names), "examples": examples}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"seen": self.seen}
+
+
+@dataclass
+class TextEncoder(ColumnEncoder):
+    """A column of free text: its words, hashed, each text a vector of length 1."""
+
+    settings: EncodingSettings
+    examples: dict[int, str] = field(default_factory=dict)
+    kind = "text"
+
+    def n_tokens(self) -> int:
+        return self.settings.word_buckets
+
+    def tokens(self, column: Column, *, learn: bool) -> Tokens:
+        texts = without_unused(as_texts(column))
+        found = [self._places_of(text, learn) for text in texts.names]
+        lengths = np.array([*map(len, found), 0], np.int64)
+        starts = np.cumsum(lengths) - lengths
+        flat = np.array([place for each in found for place in each], np.int64)
+        of_row = lengths[texts.codes]
+        rows = np.repeat(np.arange(of_row.size), of_row)
+        first = np.repeat(starts[texts.codes] - (np.cumsum(of_row) - of_row), of_row)
+        with np.errstate(divide="ignore"):
+            return rows, flat[first + np.arange(rows.size)], np.repeat(1.0 / np.sqrt(of_row), of_row)
+
+    def _places_of(self, text: str, learn: bool) -> list[int]:
+        words = {_hash(word) % self.settings.word_buckets: word for word in WORD.findall(text.lower())[:MOST_WORDS]}
+        if learn:
+            for place in words.keys() - self.examples.keys():
+                self.examples[place] = kept(words[place])
+        return sorted(words)
+
+    def feature(self, slot: int, place: int) -> Feature:
+        if slot == 0:
+            return super().feature(slot, place)
+        return Feature(self.name, "word", self.examples.get(place, str(place)))
+
+    def copy(self) -> TextEncoder:
+        return TextEncoder(self.name, self.settings, dict(self.examples))
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "examples": {str(place): text for place, text in sorted(self.examples.items())}}

@@ -1,0 +1,125 @@
+"""Tables, column by column: the form in which every reader hands them over and the encoder takes them.
+
+Knows NumPy only. A table is an ordered mapping from names to columns of the same length. A column holds numbers, texts
+or times. Texts are written once each, with a code for every row, so that Python looks at distinct texts and never at
+rows. Columns are not changed once they are made: parts share their memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Numbers(NamedTuple):
+    """Numbers, of float64; NaN where nothing is there."""
+
+    values: NDArray[np.float64]
+
+
+class Texts(NamedTuple):
+    """Texts: `names[codes[row]]`, or nothing where the code is −1.
+
+    codes
+        Of int64, each −1 or a place in `names`.
+    names
+        The texts, each once, in any order; some may have no row.
+    declared
+        Whether the source calls this a category (a pandas Categorical, an Arrow dictionary), so that texts that look
+        like numbers or dates are none.
+    """
+
+    codes: NDArray[np.int64]
+    names: Sequence[str]
+    declared: bool = False
+
+
+class Times(NamedTuple):
+    """Moments as seconds since the beginning of 1970, by the clock of the place where they were written; or NaN."""
+
+    seconds: NDArray[np.float64]
+
+
+Column = Numbers | Texts | Times
+Table = Mapping[str, Column]
+
+
+def rows_in(table: Table) -> int:
+    """How many rows a table has; a ValueError if its columns differ in that."""
+    n_rows = -1
+    for name, column in table.items():
+        if n_rows not in (-1, len(column[0])):
+            raise ValueError(f"column {name!r} has {len(column[0])} rows, but those before it have {n_rows}.")
+        n_rows = len(column[0])
+    return max(0, n_rows)
+
+
+def part(table: Table, start: int, stop: int) -> dict[str, Column]:
+    """Rows start..stop of a table, without a copy."""
+    return {name: _taken(column, slice(start, stop)) for name, column in table.items()}
+
+
+def selected(table: Table, keep: NDArray[np.bool_]) -> dict[str, Column]:
+    """The rows of a table that are to be kept."""
+    return {name: _taken(column, keep) for name, column in table.items()}
+
+
+def _taken(column: Column, rows: slice | NDArray[np.bool_]) -> Column:
+    if isinstance(column, Texts):
+        return column._replace(codes=column.codes[rows])
+    return type(column)(column[0][rows])
+
+
+def concatenated(tables: Sequence[Table]) -> dict[str, Column]:
+    """Tables of the same columns, one below the other. A column that is not of one kind throughout becomes texts."""
+    first = tables[0]
+    return {name: _joined([table[name] for table in tables]) for name in first}
+
+
+def _joined(columns: list[Column]) -> Column:
+    if len(columns) == 1:
+        return columns[0]
+    if all(isinstance(column, Numbers) for column in columns):
+        return Numbers(np.concatenate([column[0] for column in columns]))
+    if all(isinstance(column, Times) for column in columns):
+        return Times(np.concatenate([column[0] for column in columns]))
+    places: dict[str, int] = {}
+    codes = []
+    texts = [as_texts(column) for column in columns]
+    for some in texts:
+        used = without_unused(some)
+        place = [places.setdefault(name, len(places)) for name in used.names]
+        codes.append(np.array([*place, -1], np.int64)[used.codes])
+    return Texts(np.concatenate(codes), list(places), all(some.declared for some in texts))
+
+
+def without_unused(column: Texts) -> Texts:
+    """The same texts, without names that no row has, in the order in which rows first have them."""
+    used, first = np.unique(column.codes, return_index=True)
+    used = used[np.argsort(first)]
+    used = used[used >= 0]
+    places = np.full(len(column.names) + 1, -1, np.int64)
+    places[used] = np.arange(used.size)
+    return column._replace(codes=places[column.codes], names=[column.names[k] for k in used])
+
+
+def as_texts(column: Column) -> Texts:
+    """Any column as texts: whole numbers without a point, moments as ISO 8601 has them."""
+    if isinstance(column, Texts):
+        return column
+    values, places = np.unique(column[0], return_inverse=True)  # NaN is one value, the last
+    there = ~np.isnan(values)
+    names = [written(value) for value in values[there].tolist()]
+    if isinstance(column, Times):
+        names = np.datetime_as_string(np.rint(values[there] * 1e6).astype("M8[us]"), unit="s").tolist()
+    distinct: dict[str, int] = {}  # moments within a second are one text
+    codes = np.array([*(distinct.setdefault(name, len(distinct)) for name in names), -1], np.int64)
+    return Texts(codes[np.where(there, np.arange(values.size), len(names))[places]], list(distinct))
+
+
+def written(value: float) -> str:
+    """A number as a text: a whole one without a point."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)

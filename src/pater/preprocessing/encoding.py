@@ -1,0 +1,267 @@
+"""The encoding of a table: raw columns in, sparse rows out, learned as the rows pass.
+
+Knows the encoders of columns and the kernels; knows no scikit-learn and no file. Output columns come in three groups:
+z-scores, bins, and indicators in the order in which rows first had them, at the end, where there is room for more.
+The first two groups are fixed from the beginning. At every resolution of the bins the same rows have a view of their
+own, with columns of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.doors import CheckedRows, checked
+from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
+from .columns import Table, Texts, part, rows_in, without_unused
+from .encoding_kernels import find_bins, settle, standardise, write_rows
+from .features import Feature
+from .kinds import encoder_of
+from .settings import RESOLUTIONS, EncodingSettings
+
+PIECE = 1 << 13  # rows that are encoded at a time, so that what is in between stays small
+
+
+@dataclass
+class Encoding:
+    """How the columns of a table are encoded, and what was learned for it.
+
+    columns
+        The encoder of each column, by the names of the table.
+    moments
+        Of each column of numbers or dates how many there were, their mean and the sum of squared distances from it.
+    places
+        Of everything that can have an indicator the number of its column among them, or −1.
+    known
+        How many indicators there are so far.
+    rows
+        How many rows were learned from.
+    """
+
+    settings: EncodingSettings
+    columns: list[ColumnEncoder]
+    moments: NDArray[np.float64]
+    places: NDArray[np.int32]
+    known: int = 0
+    rows: int = 0
+    _layouts: dict[str, tuple[NDArray[np.int32], int]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def begun(cls, table: Table, settings: EncodingSettings) -> Encoding:
+        """The encoding of a stream that begins with these rows, having learned from them.
+
+        They are known at once, so that each of them is encoded by what all of them say.
+        """
+        columns = [encoder_of(name, column, settings) for name, column in table.items()]
+        encoding = cls.of_columns(settings, columns)
+        encoding.rows = rows_in(table)
+        encoding._piece(table, learn=True, begins=True)
+        return encoding
+
+    @classmethod
+    def of_columns(cls, settings: EncodingSettings, columns: list[ColumnEncoder]) -> Encoding:
+        """An encoding of these columns that has seen no row."""
+        numbers = sum(isinstance(column, NumberEncoder) for column in columns)
+        size = sum(sum(column.slots()) + column.n_tokens() for column in columns)
+        return cls(settings, columns, np.zeros((numbers, 3)), np.full(size, -1, np.int32))
+
+    @cached_property
+    def numbers(self) -> list[NumberEncoder]:
+        """The columns that have a z-score, in their order."""
+        return [column for column in self.columns if isinstance(column, NumberEncoder)]
+
+    @cached_property
+    def _slots(self) -> _Slots:
+        return _Slots.of(self.columns)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the table's columns."""
+        return [column.name for column in self.columns]
+
+    def width(self, resolution: str) -> int:
+        """How many output columns there are so far."""
+        return self._layout(resolution)[1] + self.known
+
+    @property
+    def largest_width(self) -> int:
+        """How many there can ever be at the finest resolution."""
+        return self._layout("fine")[1] + self.places.size
+
+    def encode(self, table: Table, *, learn: bool = False) -> Encoded:
+        """Encode rows; with `learn`, take each into account first, and give new indicators their columns."""
+        self.check(table)
+        n_rows = rows_in(table)
+        pieces = [self._piece(_lean(part(table, at, at + PIECE)), learn) for at in range(0, max(1, n_rows), PIECE)]
+        self.rows += n_rows if learn else 0
+        return Encoded(pieces, {name: self._layout(name) for name in RESOLUTIONS}, self.known)
+
+    def check(self, table: Table) -> None:
+        """Raise a ValueError if a column is not there."""
+        absent = [name for name in self.names if name not in table]
+        if absent:
+            raise ValueError(f"the table has no column {absent[0]!r}; the encoder knows {self.names}.")
+
+    def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> _Piece:
+        """Encode some rows. The texts of those that an encoding begins with have been counted already."""
+        numbers, slots, n_rows = self.numbers, self._slots, rows_in(table)
+        x = np.empty((len(numbers), n_rows))
+        for j, column in enumerate(numbers):
+            x[j] = column.values(table[column.name])
+        z, bins = np.empty(x.shape), np.empty(x.shape, np.int16)
+        local = np.full((n_rows, slots.bases.size), -1, np.int32)
+        standardise(x, learn, self.moments, float(self.settings.clip), z)
+        find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
+        values, tokens = dict(zip((column.name for column in numbers), x, strict=True)), []
+        for each, (first, start) in zip(self.columns, slots.starts, strict=True):
+            raw = table[each.name]
+            for slot, places in enumerate(each.places(raw, values.get(each.name), learn=learn and not begins)):
+                local[:, first + slot] = places
+            if each.n_tokens():
+                rows, found, sizes = each.tokens(raw, learn=learn)
+                tokens.append((rows, found + start, sizes))
+        starts, found, sizes = _by_rows(tokens, n_rows)
+        self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
+        return _Piece(z, bins, local, starts, found, sizes)
+
+    def _layout(self, resolution: str) -> tuple[NDArray[np.int32], int]:
+        """The output column of each bin of each column of numbers, and how many come before the indicators."""
+        if resolution not in self._layouts:
+            numbers = self.numbers
+            at = np.full((len(numbers), max([1, *(column.edges.size + 1 for column in numbers)])), -1, np.int32)
+            width = len(numbers)
+            for j, column in enumerate(numbers):
+                for bin in range(column.edges.size + 1):
+                    group = column.group_of(bin, resolution)
+                    at[j, bin] = -1 if group < 0 else width + group
+                width += len(column.bins(resolution))
+            self._layouts[resolution] = at, width
+        return self._layouts[resolution]
+
+    def features(self, resolution: str = "fine") -> list[Feature]:
+        """What each output column stands for."""
+        numbers = self.numbers
+        found = [Feature(column.name, "z", is_date=column.kind == "date") for column in numbers]
+        for column in numbers:
+            found += column.bins(resolution)
+        meanings: list[Feature] = []
+        at = 0
+        order = []
+        for each in self.columns:
+            sizes = [*each.slots(), each.n_tokens()]
+            for slot, size in enumerate(sizes):
+                for place in np.flatnonzero(self.places[at : at + size] >= 0).tolist():
+                    meanings.append(each.feature(slot, place))
+                    order.append(int(self.places[at + place]))
+                at += size
+        return found + [meanings[k] for k in np.argsort(order)]
+
+    def copy(self) -> Encoding:
+        """One that learns by itself."""
+        columns = [column.copy() for column in self.columns]
+        return Encoding(
+            self.settings, columns, self.moments.copy(), self.places.copy(), self.known, self.rows, self._layouts
+        )
+
+
+class _Slots(NamedTuple):
+    """Where the indicators of columns stand among all, and what the kernels read of the bins.
+
+    bases
+        Where in `Encoding.places` each slot begins.
+    starts
+        Of each column the first slot that its `places` fills, and where in `Encoding.places` its tokens begin.
+    missing
+        Of each column of numbers the slot of missing ones.
+    """
+
+    bases: NDArray[np.int64]
+    starts: list[tuple[int, int]]
+    missing: NDArray[np.int64]
+    edges: NDArray[np.float64]
+    n_edges: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, columns: list[ColumnEncoder]) -> _Slots:
+        bases: list[int] = []
+        starts, missing, edges = [], [], []
+        at = 0
+        for column in columns:
+            first = len(bases)
+            for size in column.slots():
+                bases.append(at)
+                at += size
+            if isinstance(column, NumberEncoder):
+                missing.append(first)
+                edges.append(column.edges)
+                first += 1
+            starts.append((first, at))
+            at += column.n_tokens()
+        padded = np.zeros((len(edges), max([1, *map(len, edges)])))
+        for row, own in zip(padded, edges, strict=True):
+            row[: own.size] = own
+        n_edges = np.array([own.size for own in edges], np.int64)
+        return cls(np.array(bases, np.int64), starts, np.array(missing, np.int64), padded, n_edges)
+
+
+@dataclass
+class _Piece:
+    """Some rows, encoded as far as all resolutions have it in common."""
+
+    z: NDArray[np.float64]
+    bins: NDArray[np.int16]
+    slots: NDArray[np.int32]
+    token_starts: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    token_values: NDArray[np.float64]
+
+
+@dataclass
+class Encoded:
+    """Encoded rows, to be had at every resolution."""
+
+    pieces: list[_Piece]
+    layouts: dict[str, tuple[NDArray[np.int32], int]]
+    known: int
+
+    def __len__(self) -> int:
+        return sum(piece.slots.shape[0] for piece in self.pieces)
+
+    def width(self, resolution: str) -> int:
+        """How many output columns there were after these rows."""
+        return self.layouts[resolution][1] + self.known
+
+    def rows(self, resolution: str = "fine") -> CheckedRows:
+        """The rows in the form of the kernels: CSR, columns ascending."""
+        at, first = self.layouts[resolution]
+        most = sum(2 * piece.z.size + piece.slots.size + piece.tokens.size for piece in self.pieces)
+        kind = np.uint32 if most < 1 << 31 else np.uint64
+        indptr, indices, data = np.zeros(len(self) + 1, kind), np.empty(most, kind), np.empty(most)
+        row = filled = 0
+        for piece in self.pieces:
+            found = piece.slots, piece.token_starts, piece.tokens, piece.token_values
+            filled = write_rows(piece.z, piece.bins, at, first, *found, indptr[row:], indices, data, filled)
+            row += piece.slots.shape[0]
+        return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))
+
+
+def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """The tokens of all columns, row by row, and where those of each row start."""
+    if not tokens:
+        return np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    rows, places, values = (np.concatenate(each) for each in zip(*tokens, strict=True))
+    order = np.argsort(rows, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n_rows))])
+    return starts.astype(np.int64), places[order], values[order]
+
+
+def _lean(table: Table) -> Table:
+    """The same rows without the texts of others, where those are many."""
+    return {
+        name: without_unused(column) if isinstance(column, Texts) and len(column.names) > column.codes.size else column
+        for name, column in table.items()
+    }

@@ -1,0 +1,164 @@
+"""An encoding as JSON and arrays, as a model file keeps it, and back.
+
+Knows `encoding` and the encoders of columns; knows no file. Nothing that is read is believed: what is not sound is a
+ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .column_encoders import (
+    COUNTERS,
+    LONGEST_TEXT,
+    CategoryEncoder,
+    ColumnEncoder,
+    DateEncoder,
+    NumberEncoder,
+    TextEncoder,
+)
+from .encoding import Encoding
+from .settings import EncodingSettings
+
+Arrays = dict[str, NDArray[Any]]
+_FIELDS = {
+    "id": set(),
+    "number": {"bins"},
+    "date": {"bins", "unit", "hours"},
+    "category": {"names", "examples", "counters"},
+    "text": {"examples"},
+}
+_UNITS = (0.0, 1.0, 1e3, 1e6, 1e9)
+_MOST_ROWS = 1 << 53
+
+
+def to_state(encoding: Encoding) -> tuple[dict[str, Any], Arrays]:
+    """What is to be written: a description in JSON's types, and arrays of float64 and int64."""
+    columns = [column.to_json() for column in encoding.columns]
+    edges, groups, counters = [np.zeros(0)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for told, column in zip(columns, encoding.columns, strict=True):
+        if isinstance(column, NumberEncoder):
+            told["bins"] = column.groups.size
+            edges.append(column.edges)
+            groups.append(column.groups)
+        if isinstance(column, CategoryEncoder):
+            used = np.flatnonzero(column.seen)
+            told["counters"] = used.size
+            counters.append(256 * used + column.seen[used])
+    arrays = {
+        "encoder.moments": encoding.moments,
+        "encoder.edges": np.concatenate(edges),
+        "encoder.groups": np.concatenate(groups),
+        "encoder.counters": np.concatenate(counters),
+        "encoder.places": encoding.places.astype(np.int64),
+    }
+    told = {"settings": encoding.settings.to_json(), "columns": columns, "known": encoding.known, "rows": encoding.rows}
+    return told, arrays
+
+
+def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
+    """The encoding that was written."""
+    _demand(isinstance(told, dict) and set(told) == {"settings", "columns", "known", "rows"}, "has other fields")
+    _demand(isinstance(told["columns"], list) and len(told["columns"]) > 0, "has no columns")
+    settings = EncodingSettings.from_json(told["settings"])
+    reader = _Reader(arrays)
+    columns = [_column(each, settings, reader) for each in told["columns"]]
+    _demand(len({column.name for column in columns}) == len(columns), "has two columns of one name")
+    encoding = Encoding.of_columns(settings, columns)
+    moments, places = reader.whole("moments", np.float64), reader.whole("places", np.int64)
+    reader.finish()
+    rows, known = told["rows"], told["known"]
+    _demand(type(rows) is int and 0 <= rows <= _MOST_ROWS and type(known) is int, "has no sound counts")
+    _demand(moments.shape == encoding.moments.shape and bool(np.isfinite(moments).all()), "has no sound moments")
+    _demand(bool((moments[:, [0, 2]] >= 0).all() and (moments[:, 0] <= rows).all()), "has moments out of range")
+    _demand(places.shape == encoding.places.shape and bool((places >= -1).all()), "has no sound places")
+    _demand(np.array_equal(np.sort(places[places >= 0]), np.arange(known)), "has places that are not in order")
+    encoding.moments[:], encoding.places[:] = moments, places
+    encoding.known, encoding.rows = known, rows
+    _check_categories(encoding)
+    return encoding
+
+
+def _check_categories(encoding: Encoding) -> None:
+    """A category that has no name has no place."""
+    start = 0
+    for column in encoding.columns:
+        if isinstance(column, CategoryEncoder):
+            nameless = encoding.places[start + len(column.names) : start + encoding.settings.max_categories]
+            _demand(bool((nameless < 0).all()), "has places of categories without a name")
+        start += sum(column.slots()) + column.n_tokens()
+
+
+class _Reader:
+    """Hands out the arrays of a file piece by piece."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays, self._at = arrays, dict.fromkeys(("edges", "groups", "counters"), 0)
+
+    def whole(self, name: str, kind: Any) -> NDArray[Any]:
+        array = self._arrays.get(f"encoder.{name}")
+        _demand(array is not None and array.dtype == kind, f"has no {name}")
+        assert array is not None
+        return array
+
+    def next(self, name: str, kind: Any, size: Any) -> NDArray[Any]:
+        array, at = self.whole(name, kind), self._at[name]
+        _demand(array.ndim == 1 and type(size) is int and 0 <= size <= array.size - at, f"has no sound {name}")
+        self._at[name] = at + size
+        return array[at : at + size].copy()
+
+    def finish(self) -> None:
+        for name, at in self._at.items():
+            array = self._arrays.get(f"encoder.{name}")
+            _demand(array is not None and array.shape == (at,), f"has more {name} than columns")
+
+
+def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEncoder:
+    _demand(isinstance(told, dict) and told.get("kind") in _FIELDS, "has a column of a kind that is not known")
+    name, kind = told.get("name"), told["kind"]
+    _demand(set(told) == {"name", "kind"} | _FIELDS[kind] and isinstance(name, str), "has a column of other fields")
+    if kind in ("number", "date"):
+        bins = told["bins"]
+        _demand(type(bins) is int and bins >= 1, "has a column without bins")
+        edges, groups = reader.next("edges", np.float64, bins - 1), reader.next("groups", np.int64, bins)
+        _demand(bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all()), "has edges that do not ascend")
+        _demand(groups[0] == 0 and bool(np.isin(np.diff(groups), (0, 1)).all()), "has bins that are out of order")
+        if kind == "number":
+            return NumberEncoder(name, edges, groups)
+        _demand(told["unit"] in _UNITS and type(told["hours"]) is bool, "has dates that are not sound")
+        return DateEncoder(name, edges, groups, float(told["unit"]), told["hours"])
+    if kind == "category":
+        names, n = told["names"], settings.max_categories
+        _demand(isinstance(names, list) and all(map(_is_text, names)) and len(names) <= n, "has no sound categories")
+        _demand(len(set(names)) == len(names), "has a category twice")
+        counters = reader.next("counters", np.int64, told["counters"])
+        used, counts = counters // 256, counters % 256
+        _demand(bool(((used >= 0) & (used < COUNTERS)).all() and (np.diff(used) > 0).all()), "has counters elsewhere")
+        _demand(bool(((counts > 0) & (counts <= settings.min_count)).all()), "has counters out of range")
+        seen = np.zeros(COUNTERS, np.uint8)
+        seen[used] = counts
+        places = {name: k for k, name in enumerate(names)}
+        return CategoryEncoder(name, settings, places, seen, _examples(told, n + 2, n + 2 + settings.buckets))
+    if kind == "text":
+        return TextEncoder(name, settings, _examples(told, 0, settings.word_buckets))
+    return ColumnEncoder(name)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT
+
+
+def _examples(told: dict[str, Any], low: int, high: int) -> dict[int, str]:
+    found = told["examples"]
+    sound = isinstance(found, dict) and all(key.isdecimal() and _is_text(text) for key, text in found.items())
+    _demand(sound and all(low <= int(key) < high for key in found), "has examples that are not sound")
+    return {int(key): text for key, text in found.items()}
+
+
+def _demand(sound: bool, what: str) -> None:
+    if not sound:
+        raise ValueError(f"its encoder {what}")

@@ -1,0 +1,93 @@
+"""What kind of column each column of a table is, as the first rows show it.
+
+Knows `columns`, `values` and the encoders of the kinds.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
+from .columns import Column, Numbers, Texts, Times, without_unused
+from .settings import EncodingSettings
+from .values import NOTHING, cut, groups_of, moments_in, moments_of, number_in, numbers_of
+
+MOST = 0.9  # of the rows that have something: what they are, the column is
+TIME_WORDS = {"time", "date", "datetime", "timestamp", "ts", "at", "epoch", "unix", "created", "updated", "when"}
+UNITS = (1.0, 1e3, 1e6, 1e9)
+EARLIEST, LATEST = 315532800.0, 4102444800.0  # 1980 and 2100
+
+
+def encoder_of(name: str, column: Column, settings: EncodingSettings) -> ColumnEncoder:
+    """The encoder of a column that begins like this."""
+    if isinstance(column, Times):
+        return _date(name, column, 0.0, settings)
+    if isinstance(column, Numbers):
+        unit = _epoch_unit(name, column.values)
+        return _date(name, column, unit, settings) if unit else _number(name, column, settings)
+    return _of_texts(name, without_unused(column), settings)
+
+
+def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEncoder:
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.names)).astype(np.int64)
+    given = np.array([text.strip().lower() not in NOTHING for text in column.names], bool)
+    rows = int(counts[given].sum())
+    if rows and not column.declared:
+        numbers = np.array([number_in(text) for text in column.names])
+        if counts[given & ~np.isnan(numbers)].sum() >= MOST * rows:
+            as_numbers = Numbers(numbers_of(column))
+            unit = _epoch_unit(name, as_numbers.values)
+            return _date(name, as_numbers, unit, settings) if unit else _number(name, as_numbers, settings)
+        if counts[given & ~np.isnan(moments_in(column.names))].sum() >= MOST * rows:
+            return _date(name, column, 0.0, settings)
+        words = np.array([len(text.split()) for text in column.names], float)
+        distinct = int(given.sum())
+        if words[given] @ counts[given] >= 2 * rows:
+            if 2 * distinct > rows and rows > 1:
+                return TextEncoder(name, settings)
+        elif distinct > MOST * rows and rows >= 20:
+            return ColumnEncoder(name)
+    encoder = CategoryEncoder(name, settings)
+    encoder.begin(column)
+    return encoder
+
+
+def _number(name: str, column: Column, settings: EncodingSettings) -> NumberEncoder:
+    return NumberEncoder(name, *_bins(numbers_of(column), settings))
+
+
+def _date(name: str, column: Column, unit: float, settings: EncodingSettings) -> DateEncoder:
+    """A column of dates. Those that come in their order are the clock of the stream, which has left its bins behind."""
+    seconds = moments_of(column, unit)
+    there = seconds[~np.isnan(seconds)]
+    steps = np.diff(there)
+    in_order = bool((steps >= 0).all() or (steps <= 0).all())
+    hours = bool((there % 86400.0 != 0).any())
+    return DateEncoder(name, *_bins(there[:0] if in_order else there, settings, moments=True), unit, hours)
+
+
+def _bins(
+    values: NDArray[np.float64], settings: EncodingSettings, *, moments: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Edges of the fine bins, and the coarse ones that they belong to. Two values differ in their z-score already."""
+    finite = values[np.isfinite(values)]
+    edges = cut(finite, settings.fine_bins, moments=moments)
+    if edges.size == 1 and np.unique(finite).size == 2:
+        edges = edges[:0]
+    counts = np.bincount(np.searchsorted(edges, finite, "right"), minlength=edges.size + 1)
+    return edges, groups_of(counts, settings.coarse_bins)
+
+
+def _epoch_unit(name: str, values: NDArray[np.float64]) -> float:
+    """How many to the second, if a column is called a time and all its numbers are years since 1980; else 0."""
+    words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
+    there = values[~np.isnan(values)]
+    if not there.size or TIME_WORDS.isdisjoint(words):
+        return 0.0
+    for unit in UNITS:
+        if ((there >= EARLIEST * unit) & (there <= LATEST * unit)).all():
+            return unit
+    return 0.0

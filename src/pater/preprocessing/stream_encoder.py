@@ -1,0 +1,111 @@
+"""A stream of tables, encoded: the first rows are held back until they show how their columns are to be encoded.
+
+Knows `columns` and `encoding`; knows no scikit-learn and no file. What a stream comes to does not depend on how it is
+cut, because everything is decided after the same number of rows. At most that many are held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .columns import Column, Table, Texts, concatenated, part, rows_in, without_unused
+from .encoding import Encoded, Encoding
+from .settings import EncodingSettings
+
+Piece = tuple[Encoded, tuple[Any, ...]]
+
+
+@dataclass
+class StreamEncoder:
+    """Encodes a stream for who learns from it.
+
+    encoding
+        None while rows are held back.
+    held
+        Those rows, and what was handed over beside them.
+    """
+
+    settings: EncodingSettings
+    encoding: Encoding | None = None
+    held: list[tuple[Table, tuple[Any, ...]]] = field(default_factory=list)
+    _ended: tuple[Encoding, list[Piece]] | None = field(default=None, repr=False)
+
+    @property
+    def n_held(self) -> int:
+        """How many rows are held back."""
+        return sum(rows_in(table) for table, _ in self.held)
+
+    def take(self, table: Table, *beside: Any) -> list[Piece]:
+        """Take in rows, with arrays that belong to them (labels, importances); pieces that can be learned from.
+
+        There is none while rows are held back, and afterwards each call gives its own rows. After an error nothing has
+        changed.
+        """
+        n_rows = rows_in(table)
+        if self.encoding is not None:
+            return [(self.encoding.encode(table, learn=True), beside)]
+        self._check(table)
+        self._ended = None
+        room = self.settings.warm_up - self.n_held
+        if n_rows < room:
+            if n_rows:
+                self.held.append((_own(table), tuple(_copied(array) for array in beside)))
+            return []
+        first = part(table, 0, room), tuple(_cut(array, 0, room) for array in beside)
+        encoding, pieces = _begun([*self.held, first], self.settings)
+        if n_rows > room:
+            rest = encoding.encode(part(table, room, n_rows), learn=True)
+            pieces.append((rest, tuple(_cut(array, room, n_rows) for array in beside)))
+        self.encoding, self.held = encoding, []
+        return pieces
+
+    def ended(self) -> tuple[Encoding, list[Piece]]:
+        """The encoding of a stream that ends here, and the pieces that are to be learned from yet.
+
+        Nothing changes by asking: a longer stream comes to what it would have come to.
+        """
+        if self.encoding is not None:
+            return self.encoding, []
+        if not self.held:
+            raise ValueError("there is no row to learn an encoding from.")
+        if self._ended is None:
+            self._ended = _begun(self.held, self.settings)
+        return self._ended
+
+    def copy(self) -> StreamEncoder:
+        """One that learns by itself."""
+        encoding = None if self.encoding is None else self.encoding.copy()
+        return StreamEncoder(self.settings, encoding, list(self.held))
+
+    def _check(self, table: Table) -> None:
+        if not table:
+            raise ValueError("the table has no columns.")
+        if self.held and list(self.held[0][0]) != list(table):
+            raise ValueError(
+                f"the table has the columns {list(table)}, but the rows before had {list(self.held[0][0])}."
+            )
+
+
+def _begun(held: list[tuple[Table, tuple[Any, ...]]], settings: EncodingSettings) -> tuple[Encoding, list[Piece]]:
+    encoding = Encoding.begun(concatenated([table for table, _ in held]), settings)
+    return encoding, [(encoding.encode(table), beside) for table, beside in held]
+
+
+def _own(table: Table) -> dict[str, Column]:
+    """A copy, which the caller's arrays can do nothing to."""
+    return {
+        name: without_unused(column) if isinstance(column, Texts) else type(column)(column[0].copy())
+        for name, column in table.items()
+    }
+
+
+def _copied(array: Any) -> Any:
+    return array if array is None else np.array(array)
+
+
+def _cut(array: Any, start: int, stop: int) -> Any:
+    """The part that goes with some rows; what has no rows (None, an empty array) goes with any."""
+    return array if array is None or not len(array) else array[start:stop]

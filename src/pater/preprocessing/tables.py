@@ -1,0 +1,206 @@
+"""Tables of any library as columns: pandas, polars, Arrow, rows of dicts, matrices.
+
+Knows `columns`, and what the frames of those libraries look like; imports none of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Column, Numbers, Texts, Times, rows_in
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
+
+def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
+    """The columns of a table.
+
+    `names` are those of an earlier table: rows of dicts get these columns, with nothing where a key is absent, and a
+    matrix without names gets these names.
+    """
+    if hasattr(X, "tocsr"):
+        raise TypeError("Sparse input is not supported: a table is encoded from its raw columns.")
+    library = type(X).__module__.partition(".")[0]
+    if library in LIBRARIES and hasattr(X, "columns"):
+        return _checked(_of_frame(X, library))
+    if isinstance(X, Mapping):
+        return _checked((name, _column(name, values)) for name, values in X.items())
+    if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
+        return _of_dicts(X, names)
+    return _of_matrix(X, names)
+
+
+def _checked(columns: Iterable[tuple[Any, Column]]) -> dict[str, Column]:
+    table: dict[str, Column] = {}
+    for name, column in columns:
+        if str(name) in table:
+            raise ValueError(f"the table has two columns of the name {str(name)!r}.")
+        table[str(name)] = column
+    rows_in(table)
+    return table
+
+
+def _of_frame(frame: Any, library: str) -> Iterable[tuple[Any, Column]]:
+    convert = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": of_arrow}[library]
+    for k, name in enumerate(frame.column_names if library == "pyarrow" else frame.columns):
+        series = frame.iloc[:, k] if library == "pandas" else frame.column(k) if library == "pyarrow" else frame[name]
+        try:
+            yield name, convert(series)
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise TypeError(f"column {str(name)!r} cannot be read: {error}") from None
+
+
+def _of_pandas(series: Any) -> Column:
+    kind = getattr(series.dtype, "kind", "O")
+    if hasattr(series, "cat"):
+        names = [str(name) for name in series.cat.categories]
+        return Texts(np.asarray(series.cat.codes, np.int64), names, declared=True)
+    if kind == "M":
+        clock = series.dt.tz_localize(None) if getattr(series.dt, "tz", None) is not None else series
+        return Times(_seconds(clock.to_numpy(dtype="M8[us]")))
+    if kind == "m":
+        return Numbers(_seconds(series.to_numpy(dtype="m8[us]")))
+    if kind in "biuf":
+        return Numbers(np.ascontiguousarray(series.to_numpy(dtype=np.float64, na_value=np.nan)))
+    if kind == "c":
+        raise TypeError("it holds complex numbers")
+    codes, values = series.factorize()
+    return _texts(np.asarray(codes, np.int64), list(values))
+
+
+def _of_polars(series: Any) -> Column:
+    polars, kind = sys.modules["polars"], series.dtype
+    if kind.is_numeric() or kind == polars.Boolean:
+        return Numbers(_plain(series.cast(polars.Float64)))
+    if kind == polars.Datetime or kind == polars.Date:
+        clock = series.cast(polars.Datetime("us")) if kind == polars.Date else series.dt.replace_time_zone(None)
+        return Times(_plain(clock.cast(polars.Datetime("us")).cast(polars.Int64).cast(polars.Float64)) / 1e6)
+    if kind == polars.Duration:
+        return Numbers(_plain(series.cast(polars.Duration("us")).cast(polars.Int64).cast(polars.Float64)) / 1e6)
+    if kind == polars.Null:
+        return Texts(np.full(len(series), -1, np.int64), [])
+    if kind.is_nested() or kind == polars.Binary or kind == polars.Object:
+        raise TypeError(f"it is of type {kind}")
+    texts = series.cast(polars.String)
+    codes = texts.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    return Texts(codes, texts.unique().drop_nulls().sort().to_list(), kind in (polars.Categorical, polars.Enum))
+
+
+def _plain(series: Any) -> NDArray[np.float64]:
+    return np.array(series.fill_null(np.nan).to_numpy(), np.float64)
+
+
+def of_arrow(array: Any) -> Column:
+    """An Arrow array, in one piece or several, as a column."""
+    arrow = sys.modules["pyarrow"]
+    types, kind = arrow.types, array.type
+    if isinstance(array, arrow.ChunkedArray):
+        array = array.unify_dictionaries().combine_chunks() if types.is_dictionary(kind) else array.combine_chunks()
+        if isinstance(array, arrow.ChunkedArray):  # as old versions of pyarrow give it
+            array = array.chunk(0) if array.num_chunks else arrow.array([], kind)
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+        return Numbers(_floats(array, arrow))
+    if types.is_timestamp(kind):
+        if kind.tz is not None:
+            import pyarrow.compute as compute
+
+            array = compute.local_timestamp(array)
+        return Times(_seconds(np.asarray(array).astype("M8[us]")))
+    if types.is_date(kind):
+        return Times(_seconds(np.asarray(array).astype("M8[us]")))
+    if types.is_duration(kind):
+        return Numbers(_seconds(np.asarray(array).astype("m8[us]")))
+    if types.is_null(kind):
+        return Texts(np.full(len(array), -1, np.int64), [])
+    declared = types.is_dictionary(kind)
+    value = kind.value_type if declared else kind
+    if not (types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)) and not declared:
+        raise TypeError(f"it is of type {kind}")
+    coded = array if declared else array.dictionary_encode()
+    codes = np.asarray(coded.indices.cast(arrow.int64()).fill_null(-1), np.int64)
+    return _texts(codes, coded.dictionary.to_pylist(), declared=declared)
+
+
+def _floats(array: Any, arrow: Any) -> NDArray[np.float64]:
+    floats = array.cast(arrow.float64(), safe=False)
+    return np.array(floats.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _seconds(moments: NDArray[Any]) -> NDArray[np.float64]:
+    """Moments or spans of microseconds as seconds; NaN for NaT."""
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
+
+
+def _texts(codes: NDArray[np.int64], values: list[Any], *, declared: bool = False) -> Texts:
+    """Coded values as texts. Two values that are written alike become one; None becomes nothing."""
+    names: dict[str, int] = {}
+    places = [-1 if value is None else names.setdefault(str(value), len(names)) for value in values]
+    if len(names) == len(values):
+        return Texts(codes, list(names), declared)
+    return Texts(np.array([*places, -1], np.int64)[codes], list(names), declared)
+
+
+def _column(name: Any, values: Any) -> Column:
+    """One column from an array, a list, or what is a column already."""
+    if isinstance(values, (Numbers, Texts, Times)):
+        return values
+    array = values if isinstance(values, np.ndarray) else None
+    if array is None or array.dtype == object:
+        return _of_objects(list(values), name)
+    if array.ndim != 1:
+        raise ValueError(f"column {str(name)!r} must have one dimension, not the shape {array.shape}.")
+    kind = array.dtype.kind
+    if kind in "biuf":
+        return Numbers(np.ascontiguousarray(array, np.float64))
+    if kind in "Mm":
+        seconds = _seconds(array.astype(f"{kind}8[us]"))
+        return Times(seconds) if kind == "M" else Numbers(seconds)
+    if kind == "c":
+        raise ValueError(f"Complex data not supported: column {str(name)!r} holds complex numbers.")
+    if kind in "UT":
+        names, codes = np.unique(array, return_inverse=True)
+        return Texts(codes.astype(np.int64), names.tolist())
+    raise TypeError(f"column {str(name)!r} cannot be read: it is of type {array.dtype}.")
+
+
+def _of_objects(values: list[Any], name: Any) -> Column:
+    """A column of Python objects: numbers if all are numbers or nothing, else texts, which may be read as dates."""
+    if all(value is None or isinstance(value, (float, int, np.number, np.bool_)) for value in values):
+        try:
+            return Numbers(np.array([np.nan if value is None else float(value) for value in values], np.float64))
+        except OverflowError:
+            pass
+    names: dict[str, int] = {}
+    codes = np.empty(len(values), np.int64)
+    for row, value in enumerate(values):
+        if isinstance(value, (list, dict, set, tuple, bytes, np.ndarray)):
+            raise TypeError(f"column {str(name)!r} cannot be read: row {row} holds {value!r:.60}.")
+        nothing = value is None or value != value or type(value).__name__ == "NAType"
+        codes[row] = -1 if nothing else names.setdefault(str(value), len(names))
+    return Texts(codes, list(names))
+
+
+def _of_dicts(rows: Sequence[Mapping[Any, Any]], names: Sequence[str] | None) -> dict[str, Column]:
+    if names is None:
+        names = list(dict.fromkeys(str(name) for row in rows for name in row))
+    return {name: _of_objects([row.get(name) for row in rows], name) for name in names}
+
+
+def _of_matrix(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
+    array = np.asarray(X) if not isinstance(X, (list, tuple)) else np.asarray(X, dtype=_element(X))
+    if array.ndim != 2:
+        raise ValueError(f"a table has rows and columns; got an array of shape {array.shape}. Reshape your data.")
+    if names is None or len(names) != array.shape[1]:
+        names = [f"x{j}" for j in range(array.shape[1])]
+    return {name: _column(name, array[:, j]) for j, name in enumerate(names)}
+
+
+def _element(rows: Sequence[Any]) -> Any:
+    """Lists of rows that mix numbers and texts are kept as they are: NumPy would make texts of all."""
+    some = (value for row in rows if isinstance(row, (list, tuple)) for value in row)
+    return object if any(isinstance(value, str) for value in some) else None

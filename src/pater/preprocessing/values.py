@@ -1,0 +1,112 @@
+"""Columns read as numbers or as moments, whatever form they come in, and how bins are cut.
+
+Knows `columns` only. What cannot be read as asked is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Column, Numbers, Texts, Times
+
+NOTHING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "?", "-", "."})
+"""Texts, in small letters, that say that a number or a date is missing."""
+
+FARTHEST = 2.5e11  # seconds from 1970: beyond the years that calendars of computers have
+_NUMBER = re.compile(r"\s*[+-]?(\d|\.\d|inf)", re.IGNORECASE)
+
+
+def number_in(text: str) -> float:
+    """The number that a text is, or NaN."""
+    if _NUMBER.match(text) and "_" not in text:
+        with suppress(ValueError):
+            return float(text)
+    return np.nan
+
+
+def moment_in(text: str) -> float:
+    """Seconds since 1970 by the clock that an ISO 8601 date or time was written by, or NaN."""
+    text = text.strip()
+    if text[4:5] == "-" and text[:4].isdigit():
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(text).replace(tzinfo=None)
+            return (moment - datetime(1970, 1, 1)).total_seconds()
+    return np.nan
+
+
+def moments_in(texts: Sequence[str]) -> NDArray[np.float64]:
+    """The same of many texts: those that look alike at once, the others one by one."""
+    if not texts:
+        return np.zeros(0)
+    plain = [text[:-1] if text[-1:] == "Z" else text for text in texts]
+    if all(text[4:5] == "-" and text[:4].isdigit() and 10 <= len(text) <= 26 and "+" not in text for text in plain):
+        with suppress(ValueError):
+            if all(text.rfind("-") < 10 for text in plain):  # a later one is an offset
+                return np.array(plain, "M8[us]").astype(np.int64) / 1e6
+    return np.array([moment_in(text) for text in texts])
+
+
+def numbers_of(column: Column) -> NDArray[np.float64]:
+    """A column as numbers."""
+    if isinstance(column, Numbers):
+        return column.values
+    if isinstance(column, Texts):
+        return np.array([*map(number_in, column.names), np.nan])[column.codes]
+    return np.full(len(column.seconds), np.nan)
+
+
+def moments_of(column: Column, unit: float) -> NDArray[np.float64]:
+    """A column as seconds since 1970; numbers count `unit` to the second, or are no moments if that is 0."""
+    if isinstance(column, Times):
+        seconds = column.seconds
+    elif isinstance(column, Numbers):
+        seconds = column.values / unit if unit else np.full(len(column.values), np.nan)
+    else:
+        found = moments_in(column.names)
+        if unit:
+            found = np.where(np.isnan(found), np.array([*map(number_in, column.names)]) / unit, found)
+        seconds = np.array([*found, np.nan])[column.codes]
+    return np.where(np.abs(seconds) <= FARTHEST, seconds, np.nan)
+
+
+def cut(values: NDArray[np.float64], n_bins: int, *, moments: bool = False) -> NDArray[np.float64]:
+    """Edges between bins that hold about as many of these values, which are finite, each.
+
+    A value goes to the bin that the middle of its ranks falls into, so that one that is frequent has a bin of its own,
+    and each of few values has one. An edge is the shortest decimal number between the values on both sides of it; of
+    moments, the beginning of a day, an hour or a minute, if there is one in between.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    if distinct.size <= n_bins:
+        bins = np.arange(distinct.size)
+    else:
+        bins = (n_bins * (np.cumsum(counts) - counts / 2) / values.size).astype(np.int64)
+    last = np.flatnonzero(np.diff(bins))
+    return np.array([_between(distinct[k], distinct[k + 1], moments) for k in last], np.float64)
+
+
+def _between(low: float, high: float, moments: bool) -> float:
+    middle = low / 2 + high / 2
+    for step in (86400.0, 3600.0, 60.0) if moments else ():
+        edge = round(middle / step) * step
+        if low < edge <= high:
+            return edge
+    for digits in range(1, 18):
+        edge = float(f"{middle:.{digits}g}")
+        if low < edge <= high:
+            return edge
+    return float(high)
+
+
+def groups_of(counts: NDArray[np.int64], n_groups: int) -> NDArray[np.int64]:
+    """Neighbouring bins, of these many values each, put together to groups of about as many values."""
+    if counts.size <= n_groups:
+        return np.arange(counts.size)
+    groups = (n_groups * (np.cumsum(counts) - counts / 2) / max(1, counts.sum())).astype(np.int64)
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64)

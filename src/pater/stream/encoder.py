@@ -1,0 +1,143 @@
+"""The encoder of a table in front of a learner: batches of raw columns in, batches of encoded rows out.
+
+Knows `raw` batches and `preprocessing/stream_encoder.py`. The first rows are held back until they show how columns are
+to be encoded; what a batch says beside its rows stays with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.batches import Batch
+from ..formats.errors import Fault, InputError
+from ..formats.raw import RawBatch
+from ..preprocessing.encoding import Encoded, Encoding
+from ..preprocessing.encoding_merge import merge_encodings
+from ..preprocessing.encoding_state import from_state, to_state
+from ..preprocessing.settings import EncodingSettings
+from ..preprocessing.stream_encoder import Piece, StreamEncoder
+
+RESOLUTION = "fine"
+
+
+class Encoder:
+    """Learns how to encode a table as its rows pass."""
+
+    def __init__(self, stream: StreamEncoder | None = None) -> None:
+        self._stream = stream or StreamEncoder(EncodingSettings())
+        self._held: list[RawBatch] = []
+        self._loose: list[Fault] = []  # malformed lines of batches that have no row
+
+    @property
+    def encoding(self) -> Encoding:
+        """What was decided from the first rows."""
+        assert self._stream.encoding is not None
+        return self._stream.encoding
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns encoded rows have so far."""
+        return self.encoding.width(RESOLUTION)
+
+    def over(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """A stream of batches, encoded."""
+        for batch in batches:
+            yield from self.take(batch)
+        yield from self.finish()
+
+    def take(self, batch: Batch) -> list[Batch]:
+        """Learn from a batch; what can be learned from by now: nothing, while rows are held back."""
+        assert isinstance(batch, RawBatch)
+        if self._stream.encoding is None and not len(batch):
+            self._loose += batch.faults
+            return []
+        if self._stream.encoding is None:
+            self._held.append(batch)
+        try:
+            pieces = self._stream.take(batch.table, batch.labels, batch.weights, batch.lines)
+        except ValueError as error:
+            raise InputError(f"{batch.source}: {error}") from None
+        return self._batches(pieces) if self._held else [self._batch(pieces[0], batch)]
+
+    def finish(self) -> list[Batch]:
+        """The rows that are held back where a stream ends before it is known how to encode it."""
+        if not self._held:
+            return []
+        self._stream.encoding, pieces = self._stream.ended()
+        self._stream.held = []
+        return self._batches(pieces)
+
+    def read(self, batch: Batch) -> Batch:
+        """A batch as it is encoded by now, without learning from it."""
+        if not isinstance(batch, RawBatch):
+            raise InputError(
+                f"{batch.source}: the model learned from a table as it is. Read it as the model does, with "
+                "stream.read(..., columns=learner.columns)."
+            )
+        encoded = self.encoding.encode(batch.table)
+        return self._batch((encoded, (batch.labels, batch.weights, batch.lines)), batch)
+
+    def _batches(self, pieces: list[Piece]) -> list[Batch]:
+        """Batches of all rows that were held back; those of the last one may be in two pieces."""
+        if not pieces:
+            return []
+        held, self._held = self._held, []
+        held[0], self._loose = replace(held[0], faults=[*self._loose, *held[0].faults]), []
+        of_pieces = [*held, *([replace(held[-1], missing=0, faults=[])] if len(pieces) > len(held) else [])]
+        return [self._batch(piece, batch) for piece, batch in zip(pieces, of_pieces, strict=True)]
+
+    def _batch(self, piece: tuple[Encoded, tuple[Any, ...]], of: RawBatch) -> Batch:
+        encoded, (labels, weights, lines) = piece
+        return Batch(
+            encoded.rows(RESOLUTION),
+            encoded.width(RESOLUTION),
+            labels,
+            weights,
+            source=of.source,
+            source_number=of.source_number,
+            lines=lines,
+            unit=of.unit,
+            faults=of.faults,
+            missing=of.missing,
+            end=of.end,
+        )
+
+    def names(self) -> list[str]:
+        """What the columns of encoded rows stand for."""
+        return [feature.name for feature in self.encoding.features(RESOLUTION)]
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a model file holds of it: JSON and arrays."""
+        return to_state(self.encoding)
+
+    @classmethod
+    def from_state(cls, told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoder:
+        """The encoder that a model file holds; a ValueError if it holds none."""
+        encoding = from_state(told, arrays)
+        return cls(StreamEncoder(encoding.settings, encoding))
+
+    def merged(self, other: Encoder) -> tuple[Encoder, NDArray[np.int64]]:
+        """The encoder of what both have seen, and the column that each of the other's has in it, or −1 for none."""
+        try:
+            encoding, columns = merge_encodings(self.encoding, other.encoding, RESOLUTION)
+        except ValueError as error:
+            raise InputError(f"the models cannot be merged: {error}") from None
+        return Encoder(StreamEncoder(encoding.settings, encoding)), columns
+
+
+def is_encoded(encoding: str | None, *, scale: bool, bits: int | None) -> bool | None:
+    """Whether a table is to be encoded; None if that depends on whether it is a table."""
+    if encoding not in (None, "table", "plain"):
+        raise InputError(f"there is no encoding {encoding!r}; there are table and plain.")
+    of_plain = {"scale": scale, "bits": bits is not None}
+    given = [name for name, there in of_plain.items() if there]
+    if encoding == "table" and given:
+        raise InputError(f"{given[0]} is for the plain encoding; an encoded table needs none.")
+    if encoding is None:
+        return False if given else None
+    return encoding == "table"

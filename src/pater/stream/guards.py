@@ -1,0 +1,141 @@
+"""What is watched while a stream begins: labels that are no classes, weights of labels that never come, and columns on
+scales far apart.
+
+Knows `learner`, `columns` and batches. Only the first rows are looked at, so that a mistake is found before it costs
+time and memory, and nothing is looked at after that.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.batches import Batch
+from ..formats.columns import HASHED, NUMBER, Columns
+from ..formats.errors import Hint, InputError, UnseenLabelWarning, listed
+from ..formats.hashing import places_of
+from ..kernels.run import Rows
+from ..models.spec import Specs
+from .learner import Learner
+
+LOOKED_AT = 1_000  # rows
+MOST_CLASSES = 100  # that so many rows may have
+FAR_APART = 1_000.0  # how many times as large one column is as another
+ABSURD = 1e100  # numbers from here on have errors of their own
+
+
+@dataclass
+class Guards:
+    """Looks at the batches of a stream before they are learned from."""
+
+    most_classes: int = MOST_CLASSES
+    labels: set[Any] = field(default_factory=set)  # of the rows looked at
+    scales_seen: bool = False
+    rows: int = 0  # that have come so far
+
+    def over(self, batches: Iterator[Batch], learner: Learner) -> Iterator[Batch]:
+        """The batches, each looked at before it is handed on."""
+        for batch in batches:
+            self.look(batch, learner)
+            yield batch
+
+    def look(self, batch: Batch, learner: Learner) -> None:
+        """An error or a warning if the first rows are not what they should be."""
+        rows_before = max(self.rows, learner.rows)  # rows that are held back for an encoder are not learned from yet
+        self.rows = rows_before + len(batch)
+        if rows_before >= LOOKED_AT or batch.labels is None or not len(batch):
+            return
+        if learner.model is not None:
+            self.labels |= set(learner.model.classes.tolist())
+        some = batch.labels[: LOOKED_AT - rows_before]
+        self.labels |= set(some.tolist())
+        rows = rows_before + len(some)
+        if len(self.labels) > self.most_classes:
+            raise InputError(self._no_classes(batch, learner.columns, rows, some))
+        if rows == LOOKED_AT:
+            unseen = self._unseen(learner.specs)
+            if unseen:
+                told = _told_of(unseen, self.labels, f"none of the first {LOOKED_AT:,} rows")
+                warnings.warn(f"{batch.source}: {told}.", UnseenLabelWarning, stacklevel=2)
+        if not (learner.scale or self.scales_seen):
+            self.scales_seen = True
+            hint = _hint_of_scales(batch, learner.columns or Columns())
+            if hint:
+                warnings.warn(f"{batch.source}: {hint}", Hint, stacklevel=2)
+
+    def finish(self, learner: Learner) -> None:
+        """An error if a class weight names a label that never came."""
+        self.labels |= set(learner.classes.tolist())
+        unseen = self._unseen(learner.specs)
+        if unseen:
+            raise InputError(f"{_told_of(unseen, self.labels, 'no row')}. Name a label that is there.")
+
+    def _unseen(self, specs: Specs) -> list[Any]:
+        weights = specs[0].class_weight
+        return [label for label, _ in weights if label not in self.labels] if isinstance(weights, tuple) else []
+
+    def _no_classes(self, batch: Batch, columns: Columns | None, rows: int, some: NDArray[Any]) -> str:
+        column = columns.label if columns else None
+        what = f"the label, column {column!r}, has" if column is not None else "the labels have"
+        examples = ", ".join(map(str, dict.fromkeys(some[:5].tolist())))
+        todo = "Say with --label which column holds the classes; if these are classes" if column else "If they are"
+        return (
+            f"{batch.source}: {what} {len(self.labels):,} different values in the first {rows:,} rows ({examples}, …). "
+            f"Each would be a class with models of its own. {todo}, allow that many with --max-classes."
+        )
+
+
+def _told_of(unseen: list[Any], labels: set[Any], none: str) -> str:
+    shown = " and ".join(map(str, unseen))
+    return (
+        f"{none} has the label {shown}, which --class-weight names; the labels are {listed(sorted(map(str, labels)))}"
+    )
+
+
+def _hint_of_scales(batch: Batch, columns: Columns) -> str | None:
+    """What to say if the usual size of one column is many times that of another."""
+    places, sizes = _sizes(batch.rows)
+    if not sizes.size or sizes.max() > ABSURD:
+        return None
+    large, small = int(np.argmax(sizes)), int(np.argmin(sizes))
+    times = sizes[large] / sizes[small]
+    if times < FAR_APART:
+        return None
+    names = _names(columns, (int(places[large]), int(places[small])))
+    shown = f"{float(f'{times:.0e}'):,.0f}" if times < 1e9 else f"{times:.0e}"
+    return (
+        f"column {names[0]} is some {shown} times as large as column {names[1]} and will outweigh it; "
+        "--scale brings columns to one scale."
+    )
+
+
+def _sizes(rows: Rows) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Columns that hold anything in the first rows, and the mean size of what they hold."""
+    if len(rows) == 1:
+        X = np.abs(rows[0][:LOOKED_AT])
+        r, columns = np.nonzero(X)
+        values = X[r, columns]
+    else:
+        indptr, indices, data = rows
+        end = int(indptr[min(LOOKED_AT, indptr.size - 1)])
+        there = data[:end] != 0
+        columns, values = indices[:end][there], np.abs(data[:end][there])
+    places, which, counts = np.unique(columns, return_inverse=True, return_counts=True)
+    with np.errstate(over="ignore"):
+        return places, np.bincount(which, values, places.size) / counts
+
+
+def _names(columns: Columns, places: tuple[int, int]) -> list[str]:
+    """Columns by name where that is known, else by number."""
+    names: dict[int, str] = {}
+    if columns.kind == HASHED and columns.table:
+        numbers = [name for name, kind in columns.table if kind == NUMBER]
+        names = dict(zip(places_of(numbers, columns.bits)[0].tolist(), map(repr, numbers), strict=True))
+    elif columns.table:
+        names = {place: repr(columns.name_of(place)) for place in places}
+    return [names.get(place, f"number {place}") for place in places]

@@ -1,0 +1,31 @@
+"""Judge each row of a stream before it is learned from.
+
+Knows estimators by `predict` and `partial_fit` only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHUNK = 10
+"""Rows that are judged, then learned from, at a time. An estimator is that much behind what learns row by row."""
+
+
+def answers(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], chunk: int = CHUNK) -> NDArray[np.bool_]:
+    """What the model says of each row before it learns from it: is it positive? Of the first rows it knows nothing."""
+    says = np.zeros(len(y), dtype=bool)
+    for start in range(0, len(y), chunk):
+        rows = slice(start, start + chunk)
+        if start:
+            says[rows] = model.predict(X[rows]) == 1
+        model.partial_fit(X[rows], y[rows], classes=[0, 1])
+    return says
+
+
+def balanced_accuracy(says: NDArray[np.bool_], y: NDArray[np.int64]) -> float:
+    """The mean of the rates at which positives and negatives were known, in percent."""
+    positive = y == 1
+    return 50.0 * float(np.mean(says[positive]) + np.mean(~says[~positive]))

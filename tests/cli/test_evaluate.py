@@ -1,0 +1,343 @@
+"""`pater evaluate` by windows, with labels that come late, with alarms, thresholds and probabilities."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
+
+from pater.cli.evaluation_report import advice
+from pater.formats.errors import Skipped
+from pater.formats.reading import make_input
+from pater.stream import load
+from pater.stream.algorithms import specs_of
+from pater.stream.evaluation import judge_progressively
+from pater.stream.judged import Judged
+from pater.stream.learner import Learner
+from pater.stream.windows import Windows
+
+ROWS = 5_000
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Rows of two classes, one of them rare; after 3,000 rows the other columns matter."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(ROWS, 4)).round(4)
+    matters = np.where(np.arange(ROWS) < 3_000, X[:, 0] + X[:, 1], X[:, 2] - X[:, 3])
+    y = (matters + 0.5 * random.normal(size=ROWS) > 1.2).astype(int)
+    path = tmp_path_factory.mktemp("evaluate") / "rows.csv"
+    lines = [f"{','.join(map(str, row))},{label}" for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    path.write_text("a,b,c,d,y\n" + "\n".join(lines) + "\n")
+    return path, X, y
+
+
+def progressive(path, algo, *listeners, delay=0, **settings):
+    source = make_input(path)
+    learner = Learner(specs_of(algo, **settings), source.describe())
+    return judge_progressively(learner, source.batches(), Skipped(), Judged(*listeners), delay=delay)
+
+
+class Everything:
+    """Keeps what is said, by row."""
+
+    def __init__(self):
+        self.said = []
+
+    def __call__(self, said):
+        self.said.append(said)
+
+    def column(self, of):
+        return np.concatenate([of(said) for said in self.said])
+
+
+@pytest.mark.parametrize("algo", ["pater-i", "auto", "so-pater-i"])
+def test_windows_are_the_rates_of_their_rows(table, algo):
+    path, _, y = table
+    windows, everything = Windows(1_500), Everything()
+    result = progressive(path, algo, windows, everything).result()
+    windows.finish()
+    assert [(w["rows"], w["window"]) for w in windows.windows] == [
+        (1500, 1500),
+        (3000, 1500),
+        (4500, 1500),
+        (5000, 500),
+    ]
+    predicted = everything.column(lambda said: said.predicted())
+    margins = everything.column(lambda said: said.margins[:, 0])
+    for w in windows.windows:
+        rows = slice(w["rows"] - w["window"], w["rows"])
+        assert w["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(y[rows], predicted[rows]))
+        assert w["accuracy"] == pytest.approx((y[rows] == predicted[rows]).mean())
+        assert w["fpr"] == pytest.approx(predicted[rows][y[rows] == 0].mean())
+        assert w["fnr"] == pytest.approx(1 - predicted[rows][y[rows] == 1].mean())
+        assert w["roc_auc"] == pytest.approx(roc_auc_score(y[rows], margins[rows]))
+        assert w["positive"] == y[rows].mean()
+    assert result["accuracy"] == (predicted == y).mean()
+
+
+def test_windows_of_three_classes(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 3))
+    y = np.where(np.arange(600) < 150, X.argmax(axis=1) % 2, X.argmax(axis=1))  # the third class comes later
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,y\n" + "".join(f"{a},{b},{c},k{k}\n" for (a, b, c), k in zip(X, y, strict=True)))
+    windows, everything = Windows(200), Everything()
+    progressive(path, "pater-i", windows, everything)
+    predicted = everything.column(lambda said: said.predicted()).astype(str)
+    for w in windows.windows:
+        rows = slice(w["rows"] - 200, w["rows"])
+        assert w["accuracy"] == pytest.approx((np.char.add("k", y[rows].astype(str)) == predicted[rows]).mean())
+        assert w["roc_auc"] is None
+        assert 0 < w["fpr"] < w["fnr"]
+
+
+def test_windows_on_the_terminal_as_json_and_in_files(run, table, tmp_path):
+    path = str(table[0])
+    windows, picture = tmp_path / "w.csv", tmp_path / "w.png"
+    shown = run("evaluate", path, "--algo", "so-pater-i", "--window", "2000", "--plot", str(picture))
+    lines = shown.out.splitlines()
+    assert lines[0].split() == ["rows", "positive", "accuracy", "balanced", "FPR", "FNR", "ROC", "area"]
+    assert [line.split()[0] for line in lines[1:4]] == ["2,000", "4,000", "5,000"]
+    assert lines[4] == ""
+    assert max(map(len, lines[:4])) < 80
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    options = ("--algo", "so-pater-i", "--window", "2000", "--window-output", str(windows), "--json")
+    *some, last = map(json.loads, run("evaluate", path, *options).out.splitlines())
+    assert [each["rows"] for each in some] == [2000, 4000, 5000]
+    assert last["final"] is True
+    assert last["rows"] == ROWS
+    stored = list(csv.DictReader(windows.open()))
+    assert [float(each["roc_auc"]) for each in stored] == [each["roc_auc"] for each in some]
+    jsonl = tmp_path / "w.jsonl"
+    run("evaluate", path, "--algo", "so-pater-i", "--window", "2000", "--window-output", str(jsonl))
+    assert [json.loads(line) for line in jsonl.read_text().splitlines()] == some
+
+
+def test_windows_of_a_saved_model(run, table, tmp_path):
+    path, model = str(table[0]), str(tmp_path / "m")
+    run("train", path, "--algo", "pater-i", "-m", model, "-q")
+    *windows, last = map(json.loads, run("evaluate", path, "-m", model, "--window", "2500", "--json").out.splitlines())
+    assert np.mean([w["accuracy"] for w in windows]) == pytest.approx(last["accuracy"])
+
+
+@pytest.mark.parametrize("delay", [1, 7, 39])
+def test_a_label_that_comes_late_is_learned_late(table, delay):
+    """Against a loop that predicts each row and learns from the one of so many rows before."""
+    path, n = table[0], 400
+    short = path.parent / f"short{delay}.csv"
+    short.write_text("".join(path.open().readlines()[: n + 1]))
+    everything = Everything()
+    result = progressive(short, "pater-i", everything, delay=delay).result()
+    (batch,) = make_input(short).batches()
+    learner, margins = Learner(specs_of("pater-i"), make_input(short).describe()), []
+    learner.prepare(batch)  # both classes are known from the start
+    for t in range(n):
+        if t > delay:
+            margins.append(learner.margins(_row(batch, t))[0, 0])
+        if t >= delay:
+            learner.learn(_row(batch, t - delay))
+    assert result["rows"] == n - delay - 1
+    np.testing.assert_allclose(everything.column(lambda said: said.margins[:, 0]), margins, rtol=1e-9, atol=1e-12)
+    assert everything.said[0].before == delay + 1
+
+
+def _row(batch, t):
+    return replace(
+        batch, rows=(batch.rows[0][t : t + 1],), labels=batch.labels[t : t + 1], lines=batch.lines[t : t + 1]
+    )
+
+
+def test_a_long_delay_is_judged_in_pieces(table):
+    path, _, y = table
+    windows, everything = Windows(1_000), Everything()
+    result = progressive(path, "so-pater-i", windows, everything, delay=400).result()
+    assert everything.said[0].before == 420
+    assert {said.labels.size for said in everything.said[:-1]} == {20}
+    assert result["rows"] == ROWS - 420
+    assert [w["rows"] for w in windows.windows] == [1000, 2000, 3000, 4000, 5000]
+    assert windows.windows[0]["window"] == 580
+    np.testing.assert_array_equal(everything.column(lambda said: said.labels), y[420:])
+
+
+def test_late_labels_cost_where_the_stream_drifts(run, table):
+    options = (str(table[0]), "--algo", "so-pater-i", "--forgetting", "0.99", "--json")
+    found = [
+        json.loads(run("evaluate", *options, "--delay", str(delay)).out)["balanced_accuracy"]
+        for delay in (0, 100, 1000)
+    ]
+    assert found[0] > found[1] > found[2]
+
+
+def test_a_class_that_comes_last_of_all_with_a_delay(run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "1,0\n2,1\n" * 50 + "3,2\n")
+    result = json.loads(run("evaluate", str(path), "--delay", "10", "--algo", "pater-i", "--json").out)
+    assert result["classes"] == [0, 1, 2]
+    assert result["confusion"][2][2] == 0
+    assert result["rows"] == 90
+    done = run("evaluate", str(path), "--delay", "1000", "--algo", "pater-i")
+    assert done.code == 1
+    assert "there is no row to judge by" in done.err
+
+
+def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
+    path = str(table[0])
+    done = run("evaluate", path, "--algo", "so-pater-i", "--json")
+    line, *others = done.err.splitlines()
+    alarm, *more = json.loads(done.out)["alarms"]
+    assert len(others) == len(more) < 2
+    assert "If it lasts" not in "".join(others)
+    assert 3_000 < alarm["row"] < 3_600
+    assert alarm["after"] > 2 * alarm["before"]
+    assert line.startswith(f"pater: drift: row {alarm['row']:,}: of class {alarm['class']}, ")
+    assert line.endswith("If it lasts, follow the stream with --forgetting 0.999.")
+    assert "a smaller --forgetting" in run("evaluate", path, "--algo", "so-pater-i", "--forgetting", "0.9999").err
+    assert advice("pa", {}, saved=False).endswith("with --algo auto --forgetting 0.999.")
+    head, model = tmp_path / "head.csv", str(tmp_path / "m")
+    head.write_text("".join(table[0].open().readlines()[:3_001]))
+    run("train", str(head), "--algo", "so-pater-i", "-m", model, "-q")
+    assert "pater train --initial-model" in run("evaluate", path, "-m", model).err
+    assert "drift" not in run("evaluate", str(head), "--algo", "so-pater-i").err
+
+
+def test_thresholds_stand_beside_the_curves(run, table, tmp_path):
+    path, model = str(table[0]), str(tmp_path / "m")
+    run("train", path, "--algo", "pater-i", "-m", model, "-q")
+    each = json.loads(run("evaluate", path, "-m", model, "--json").out)["of_class"][0]
+    assert len(each["roc"]) == len(each["roc_thresholds"])
+    assert len(each["precision_recall"]) == len(each["precision_recall_thresholds"])
+    assert each["roc_thresholds"][0] is None
+    assert each["roc_thresholds"][1:] == each["precision_recall_thresholds"]
+    for k in (1, 20, 100):
+        threshold, (fpr, tpr) = each["roc_thresholds"][k], each["roc"][k]
+        at = json.loads(run("evaluate", path, "-m", model, "--json", f"--threshold={threshold!r}").out)["of_class"][0]
+        assert (at["fpr"], at["recall"]) == pytest.approx((fpr, tpr))
+        assert at["precision"] == pytest.approx(each["precision_recall"][k - 1][1])
+
+
+def test_a_threshold_for_predictions(run, table, tmp_path):
+    path, model = str(table[0]), str(tmp_path / "m")
+    run("train", path, "--algo", "pater-i", "-m", model, "-q", "--max-fpr", "0.1")
+    rows = list(csv.DictReader(io.StringIO(run("predict", model, path, "--margins", "--threshold", "-0.5").out)))
+    assert [row["label"] == "1" for row in rows] == [float(row["margin"]) >= -0.5 for row in rows]
+    own = list(csv.DictReader(io.StringIO(run("predict", model, path, "--margins").out)))
+    assert [row["label"] == "1" for row in own] == [float(row["margin"]) >= load(model).threshold() for row in own]
+
+
+def test_reliability_is_a_table_of_what_was_told_and_what_was(run, table, tmp_path):
+    path, model = str(table[0]), str(tmp_path / "m")
+    run("train", path, "--algo", "pater-i", "-m", model, "-q", "--probabilities")
+    out = run("predict", model, path, "--probabilities").out
+    p = np.array([float(row["probability_1"]) for row in csv.DictReader(io.StringIO(out))])
+    y = table[2]
+    each = json.loads(run("evaluate", path, "-m", model, "--json").out)["of_class"][0]
+    assert sum(step["rows"] for step in each["reliability"]) == ROWS
+    for step in each["reliability"]:
+        here = (p >= step["from"]) & (p < step["to"])
+        assert step["rows"] == here.sum()
+        assert step["told"] == pytest.approx(p[here].mean())
+        assert step["observed"] == pytest.approx(y[here].mean())
+    assert each["brier"] == pytest.approx(brier_score_loss(y, p))
+    shown = run("evaluate", path, "-m", model).out
+    assert "probability of 1                rows   mean told    observed" in shown
+    assert max(map(len, shown[shown.index("probability of 1") :].splitlines())) < 80
+    assert "reliability" not in json.loads(run("evaluate", path, "--algo", "pater-i", "--json").out)["of_class"][0]
+
+
+def test_progressive_probabilities_by_window_and_step(run, table):
+    options = (str(table[0]), "--algo", "so-pater-i", "--probabilities", "--window", "1000", "--json")
+    *windows, last = map(json.loads, run("evaluate", *options).out.splitlines())
+    each = last["of_class"][0]
+    assert sum(step["rows"] for step in each["reliability"]) == ROWS
+    # Those of windows are by the calibration as the piece began, that of the whole by that of the row before.
+    assert np.mean([w["brier"] for w in windows]) == pytest.approx(each["brier"], rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("options", "told", "code"),
+    [
+        (("-m", "MODEL", "--delay", "5"), "--delay cannot go with --model", 2),
+        (("--threshold", "1"), "--threshold goes with --model", 2),
+        (("-m", "MODEL", "--threshold", "nan"), "--threshold must be a number, got nan", 2),
+        (("--window-output", "w.csv"), "--window-output goes with --window", 2),
+        (("--window", "0"), "--window", 2),
+        (("--delay", "-1"), "--delay", 2),
+        (("--delay", "soon"), "--delay", 2),
+        (("--window", "5", "--window-output", "no/such/folder/w.csv"), "cannot be written", 1),
+        (("--fading", "2"), "--fading must be above 0 and at most 1, got 2.0", 2),
+    ],
+)
+def test_nonsense_is_one_line(run, table, tmp_path, options, told, code):
+    model = str(tmp_path / "m")
+    run("train", str(table[0]), "--algo", "pater-i", "-m", model, "-q")
+    done = run("evaluate", str(table[0]), *(model if option == "MODEL" else option for option in options))
+    assert (done.code, told in done.err) == (code, True)
+    assert len([line for line in done.err.splitlines() if "drift" not in line]) == 1
+
+
+def test_a_threshold_is_for_two_classes(run, tmp_path):
+    path, model = tmp_path / "t.csv", str(tmp_path / "m")
+    path.write_text("a,y\n1,0\n2,1\n3,2\n")
+    run("train", str(path), "--algo", "pater-i", "-m", model, "-q")
+    for arguments in (("predict", model, str(path)), ("evaluate", str(path), "-m", model)):
+        done = run(*arguments, "--threshold", "1")
+        assert done.code == 1
+        assert "--threshold is for two classes, but the model has 3." in done.err
+
+
+def test_windows_are_not_written_over_the_data(run, table):
+    path = str(table[0])
+    before = table[0].read_bytes()
+    done = run("evaluate", path, "--algo", "pater-i", "--window", "1000", "--window-output", path)
+    assert done.code == 1
+    assert table[0].read_bytes() == before
+
+
+def test_costs_by_name(run, table, tmp_path):
+    for k, cost in enumerate(
+        ["1:50", "false_negative=50,false_positive=1", " false_positive = 1 , false_negative = 50 "]
+    ):
+        assert (
+            run("train", str(table[0]), "--algo", "pater-i", "--cost", cost, "-m", str(tmp_path / str(k)), "-q").code
+            == 0
+        )
+    assert len({load(tmp_path / str(k)).threshold() for k in range(3)}) == 1
+    wrong = [
+        "false_negative=50",
+        "fn=1,fp=2",
+        "false_negative=1,false_negative=2",
+        "1:2:3",
+        "",
+        "=,=",
+        "false_positive=1,false_negative=x",
+    ]
+    for cost in wrong:
+        done = run("train", str(table[0]), "--cost", cost, "-m", str(tmp_path / "m"))
+        assert done.code == 2
+        assert "--cost wants two positive numbers" in done.err
+
+
+def test_fading_reaches_the_counts(run, table, tmp_path):
+    for fading in ("1", "0.99"):
+        run(
+            "train",
+            str(table[0]),
+            "--algo",
+            "so-pater-i",
+            "--fading",
+            fading,
+            "--encoding",
+            "plain",
+            "-m",
+            str(tmp_path / fading),
+            "-q",
+        )
+    whole, last = load(tmp_path / "1").scores(), load(tmp_path / "0.99").scores()
+    assert load(tmp_path / "0.99").specs[0].fading == 0.99
+    assert last["balanced_accuracy"] < whole["balanced_accuracy"]

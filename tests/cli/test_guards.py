@@ -1,0 +1,139 @@
+"""Mistakes that are found while a stream begins."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pater import stream
+from pater.formats.errors import Hint, UnseenLabelWarning
+from pater.stream import InputError
+
+
+def table(path: Path, labels: list[object], *, columns: int = 2) -> str:
+    random = np.random.default_rng(0)
+    names = ",".join(f"x{j}" for j in range(columns))
+    rows = [
+        f"{','.join(map(repr, row))},{y}"
+        for row, y in zip(random.normal(size=(len(labels), columns)).tolist(), labels, strict=True)
+    ]
+    path.write_text(f"{names},amount\n" + "\n".join(rows) + "\n")
+    return str(path)
+
+
+LABELS = {
+    "whole numbers": lambda k: k % 150,
+    "numbers": lambda k: k % 150 + 0.25,
+    "texts": lambda k: f"customer {k % 150}",
+}
+
+
+@pytest.mark.parametrize("verb", ["train", "evaluate"])
+@pytest.mark.parametrize("kind", LABELS)
+def test_a_label_of_many_values_stops_at_once(run, tmp_path, verb, kind):
+    rows = table(tmp_path / "t.csv", [LABELS[kind](k) for k in range(3_000)])
+    more = ("-m", str(tmp_path / "m")) if verb == "train" else ()
+    done = run(verb, rows, "--label", "amount", *more)
+    assert done.code == 1
+    assert len(done.err.splitlines()) == 1
+    assert "t.csv: the label, column 'amount', has 150 different values in the first 1,000 rows (" in done.err
+    assert "--label" in done.err
+    assert "--max-classes" in done.err
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("verb", ["train", "evaluate"])
+def test_many_classes_that_are_meant(run, tmp_path, verb):
+    rows = table(tmp_path / "t.csv", [k % 150 for k in range(1_500)])
+    more = ("-m", str(tmp_path / "m")) if verb == "train" else ()
+    done = run(verb, rows, "--label", "amount", "--algo", "pa", "--max-classes", "150", *more)
+    assert done.code == 0
+    done = run(verb, rows, "--label", "amount", "--algo", "pa", "--max-classes", "149", *more)
+    assert "150 different values" in done.err
+
+
+def test_classes_that_come_later_are_no_mistake(tmp_path):
+    rows = table(tmp_path / "t.csv", [k % 100 if k < 1_000 else k % 120 for k in range(2_000)])
+    with pytest.warns(UserWarning, match="classes so far"):
+        learner = stream.train(rows, label="amount", algo="pa")
+    assert learner.classes.size == 120
+
+
+def test_numbered_rows_are_guarded_too(run, tmp_path):
+    rows = tmp_path / "r.svm"
+    rows.write_text("".join(f"{k} 1:{k}\n" for k in range(300)))
+    done = run("train", str(rows), "-m", str(tmp_path / "m"))
+    assert done.code == 1
+    assert "r.svm: the labels have 300 different values in the first 300 rows (0, 1, 2" in done.err
+
+
+def test_the_guard_counts_rows_not_files(tmp_path):
+    rows = [table(tmp_path / f"{part}.csv", list(range(40 * part, 40 * part + 40))) for part in range(4)]
+    with pytest.raises(InputError, match="has 120 different values in the first 120 rows"):
+        stream.train(rows, label="amount", algo="pa")
+
+
+def test_a_weight_for_a_label_that_never_comes(run, tmp_path):
+    rows = table(tmp_path / "t.csv", ["ham", "spam"] * 1_000)
+    model = tmp_path / "m"
+    done = run("train", rows, "--label", "amount", "-w", "Spam:3", "-m", str(model), "-q")
+    early, late = done.err.splitlines()
+    told = "has the label Spam, which --class-weight names; the labels are ham, spam."
+    assert early == f"pater: warning: {rows}: none of the first 1,000 rows {told}"
+    assert late == f"pater: no row {told} Name a label that is there."
+    assert done.code == 1
+    assert not model.exists()
+    assert run("evaluate", rows, "--label", "amount", "-w", "Spam:3").code == 1
+    assert run("train", rows, "--label", "amount", "-w", "spam:3", "-m", str(model), "-q") == (0, "", "")
+
+
+def test_a_weight_for_a_label_that_comes_late(tmp_path):
+    rows = table(tmp_path / "t.csv", [0, 1] * 600 + [2, 2])
+    with pytest.warns(UnseenLabelWarning, match="none of the first 1,000 rows has the label 2"):
+        learner = stream.train(rows, label="amount", algo="pater-i", class_weight={2: 3.0})
+    assert learner.classes.tolist() == [0, 1, 2]
+
+
+def test_a_short_stream_has_no_early_warning(tmp_path):
+    rows = table(tmp_path / "t.csv", [0, 1] * 100)
+    with pytest.raises(InputError, match=re.escape("no row has the label 2, which --class-weight names")):
+        stream.train(rows, label="amount", algo="pater-i", class_weight={2: 3.0})
+
+
+def test_a_model_that_goes_on_keeps_its_weights(tmp_path):
+    model = tmp_path / "m"
+    rows = table(tmp_path / "t.csv", [0, 1] * 100)
+    stream.train(rows, label="amount", algo="pater-i", class_weight={1: 3.0}, model=model)
+    (tmp_path / "u.csv").write_text("x0,x1,amount\n1,2,0\n")
+    assert stream.train(tmp_path / "u.csv", initial=model).rows == 201
+
+
+@pytest.mark.parametrize("text", ["", ",city"])
+def test_columns_on_scales_far_apart_are_a_hint(run, tmp_path, text):
+    rows, city = tmp_path / "t.csv", ",Rome" if text else ""
+    rows.write_text(f"amount,rate{text},y\n" + f"50000,0.02{city},1\n0,-0.01{city},0\n" * 20)
+    model, plain = str(tmp_path / "m"), ("--encoding", "plain")
+    done = run("train", str(rows), *plain, "-m", model)
+    hint, _ = done.err.splitlines()
+    outweighed = "3,000,000 times as large as column 'rate' and will outweigh it; --scale brings columns to one scale."
+    assert hint == f"pater: hint: {rows}: column 'amount' is some {outweighed}"
+    assert run("train", str(rows), *plain, "-m", model, "-q").err == ""
+    assert "hint" not in run("train", str(rows), "-m", model, "--scale").err
+    assert "hint" in run("evaluate", str(rows), *plain).err
+    rows.write_text(f"amount,rate{text},y\n" + f"50,0.2{city},1\n0,-0.1{city},0\n" * 20)
+    assert "hint" not in run("train", str(rows), *plain, "-m", model).err
+    rows.write_text(f"amount,rate{text},y\n" + f"50000,0.02{city},1\n0,-0.01{city},0\n" * 20)
+    assert "hint" not in run("train", str(rows), "-m", model).err  # an encoder makes them alike
+
+
+def test_scales_of_sparse_rows(tmp_path):
+    rows = tmp_path / "r.svm"
+    rows.write_text("1 3:1e50 7:1 9:0\n0 7:1e-3\n")
+    with pytest.warns(Hint, match=r"column number 3 is some 2e\+50 times as large as column number 7"):
+        stream.train(rows, algo="pa")
+    rows.write_text("1 3:1e300 7:1 9:0\n0 7:1e-3\n")
+    with pytest.raises(InputError, match="too large"):  # and no hint
+        stream.train(rows, algo="pa")

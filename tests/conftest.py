@@ -37,13 +37,21 @@ _OTHER_FORMS = re.compile(
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow.
+# They go the same way as PA-II and CW but for the step itself, which the tests with these words in their names check.
+_SAME_WAY = ("pa", "pa-i", "scw-i", "scw-ii")
+_ABOUT_STEPS = re.compile("test_rules|reference|optimality")
 
-    Among scikit-learn's checks there are three that use other forms: single precision and long indices.
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what takes long and is much like something else; `pytest -m ''` runs it, too.
+
+    Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow. Among
+    scikit-learn's checks there are three that use other forms: single precision and long indices.
     """
     for item in items:
-        if _OTHER_FORMS.search(item.name):
+        call = getattr(item, "callspec", None)
+        alike = call is not None and call.params.get("rule") in _SAME_WAY
+        if _OTHER_FORMS.search(item.name) or (alike and not _ABOUT_STEPS.search(item.nodeid)):
             item.add_marker(pytest.mark.slow)
 
 

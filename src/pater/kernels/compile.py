@@ -138,12 +138,7 @@ def entrance(part: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `exact_part`, for what is called once a row: its text becomes part of its caller."""
-    return _part(function, fastmath=False, inline="always")
-
-
-def body(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `exact_part`, for what one kernel calls in one place: it is written there before anything is compiled."""
+    """As `exact_part`, for what is called once a row or in one place: it is written there before it is compiled."""
     return _part(function, fastmath=False, inline="always")
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .class_means import TOO_LARGE, bias_gap, next_gain, raise_gain
-from .compile import body, exact_part
+from .compile import exact_part, inlined
 from .lazy_form import (
     CANCELLED,
     IN_LANES,
@@ -221,7 +221,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     return r, s, loss, (ux, px, nx, xx)
 
 
-@body
+@inlined
 def mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k; the position of the first bad row, or −1."""
     table, m, p, out = table_of(rows, home.vectors[k]), scalars[k], settings[k], margins[k]

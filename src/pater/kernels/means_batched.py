@@ -18,7 +18,7 @@ import numpy as np
 
 from .batched_layout import LINE, SHARED_CELL
 from .class_means import TOO_LARGE, bias_gap
-from .compile import body, exact_part, inlined
+from .compile import exact_part, inlined
 from .double_double import count_products
 from .lazy_form import (
     CANCELLED,
@@ -89,7 +89,7 @@ def _give(values, model, z, k, m):
     m.work_since_fold, m.entered, m.width = int(z[WORK, k]), int(z[ENTERED, k]), int(z[REACHED, k])
 
 
-@exact_part
+@inlined
 def look(rows, i, table, z, lines, shares):
     """The products of the row with U, S⁺ and S⁻ of every model, into z; the answer is ‖x‖²."""
     if not shares:
@@ -107,7 +107,7 @@ def look(rows, i, table, z, lines, shares):
     return xx
 
 
-@exact_part
+@inlined
 def judge(z, width, xx, s, sign):
     """Margin and loss of the row for every model; how many are `lazy_form.strained`, which are folded first."""
     n_strained = 0
@@ -289,7 +289,7 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
     return bad
 
 
-@body
+@inlined
 def herd_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through herd k; the position of the first bad row, or −1."""
     first, last, shares = home.spans[k]

@@ -23,10 +23,10 @@ from .class_means import (
     shrink_vector,
     zero_gap,
 )
-from .compile import body, exact_part
+from .compile import exact_part, inlined
 from .means import mean_pass
 from .memory import S_NEG, S_POS, U, V
-from .progress import in_unit, observe
+from .progress import in_unit, note
 from .rows import square
 from .rules import LARGEST_ROW, hinge
 from .simd import move_and_enter
@@ -54,7 +54,7 @@ def margin_of(x, w, S_pos, S_neg, m):
     return margin
 
 
-@body
+@inlined
 def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k; the position of the first bad row, or −1."""
     X, v, m, p, out = rows[0], home.vectors[k], scalars[k], settings[k], margins[k]
@@ -77,10 +77,6 @@ def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
                 out[r] = in_unit(m.size_square, margin_of(x, w, S_pos, S_neg, m))
             continue
         positive = codes[i] == positive_code
-        if positive:
-            m.seen_pos += s
-        else:
-            m.seen_neg += s
         s_now = s * next_gain(m, positive, p.forgetting) if forgets else s
         n_pos = m.n_pos + s_now if positive else m.n_pos
         n_neg = m.n_neg if positive else m.n_neg + s_now
@@ -101,8 +97,7 @@ def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
         margin = wx + m.bias
         if wanted:
             out[r] = in_unit(m.size_square, margin)
-        m.t += 1
-        observe(m, p, margin, positive, s)
+        note(m, p, margin, positive, s, 1.0)
         loss = hinge(margin if positive else -margin, m.unit)
         m.n_pos, m.n_neg = n_pos, n_neg
         m.largest = max(m.largest, xx)
@@ -141,7 +136,7 @@ def wide_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
     return -1
 
 
-@body
+@inlined
 def mixed_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k as it would be alone; the position of the first bad row, or −1."""
     if passive(settings[k].rule):

@@ -11,7 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 from .class_means import balanced_alpha
-from .compile import body, exact_part, inlined
+from .compile import exact_part, inlined
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .progress import note
 from .rows import add, dot
@@ -71,7 +71,7 @@ def _sane(step, xx, ball):
     return ball or (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP)
 
 
-@body
+@inlined
 def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k; the position of the first bad row, or −1."""
     vectors, m, p, out = home.vectors[k], scalars[k], settings[k], margins[k]

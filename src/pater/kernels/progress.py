@@ -1,6 +1,6 @@
 """Progressive validation: what a model says of a sample just before it learns from it.
 
-Knows `state` only. Every pass calls `observe` once a row. The counts of right and wrong answers are an honest estimate
+Knows `state` only. Every pass calls `note` once a row. The counts of right and wrong answers are an honest estimate
 of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
 fitted to: p = σ(slope·r + offset), r the margin over its running size, by Newton steps on the logistic loss with a
 memory of some ten thousand samples. How good they are is added up, too: the Brier score and the log loss.
@@ -36,23 +36,16 @@ def probability(m, margin):
 
 
 @exact_part
-def _judge(m, r, positive, s):
-    """Add up how far the probability of a sample was off before its label was known."""
-    signed = m.slope * r + m.offset
-    if not positive:
-        signed = -signed
+def calibrate(m, margin, positive, s):
+    """Add up how far the probability of a sample was off before its label was known, and learn from it."""
+    margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
+    r = relative_margin(m, margin)
+    p = probability(m, margin)
+    signed = m.slope * r + m.offset if positive else -(m.slope * r + m.offset)
     wrong = 1.0 / (1.0 + math.exp(signed))
     m.told += s
     m.brier += s * wrong * wrong
     m.log_loss += s * (max(0.0, -signed) + math.log1p(math.exp(-abs(signed))))
-
-
-@exact_part
-def calibrate(m, margin, positive, s):
-    margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
-    r = relative_margin(m, margin)
-    p = probability(m, margin)
-    _judge(m, r, positive, s)
     error = s * (p - (1.0 if positive else 0.0))
     v = s * p * (1.0 - p)
     m.slope_slope = CALIBRATION_MEMORY * m.slope_slope + v * r * r
@@ -108,18 +101,6 @@ def in_unit(size_square, margin):
 
 
 @inlined
-def observe(m, p, margin, positive, s):
-    """Take note of the margin of a sample of importance s, before learning from it."""
-    if p.watch:
-        count_answer(m, p, margin >= 0.0, positive, s)
-    if p.sized:
-        bounded = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
-        m.size_square = next_size(m.size_square, bounded, share_of_one(float(m.t)))
-    if p.calibrate:
-        calibrate(m, margin, positive, s)
-
-
-@inlined
 def note(m, p, margin, positive, s, g):
     """Count a sample of importance s, or s·g in units of the past, and take note of what was said of it before."""
     m.t += 1
@@ -127,4 +108,10 @@ def note(m, p, margin, positive, s, g):
         m.seen_pos += s * g
     else:
         m.seen_neg += s * g
-    observe(m, p, margin, positive, s)
+    if p.watch:
+        count_answer(m, p, margin >= 0.0, positive, s)
+    if p.sized:
+        bounded = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
+        m.size_square = next_size(m.size_square, bounded, share_of_one(float(m.t)))
+    if p.calibrate:
+        calibrate(m, margin, positive, s)

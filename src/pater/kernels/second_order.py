@@ -7,7 +7,7 @@ Knows `fading`, `progress` and the kinds of rows; the forms of what it calls are
 from __future__ import annotations
 
 from .class_means import balanced_alpha
-from .compile import body, by_kind, inlined
+from .compile import by_kind, inlined
 from .fading import gain_now
 from .progress import in_unit, note
 from .rules import LARGEST_ROW
@@ -50,7 +50,7 @@ def with_class_weight(m, p, y, s):
     return s * (alpha_pos if y > 0.0 else alpha_neg)
 
 
-@body
+@inlined
 def second_order_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k; the position of the first bad row, or −1."""
     m, p, out = scalars[k], settings[k], margins[k]

@@ -100,7 +100,9 @@ def fma(typing_context, a, b, c):
     return answer(*kinds), codegen
 
 
-def _operation(name: str) -> Any:
+def _of_pairs(symbol: Any, name: str) -> None:
+    """Let an operator take pairs, or a pair and a number."""
+
     @intrinsic
     def operation(typing_context, a, b):
         kinds = [PAIR if kind is PAIR else types.float64 for kind in (a, b)]
@@ -110,22 +112,9 @@ def _operation(name: str) -> Any:
 
         return PAIR(*kinds), codegen
 
-    return operation
+    overload(symbol)(lambda a, b: (lambda a, b: operation(a, b)) if PAIR in (a, b) else None)
 
 
-_ADD, _MULTIPLY, _DIVIDE = _operation("fadd"), _operation("fmul"), _operation("fdiv")
-
-
-@overload(operator.add)
-def _add(a, b):
-    return (lambda a, b: _ADD(a, b)) if PAIR in (a, b) else None
-
-
-@overload(operator.mul)
-def _multiply(a, b):
-    return (lambda a, b: _MULTIPLY(a, b)) if PAIR in (a, b) else None
-
-
-@overload(operator.truediv)
-def _divide(a, b):
-    return (lambda a, b: _DIVIDE(a, b)) if PAIR in (a, b) else None
+_of_pairs(operator.add, "fadd")
+_of_pairs(operator.mul, "fmul")
+_of_pairs(operator.truediv, "fdiv")

@@ -44,24 +44,18 @@ def four_products(typing_context, rows, i, table):
     return _FOUR(rows, types.int64, table), codegen
 
 
-@intrinsic
-def products_of_three_lines(typing_context, rows, i, table, out):
-    """The products of a sparse row with all columns of a table of 24, into `out`; ‖x‖²."""
+def _products_of_lines(count):
+    @intrinsic
+    def products_of_lines(typing_context, rows, i, table, out):
+        def codegen(context, builder, signature, args):
+            return line_products(context, builder, signature, args, count)
 
-    def codegen(context, builder, signature, args):
-        return line_products(context, builder, signature, args, 3)
+        return types.float64(rows, types.int64, table, out), codegen
 
-    return types.float64(rows, types.int64, table, out), codegen
+    return products_of_lines
 
 
-@intrinsic
-def products_of_two_lines(typing_context, rows, i, table, out):
-    """The same of 16 columns."""
-
-    def codegen(context, builder, signature, args):
-        return line_products(context, builder, signature, args, 2)
-
-    return types.float64(rows, types.int64, table, out), codegen
+products_of_three_lines, products_of_two_lines = _products_of_lines(3), _products_of_lines(2)
 
 
 @intrinsic

@@ -46,12 +46,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what takes long and is much like something else; `pytest -m ''` runs it, too.
 
     Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow. Among
-    scikit-learn's checks there are three that use other forms: single precision and long indices.
+    scikit-learn's checks there are three that use other forms: single precision and long indices. Of the tests that
+    start the program anew for each case, all but the first case are slow.
     """
+    started = set()
     for item in items:
         call = getattr(item, "callspec", None)
-        alike = call is not None and call.params.get("rule") in _SAME_WAY
-        if _OTHER_FORMS.search(item.name) or (alike and not _ABOUT_STEPS.search(item.nodeid)):
+        alike = call is not None and call.params.get("rule") in _SAME_WAY and not _ABOUT_STEPS.search(item.nodeid)
+        test = item.nodeid.partition("[")[0]
+        again = "test_program.py" in test and test in started
+        started.add(test)
+        if alike or again or _OTHER_FORMS.search(item.name):
             item.add_marker(pytest.mark.slow)
 
 

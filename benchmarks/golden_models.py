@@ -61,6 +61,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "cli-hashed": {"algo": "arow", "covariance": "diagonal", "bits": 6},
     "cli-so-pater": {"algo": "so-pater-i", "probability": True},
     "cli-max-fpr": {"algo": "so-pater-i", "operating_point": {"max_fpr": 0.1}},
+    "cli-table": {},
 }
 
 

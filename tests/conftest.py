@@ -33,7 +33,7 @@ _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().par
 
 
 _OTHER_FORMS = re.compile(
-    r"\b(dense-f4|csr-f4|csr-f8-i8)|-check_estimators_dtypes|-check_estimator_sparse_(array|matrix)"
+    r"\b(dense-f4|csr-f4|csr-f8-i8)|single_precision|-check_estimators_dtypes|-check_estimator_sparse_(array|matrix)"
 )
 
 

@@ -1,6 +1,6 @@
 """Write the golden model files of a new version of the format, and what they say of a few rows.
 
-    python benchmarks/golden_models.py tests/files/golden/format-1.3
+    python benchmarks/golden_models.py tests/files/golden/format-1.4
 
 To be run once for each version, before it is released: the files of a version that was released are never changed.
 """
@@ -42,15 +42,18 @@ BINARY: dict[str, Any] = {
     "so-pater-ii-step": pater.SecondOrderPATERClassifier("II", form="step"),
     "so-pater-i-diagonal": pater.SecondOrderPATERClassifier(covariance="diagonal"),
     "auto": pater.AutoPATERClassifier(),
+    "wpater": pater.AutoPATERClassifier(("I", "II")),
     "ter": pater.TERClassifier(),
     "pater-ii-max-fnr": pater.PATERClassifier("II", operating_point={"max_fnr": 0.2}),
     "so-pater-i-max-fpr": pater.SecondOrderPATERClassifier(operating_point={"max_fpr": 0.1}, probability=True),
     "perceptron-cost": pater.Perceptron(average=True, operating_point=COST),
-    "auto-cost": pater.AutoPATERClassifier(weights=(0.5,), operating_point=COST),
+    "wpater-cost": pater.AutoPATERClassifier(weights=(0.5,), operating_point=COST),
+    "auto-cost": pater.AutoPATERClassifier(operating_point=COST),
 }
 SEVERAL: dict[str, Any] = {
     "three-classes": pater.PATERClassifier("II", probability=True),
-    "auto-three-classes": pater.AutoPATERClassifier(weights=(0.5, 1.0)),
+    "wpater-three-classes": pater.AutoPATERClassifier(weights=(0.5, 1.0)),
+    "auto-three-classes": pater.AutoPATERClassifier(probability=True),
 }
 TRAINED: dict[str, dict[str, Any]] = {
     "cli-auto-libsvm": {},
@@ -58,6 +61,7 @@ TRAINED: dict[str, dict[str, Any]] = {
     "cli-hashed": {"algo": "arow", "covariance": "diagonal", "bits": 6},
     "cli-so-pater": {"algo": "so-pater-i", "probability": True},
     "cli-max-fpr": {"algo": "so-pater-i", "operating_point": {"max_fpr": 0.1}},
+    "cli-table": {},
 }
 
 

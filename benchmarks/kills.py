@@ -24,10 +24,11 @@ import numpy as np
 
 PATER = [sys.executable, "-m", "pater"]
 SETTINGS = [
-    ["--algo", "pater-i"],
-    ["--algo", "auto"],
-    ["--algo", "pa-i", "--scale", "--passes", "2"],
-    ["--algo", "pater-ii", "--average", "--bits", "12"],
+    ("rows.svm", ["--algo", "pater-i"]),
+    ("rows.svm", ["--algo", "auto"]),
+    ("rows.svm", ["--algo", "pa-i", "--scale", "--passes", "2"]),
+    ("rows.svm", ["--algo", "pater-ii", "--average", "--bits", "12"]),
+    ("table.csv", ["--algo", "so-pater-i", "--covariance", "diagonal"]),  # behind an encoder
 ]
 LONGEST_LIFE = 60.0  # seconds
 
@@ -41,6 +42,18 @@ def make(path: Path, rows: int) -> None:
     with path.open("w") as file:
         for label, js, xs in zip(labels, columns, values.tolist(), strict=True):
             file.write(f"{label} {' '.join(f'{j}:{x!r}' for j, x in zip(js, xs, strict=True))}\n")
+
+
+def make_table(path: Path, rows: int) -> None:
+    """A table of numbers, texts of which ever more come, and times."""
+    random_ = np.random.default_rng(3)
+    numbers, hours = random_.lognormal(size=(rows, 6)).round(4), random_.integers(0, 24, rows).tolist()
+    texts = (random_.zipf(1.3, rows) % 1000).tolist()
+    labels = (numbers[:, 0] + numbers[:, 1] > 4).astype(int).tolist()
+    with path.open("w") as file:
+        file.write("a,b,c,d,e,f,city,time,label\n")
+        for xs, text, hour, label in zip(numbers.tolist(), texts, hours, labels, strict=True):
+            file.write(f"{','.join(map(str, xs))},city {text},2024-01-02 {hour:02}:00,{label}\n")
 
 
 class Runs:
@@ -127,12 +140,12 @@ def main() -> None:
     options = parser.parse_args()
     seed, told, start = random.Random(options.seed), Counter[str](), time.monotonic()
     with tempfile.TemporaryDirectory() as name:
-        data = Path(name) / "rows.svm"
-        make(data, options.rows)
-        for number, settings in enumerate(SETTINGS):
+        make(Path(name) / "rows.svm", options.rows)
+        make_table(Path(name) / "table.csv", options.rows)
+        for number, (data, settings) in enumerate(SETTINGS):
             folder = Path(name) / str(number)
             folder.mkdir()
-            runs = Runs(folder, data, settings, seed, told)
+            runs = Runs(folder, Path(name) / data, settings, seed, told)
             while told["kills"] < options.kills * (number + 1) // len(SETTINGS):
                 if runs.kill() and told["kills"] % 100 == 0:
                     print(dict(told), flush=True)

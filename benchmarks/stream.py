@@ -145,6 +145,7 @@ def main() -> None:
         "pater-i": [*train, "--algo", "pater-i", str(libsvm)],
         "vw": vowpal,
         "auto": [*train, str(libsvm)],
+        "wpater": [*train, "--algo", "wpater", str(libsvm)],
         "load_svmlight_file": [sys.executable, "-c", LOADER, str(part)],
         "ten lines": [*train, "--algo", "pater-i", str(ten)],
         "ten lines, auto": [*train, str(ten)],
@@ -154,7 +155,7 @@ def main() -> None:
     tenth = head(libsvm, options.megabytes // 10)
     memory = {
         f"{algo}, {name}": peak_memory([*train, "--algo", algo, str(path)])
-        for algo in ("pater-i", "auto")
+        for algo in ("pater-i", "wpater", "auto")
         for name, path in (("a tenth", tenth), ("all", libsvm))
     }
     memory["auto, checkpoints"] = peak_memory([*train, "--checkpoint-every", "50000", str(tenth)])
@@ -166,6 +167,7 @@ def main() -> None:
         "ratios": {
             "vw / pater-i": seconds["vw"] / seconds["pater-i"],
             "auto / pater-i": seconds["auto"] / seconds["pater-i"],
+            "wpater / pater-i": seconds["wpater"] / seconds["pater-i"],
             "load_svmlight_file / pater-i": seconds["load_svmlight_file"] / seconds["pater-i"],
         },
         "peak_megabytes": memory,

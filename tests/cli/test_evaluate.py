@@ -196,9 +196,10 @@ def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
     assert 3_000 < alarm["row"] < 3_600
     assert alarm["after"] > 2 * alarm["before"]
     assert line.startswith(f"pater: drift: row {alarm['row']:,}: of class {alarm['class']}, ")
-    assert line.endswith("If it lasts, follow the stream with --forgetting 0.999.")
+    assert line.endswith("If it lasts, follow the stream with --forgetting 0.999 or --algo auto.")
     assert "a smaller --forgetting" in run("evaluate", path, "--algo", "so-pater-i", "--forgetting", "0.9999").err
-    assert advice("pa", {}, saved=False).endswith("with --algo auto --forgetting 0.999.")
+    assert advice("pa", {}, saved=False).endswith("follow the stream with --algo auto.")
+    assert advice("auto", {}, saved=False).startswith("auto takes a shorter memory")
     head, model = tmp_path / "head.csv", str(tmp_path / "m")
     head.write_text("".join(table[0].open().readlines()[:3_001]))
     run("train", str(head), "--algo", "so-pater-i", "-m", model, "-q")
@@ -270,6 +271,10 @@ def test_progressive_probabilities_by_window_and_step(run, table):
         (("--delay", "-1"), "--delay", 2),
         (("--delay", "soon"), "--delay", 2),
         (("--window", "5", "--window-output", "no/such/folder/w.csv"), "cannot be written", 1),
+        (("--encoding", "bins"), "--encoding must be table or plain, got 'bins'.", 2),
+        (("--encoding", "table", "--scale"), "--scale cannot go with --encoding table", 2),
+        (("--encoding", "table", "--bits", "5"), "--bits cannot go with --encoding table", 2),
+        (("-m", "MODEL", "--encoding", "plain"), "--encoding cannot go with --model", 2),
         (("--fading", "2"), "--fading must be above 0 and at most 1, got 2.0", 2),
     ],
 )

@@ -87,7 +87,7 @@ def test_a_weight_for_a_label_that_never_comes(run, tmp_path):
     assert done.code == 1
     assert not model.exists()
     assert run("evaluate", rows, "--label", "amount", "-w", "Spam:3").code == 1
-    assert run("train", rows, "--label", "amount", "-w", "spam:3", "-m", str(model), "-q") == (0, "", "")
+    assert run("train", rows, "--label", "amount", "-w", "spam:1.1", "-m", str(model), "-q") == (0, "", "")
 
 
 def test_a_weight_for_a_label_that_comes_late(tmp_path):

@@ -53,6 +53,7 @@ def test_fit_and_partial_fit_come_to_the_same() -> None:
     assert whole.transform(table).shape == (800, len(whole.get_feature_names_out()))
     assert whole.feature_names_in_.tolist() == list(table)
     assert whole.n_features_in_ == table.shape[1]
+    assert whole.kinds_["country"] == "category"
 
 
 def test_every_library_gives_the_same_columns() -> None:

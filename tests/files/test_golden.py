@@ -115,7 +115,13 @@ def test_what_no_version_up_to_now_has_written_is_not_believed(tmp_path):
 
 def test_there_are_golden_files():
     versions = [container.read(path, {})[0]["version"] for path in GOLDEN]
-    assert {version: versions.count(version) for version in versions} == {"1.0": 24, "1.1": 24, "1.2": 24, "1.3": 29}
+    assert {version: versions.count(version) for version in versions} == {
+        "1.0": 24,
+        "1.1": 24,
+        "1.2": 24,
+        "1.3": 29,
+        "1.4": 33,
+    }
 
 
 @pytest.mark.parametrize("path", [path for path in GOLDEN if "auto" in path.stem], ids=name_of)
@@ -123,6 +129,23 @@ def test_the_choice_is_in_the_files_that_tell_it(path):
     header, _ = container.read(path, {})
     assert ("chosen" in header) == (header["version"] >= "1.2")
     learner = stream.load(path)
+    if "pool" in header:
+        assert header["pool"]["leader"] == learner.model.leader
+        return
     assert header.get("chosen", learner.chosen()) == learner.chosen()
     learner.model.stored_choice = None
     assert header.get("chosen", learner.chosen()) == learner.chosen()
+
+
+@pytest.mark.parametrize("path", [path for path in GOLDEN if name_of(path).startswith("format-1.4-auto")], ids=name_of)
+def test_who_knows_nothing_of_pools_reads_the_model_that_speaks(path, tmp_path):
+    def change(header, arrays):
+        del header["pool"]
+        for name in [name for name in arrays if name.startswith("pool.")]:
+            del arrays[name]
+
+    alone, pool = stream.load(rewritten(path, tmp_path / "alone.pater", change)), stream.load(path)
+    assert len(alone.specs) == 1
+    for mine, theirs in zip(alone.state().weights(), pool.state().weights(), strict=True):
+        assert mine.tobytes() == theirs.tobytes()
+    assert alone.threshold() == pool.threshold()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import pater
 from pater.stream import InputError, read, train
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pater.formats.errors.Hint")]
 
 
 def _script() -> ModuleType:

@@ -24,7 +24,7 @@ def begun(table: dict, **settings: object) -> Encoding:
 def test_every_row_is_encoded_as_plain_python_has_it(resolution: str) -> None:
     table, rows = columns(700), raw_rows(frame(700))
     encoding = begun(table, word_buckets=1 << 20)
-    assert {c.name: c.kind for c in encoding.columns} == {
+    assert encoding.kinds == {
         **dict.fromkeys(["normal", "skewed", "count", "mostly zero", "flag", "constant"], "number"),
         "country": "category",
         "when": "date",
@@ -184,6 +184,30 @@ def test_numbers_written_as_texts_are_numbers() -> None:
     assert encoding.columns[0].kind == "number"
     assert encoding.numbers[0].edges.tolist() == begun({"x": Numbers(values)}).numbers[0].edges.tolist()
     assert begun({"x": texts._replace(declared=True)}).columns[0].kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("style", "written"),
+    [
+        ("grouped", "${:,.2f}"),
+        ("grouped", "{:,.0f} %"),
+        ("comma", "{:.2f}€"),
+        ("comma", "{:,.3f}"),
+        ("plain", "{:.2f}"),
+        ("plain", " {:+.1e}"),
+    ],
+)
+def test_numbers_as_people_write_them(style: str, written: str) -> None:
+    values = np.random.default_rng(0).uniform(-3, 3, 300) * 10.0 ** np.random.default_rng(1).integers(0, 6, 300)
+    texts = [written.format(value) for value in values]
+    if style == "comma":
+        texts = [text.translate(str.maketrans(".,", ",.")) for text in texts]
+    encoding = begun({"x": Texts(np.arange(300), texts)})
+    (column,) = encoding.numbers
+    assert column.style == style
+    got = column.values(Texts(np.arange(300), texts))
+    np.testing.assert_allclose(got, values, atol=0.6 if "0f" in written else 0.006, rtol=0.06)
+    assert np.isnan(column.values(Texts(np.array([0]), ["1,2,3"]))).all()  # type: ignore[arg-type]
 
 
 def test_categories_beyond_the_bound_share_buckets() -> None:

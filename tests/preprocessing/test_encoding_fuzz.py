@@ -50,7 +50,7 @@ def streams(draw: Any) -> tuple[dict[str, Column], EncodingSettings, list[int]]:
 
 
 @given(streams())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_table(stream: tuple[dict[str, Column], EncodingSettings, list[int]]) -> None:
     table, chosen, cuts = stream
     n_rows = len(next(iter(table.values()))[0])

@@ -68,6 +68,7 @@ FORGED: list[tuple[str, Any]] = [
     ("examples", lambda told, arrays: told["columns"][8].update(examples={"64": "x"})),
     ("examples", lambda told, arrays: told["columns"][8].update(examples={"1": "x" * 1000})),
     ("dates", lambda told, arrays: told["columns"][7].update(unit=3.0)),
+    ("style", lambda told, arrays: told["columns"][0].update(style="roman")),
     ("more edges", lambda told, arrays: arrays.update({"encoder.edges": np.arange(500.0)})),
 ]
 

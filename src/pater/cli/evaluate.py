@@ -68,6 +68,7 @@ def evaluate(
     threads: o.Threads = None,
 ) -> None:
     """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
+    o.check_encoding(encoding, scale=scale, bits=bits)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {
         "--scale": scale,

@@ -77,9 +77,11 @@ def advice(algo: str, settings: dict[str, Any], *, saved: bool) -> str:
         return "The model does not learn: go on from it with pater train --initial-model, or train anew."
     if settings.get("forgetting", 1.0) < 1:
         return "If it lasts, a smaller --forgetting follows faster."
-    if algo in (AUTO, *RULES) and SETTINGS["forgetting"].has(algo):
-        return "If it lasts, follow the stream with --forgetting 0.999."
-    return "If it lasts, follow the stream with --algo auto --forgetting 0.999."
+    if algo == AUTO:
+        return "auto takes a shorter memory if that is better; --forgetting 0.99 makes it short from the start."
+    if algo in RULES and SETTINGS["forgetting"].has(algo):
+        return "If it lasts, follow the stream with --forgetting 0.999 or --algo auto."
+    return "If it lasts, follow the stream with --algo auto."
 
 
 def show(result: dict[str, Any]) -> None:

@@ -131,6 +131,15 @@ LIMIT_OF_FEATURES = 1 << 22
 MOST_CLASSES = 100
 
 
+def check_encoding(encoding: str | None, *, scale: bool, bits: int | None) -> None:
+    """It is wrong usage if options of plain columns go with an encoder, or if there is no such encoding."""
+    if encoding not in (None, "table", "plain"):
+        raise UsageError(f"--encoding must be table or plain, got {encoding!r}.")
+    given = [option for option, there in (("--scale", scale), ("--bits", bits is not None)) if there]
+    if encoding == "table" and given:
+        raise UsageError(f"{given[0]} cannot go with --encoding table: it is for plain columns.")
+
+
 def checked_threshold(threshold: float | None, learner: Learner) -> float | None:
     """A threshold that was given, for a model that decides by one."""
     if threshold is None:

@@ -16,7 +16,7 @@ from .signals import stop_in_order
 EXAMPLE = """\b
 Examples:
   pater train rows.svm -m rows.pater
-  pater train 'part-*.csv.gz' --label churn --scale -m churn.pater
+  pater train 'part-*.csv.gz' --label churn -m churn.pater
   pater train big.svm --algo so-pater-i --covariance diagonal --checkpoint-every 60s --resume -m big.pater
   zcat clicks.vw.gz | pater train - --format vw -m clicks.pater
 """
@@ -66,6 +66,7 @@ def train(
     ] = False,
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
+    o.check_encoding(encoding, scale=scale, bits=bits)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {
         "--scale": scale,

@@ -65,8 +65,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
+    kinds_ : dict
+        What each column of the table was taken for: "number", "date", "category", "text" or "id".
     encoding_ : Encoding
-        What was learned: the kinds of the columns, the edges of their bins in the units of the table, categories.
+        What was learned: the edges of bins in the units of the table, categories, means and deviations.
     n_features_in_ : int
         Columns of the table.
     feature_names_in_ : ndarray of str
@@ -219,6 +221,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """What was learned; of a stream shorter than `warm_up`, as if it ended here."""
         check_is_fitted(self)
         return self._stream.ended()[0]
+
+    @property
+    def kinds_(self) -> dict[str, str]:
+        """What each column of the table was taken for."""
+        return self.encoding_.kinds
 
     def features(self) -> list[Feature]:
         """What each output column stands for, in the units of the table."""

@@ -15,7 +15,7 @@ from .spec import Spec, Specs
 
 BALANCED = ("balanced_accuracy", "ter", "g_mean", "wter")  # scores to which both classes count alike, however rare
 MEMORIES = (1.0, 0.999, 0.99)
-PRIORS = {"full": (30.0, 1.0, 300.0), "diagonal": (10.0, 1.0, 0.1)}
+PRIORS = {"full": (30.0, 1.0, 300.0), "diagonal": (10.0, 100.0, 1.0, 0.1)}
 WIDEST = 256  # columns of which a full covariance is kept
 ROWS_FOR_EACH = 2  # column, that a full covariance remembers at least
 
@@ -65,7 +65,8 @@ def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> lis
     """
     full = [spec.covariance == "full" for spec in specs]
     if not all(full) and n_features > WIDEST:
-        return [not each for each in full]
+        long = [1 - spec.forgetting <= 1 / WIDEST for spec in specs]
+        return [not each and (enough or not any(long)) for each, enough in zip(full, long, strict=True)]
     fits = [1 - spec.forgetting <= 1 / (ROWS_FOR_EACH * n_features + 1) for spec in specs]
     full = [each and enough for each, enough in zip(full, fits, strict=True)]
     if not any(full):

@@ -286,8 +286,9 @@ class Pool:
 
     def race(self) -> None:
         """Who leads from here on, and who stops, by the answers so far."""
+        begun = [k for k, fits in enumerate(self.suited()) if fits]
         staying, self.leader = race(
-            self.board, self.specs, list(self.models), self.leader, self.common, (self.scoring, self.scoring_settings)
+            self.board, self.specs, list(self.models), begun, self.common, (self.scoring, self.scoring_settings)
         )
         self.models = {k: self.models[k] for k in staying}
         self.adjustments = {k: self.adjustments[k] for k in staying}

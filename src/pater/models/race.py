@@ -22,8 +22,9 @@ from .spec import Specs
 
 FADING = 0.99  # of an answer, with the next row of its class
 SHORTEST, LONGEST = 16, 256  # rows from one decision to the next
-ALL_LEARN = 1000  # rows for which no team has to stop for want of time
+ALL_LEARN = 2000  # rows for which no team has to stop for want of time
 RARE = 20  # rows that one of the rarer class stands for where it is asked how much is known
+AT_FIRST = 1000  # rows in which a stream is not thought to change, unless it is plain
 BEYOND_CHANCE = 2.0  # standard deviations of the leader's score that a team may trail
 NUDGE = 1e-3  # of a rate, for the slope of a score
 
@@ -138,31 +139,37 @@ def race(
     board: Board,
     specs: Specs,
     awake: list[int],
-    leader: int,
+    begun: list[int],
     common: int,
     scored_by: tuple[str, ScoringSettings],
 ) -> tuple[list[int], int]:
-    """Which of the candidates that are awake go on, and who leads them.
+    """Which of the candidates that are awake, of those that have begun, go on, and who leads them.
 
-    The best leads. A team, which is all lengths of memory of one rule and prior, stops when its best trails the leader
-    by more than chance, or when there is no more time for so many. `common` goes on in any case.
+    The best leads; at first, a short memory only if it is better by more than chance. A team, which is all lengths of
+    memory of one rule and prior, stops when its best trails the leader by more than chance, or when there is no more
+    time for so many. `common` goes on in any case.
     """
     scores, team_of = board.scores(*scored_by), _teams(specs)
+    rows, rarer = (float(of_problem.mean()) for of_problem in (board.total.sum(axis=1), board.total.min(axis=1)))
+    leading = scores
+    if rows < 100 * AT_FIRST:
+        chance = board.deviation(awake[0], *scored_by)
+        forgets = np.array([spec.forgetting < 1 for spec in specs])
+        leading = scores - chance * min(1.0, AT_FIRST / max(rows, 1.0)) * forgets
     racing = {team_of[k] for k in awake if k != common} or {team_of[common]}
     if len(racing) == 1:  # the race is over, and what else goes on beside the winners is not to win by chance
-        return awake, max((k for k in awake if team_of[k] in racing), key=lambda k: scores[k])
-    leader = max(awake, key=lambda k: scores[k])  # of equals the first
+        return awake, max((k for k in awake if team_of[k] in racing), key=lambda k: leading[k])
+    leader = max(awake, key=lambda k: leading[k])  # of equals the first
     chance = BEYOND_CHANCE * board.deviation(leader, *scored_by)
     best = {team: max(scores[k] for k in awake if team_of[k] == team) for team in {team_of[k] for k in awake}}
-    rows, rarer = (float(of_problem.mean()) for of_problem in (board.total.sum(axis=1), board.total.min(axis=1)))
     known = max(min(rows, RARE * rarer), rows / 10, 1.0)
-    n_left = max(1, int(len(set(team_of)) * min(1.0, ALL_LEARN / known)))
+    n_left = max(1, int(len({team_of[k] for k in begun}) * min(1.0, ALL_LEARN / known)))
     least = max(sorted(best.values(), reverse=True)[:n_left][-1], scores[leader] - chance)
-    return [k for k in awake if best[team_of[k]] >= least or k == common], leader
+    return [k for k in awake if best[team_of[k]] >= least or k == common or team_of[k] == team_of[leader]], leader
 
 
 @functools.lru_cache(maxsize=64)
 def _teams(specs: Specs) -> list[int]:
     """Which team each of the specs is in: those are in one that differ in their memory alone."""
-    teams = [spec._replace(forgetting=1.0) for spec in specs]
+    teams = [spec._replace(forgetting=1.0, average=False) for spec in specs]
     return [teams.index(team) for team in teams]

@@ -108,14 +108,15 @@ class ColumnEncoder:
 
 @dataclass
 class NumberEncoder(ColumnEncoder):
-    """A column of numbers: its bins, fine and put together to coarse ones."""
+    """A column of numbers: its bins, fine and put together to coarse ones, and how they are written as texts."""
 
     edges: NDArray[np.float64]
     groups: NDArray[np.int64]
+    style: str = "plain"
     kind = "number"
 
     def values(self, column: Column) -> NDArray[np.float64] | None:
-        return numbers_of(column)
+        return numbers_of(column, self.style)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
         return []
@@ -136,6 +137,9 @@ class NumberEncoder(ColumnEncoder):
             Feature(self.name, "bin", low=low, high=high, is_date=self.kind == "date") for low, high in pairwise(edges)
         ]
 
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "style": self.style}
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"edges": self.edges, "groups": self.groups}
 
@@ -148,8 +152,8 @@ class DateEncoder(NumberEncoder):
     moments are days.
     """
 
-    unit: float
-    hours: bool
+    unit: float = 0.0
+    hours: bool = True
     kind = "date"
 
     def slots(self) -> list[int]:

@@ -83,6 +83,11 @@ class Encoding:
         """The names of the table's columns."""
         return [column.name for column in self.columns]
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each column of the table was taken for: "number", "date", "category", "text" or "id"."""
+        return {column.name: column.kind for column in self.columns}
+
     def width(self, resolution: str) -> int:
         """How many output columns there are so far."""
         return self._layout(resolution)[1] + self.known

@@ -23,12 +23,13 @@ from .column_encoders import (
 )
 from .encoding import Encoding
 from .settings import EncodingSettings
+from .values import STYLES
 
 Arrays = dict[str, NDArray[Any]]
 _FIELDS = {
     "id": set(),
-    "number": {"bins"},
-    "date": {"bins", "unit", "hours"},
+    "number": {"bins", "style"},
+    "date": {"bins", "style", "unit", "hours"},
     "category": {"names", "examples", "counters"},
     "text": {"examples"},
 }
@@ -127,10 +128,11 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEnc
         edges, groups = reader.next("edges", np.float64, bins - 1), reader.next("groups", np.int64, bins)
         _demand(bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all()), "has edges that do not ascend")
         _demand(groups[0] == 0 and bool(np.isin(np.diff(groups), (0, 1)).all()), "has bins that are out of order")
+        _demand(told["style"] in STYLES, "has numbers of a style that is not known")
         if kind == "number":
-            return NumberEncoder(name, edges, groups)
+            return NumberEncoder(name, edges, groups, told["style"])
         _demand(told["unit"] in _UNITS and type(told["hours"]) is bool, "has dates that are not sound")
-        return DateEncoder(name, edges, groups, float(told["unit"]), told["hours"])
+        return DateEncoder(name, edges, groups, told["style"], float(told["unit"]), told["hours"])
     if kind == "category":
         names, n = told["names"], settings.max_categories
         _demand(isinstance(names, list) and all(map(_is_text, names)) and len(names) <= n, "has no sound categories")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
 from .columns import Column, Numbers, Texts, Times, without_unused
 from .settings import EncodingSettings
-from .values import NOTHING, cut, groups_of, moments_in, moments_of, number_in, numbers_of
+from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, number_in, numbers_of
 
 MOST = 0.9  # of the rows that have something: what they are, the column is
 TIME_WORDS = {"time", "date", "datetime", "timestamp", "ts", "at", "epoch", "unix", "created", "updated", "when"}
@@ -36,11 +36,12 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
     given = np.array([text.strip().lower() not in NOTHING for text in column.names], bool)
     rows = int(counts[given].sum())
     if rows and not column.declared:
-        numbers = np.array([number_in(text) for text in column.names])
-        if counts[given & ~np.isnan(numbers)].sum() >= MOST * rows:
-            as_numbers = Numbers(numbers_of(column))
-            unit = _epoch_unit(name, as_numbers.values)
-            return _date(name, as_numbers, unit, settings) if unit else _number(name, as_numbers, settings)
+        for style in STYLES:
+            numbers = np.array([number_in(text, style) for text in column.names])
+            if counts[given & ~np.isnan(numbers)].sum() >= MOST * rows:
+                as_numbers = Numbers(numbers_of(column, style))
+                unit = _epoch_unit(name, as_numbers.values) if style == "plain" else 0.0
+                return _date(name, as_numbers, unit, settings) if unit else _number(name, as_numbers, settings, style)
         if counts[given & ~np.isnan(moments_in(column.names))].sum() >= MOST * rows:
             return _date(name, column, 0.0, settings)
         words = np.array([len(text.split()) for text in column.names], float)
@@ -55,8 +56,8 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
     return encoder
 
 
-def _number(name: str, column: Column, settings: EncodingSettings) -> NumberEncoder:
-    return NumberEncoder(name, *_bins(numbers_of(column), settings))
+def _number(name: str, column: Numbers, settings: EncodingSettings, style: str = "plain") -> NumberEncoder:
+    return NumberEncoder(name, *_bins(column.values, settings), style)
 
 
 def _date(name: str, column: Column, unit: float, settings: EncodingSettings) -> DateEncoder:
@@ -66,7 +67,7 @@ def _date(name: str, column: Column, unit: float, settings: EncodingSettings) ->
     steps = np.diff(there)
     in_order = bool((steps >= 0).all() or (steps <= 0).all())
     hours = bool((there % 86400.0 != 0).any())
-    return DateEncoder(name, *_bins(there[:0] if in_order else there, settings, moments=True), unit, hours)
+    return DateEncoder(name, *_bins(there[:0] if in_order else there, settings, moments=True), unit=unit, hours=hours)
 
 
 def _bins(

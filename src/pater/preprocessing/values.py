@@ -20,10 +20,22 @@ NOTHING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat
 
 FARTHEST = 2.5e11  # seconds from 1970: beyond the years that calendars of computers have
 _NUMBER = re.compile(r"\s*[+-]?(\d|\.\d|inf)", re.IGNORECASE)
+_SIGNS = " \t\u00a0\u202f$€£¥%"  # that may stand before or after a number
+_FORMS = {
+    "grouped": re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d*)?"),
+    "comma": re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d*)?"),
+}
+STYLES = ("plain", *_FORMS)
+"""How the numbers of a column are written: 1234.5; $1,234.50; or 1.234,50 €."""
 
 
-def number_in(text: str) -> float:
+def number_in(text: str, style: str = "plain") -> float:
     """The number that a text is, or NaN."""
+    if style != "plain":
+        text = text.strip(_SIGNS)
+        if not _FORMS[style].fullmatch(text):
+            return np.nan
+        text = text.replace(",", "") if style == "grouped" else text.replace(".", "").replace(",", ".")
     if _NUMBER.match(text) and "_" not in text:
         with suppress(ValueError):
             return float(text)
@@ -52,12 +64,12 @@ def moments_in(texts: Sequence[str]) -> NDArray[np.float64]:
     return np.array([moment_in(text) for text in texts])
 
 
-def numbers_of(column: Column) -> NDArray[np.float64]:
-    """A column as numbers."""
+def numbers_of(column: Column, style: str = "plain") -> NDArray[np.float64]:
+    """A column as numbers, which are written in this style where they are texts."""
     if isinstance(column, Numbers):
         return column.values
     if isinstance(column, Texts):
-        return np.array([*map(number_in, column.names), np.nan])[column.codes]
+        return np.array([*(number_in(text, style) for text in column.names), np.nan])[column.codes]
     return np.full(len(column.seconds), np.nan)
 
 

@@ -32,7 +32,7 @@ class OtherModelsError(ValueError):
 
     def __init__(self, names: list[str], todo: str = "fit again without warm_start") -> None:
         super().__init__(
-            f"the parameters ask for models other than those learned so far: {' and '.join(names)} cannot change "
+            f"the parameters ask for other models than those learned so far: {' and '.join(names)} cannot change "
             f"between calls. Set the parameters back, or {todo}."
         )
         self.names = names

@@ -115,3 +115,11 @@ def test_what_began_differently_is_not_merged() -> None:
         merge_encodings(a, Encoding.begun({"x": Numbers(np.zeros(9))}, EncodingSettings()))
     with pytest.raises(ValueError, match="decided differently on column 'x'"):
         merge_encodings(a, Encoding.begun({"x": Texts(np.zeros(9, np.int64), ["a"])}, SETTINGS))
+
+
+def test_columns_without_places_take_no_memory() -> None:
+    told, arrays = to_state(learned())
+    column = {"name": "x", "kind": "text", "examples": {}}
+    told = {**told, "settings": {**told["settings"], "word_buckets": 1 << 20}, "columns": [column]}
+    with pytest.raises(ValueError, match="more columns than places"):
+        from_state(told, arrays)

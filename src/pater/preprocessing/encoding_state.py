@@ -67,10 +67,14 @@ def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
     _demand(isinstance(told["columns"], list) and len(told["columns"]) > 0, "has no columns")
     settings = EncodingSettings.from_json(told["settings"])
     reader = _Reader(arrays)
-    columns = [_column(each, settings, reader) for each in told["columns"]]
+    moments, places = reader.whole("moments", np.float64), reader.whole("places", np.int64)
+    columns, size = [], 0
+    for each in told["columns"]:
+        columns.append(_column(each, settings, reader))
+        size += sum(columns[-1].slots()) + columns[-1].n_tokens()
+        _demand(size <= places.size, "has more columns than places")  # before memory is taken for them
     _demand(len({column.name for column in columns}) == len(columns), "has two columns of one name")
     encoding = Encoding.of_columns(settings, columns)
-    moments, places = reader.whole("moments", np.float64), reader.whole("places", np.int64)
     reader.finish()
     rows, known = told["rows"], told["known"]
     _demand(type(rows) is int and 0 <= rows <= _MOST_ROWS and type(known) is int, "has no sound counts")

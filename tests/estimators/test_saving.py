@@ -528,3 +528,11 @@ def test_a_batch_solution_learns_no_more(tmp_path: Path, capfd: pytest.CaptureFi
     assert "m is a batch solution, which cannot learn from more rows" in capfd.readouterr().err
     assert run("merge", tmp_path / "m", tmp_path / "m", "-m", tmp_path / "more") == 1
     assert "is a batch solution; only models that learn from streams can be merged" in capfd.readouterr().err
+
+
+def test_a_pool_that_no_estimator_is(tmp_path: Path) -> None:
+    (tmp_path / "rows.svm").write_text("1 1:2\n-1 1:-1\n" * 20)
+    stream.train(tmp_path / "rows.svm", model=tmp_path / "m", r=5.0)
+    with pytest.raises(ModelFileError, match="narrowed down by --r"):
+        pater.load(tmp_path / "m")
+    assert stream.load(tmp_path / "m").rows == 40

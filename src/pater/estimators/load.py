@@ -14,6 +14,7 @@ import numpy as np
 from ..files import model_file as modelfile
 from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, Saved
+from ..models.candidates import PRIORS, is_pool
 from ..models.model import Model
 from ..models.pool import Pool
 from ..models.race import FADING
@@ -103,6 +104,9 @@ def _beyond_estimators(learner: Learner) -> str | None:
         return "its features are scaled along the stream, which no estimator does"
     if learner.columns is not None and learner.columns.bits:
         return "its features are hashed along the stream, which no estimator does"
+    priors = {(covariance, r) for covariance, of_it in PRIORS.items() for r in of_it}
+    if is_pool(learner.specs) and {(spec.covariance, spec.r) for spec in learner.specs} != priors:
+        return "its candidates were narrowed down by --r or --covariance, which no estimator does"
     rule = learner.specs[0].rule
     return None if rule in (*OF_RULE, modelfile.BATCH_RULE) else f"no estimator learns by {rule!r}"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.memory import COUNTS, SCALARS
 from .candidates import suited
 from .history import History
 from .labels import ranks
@@ -20,12 +21,17 @@ from .race import other_counts, stretch, with_class
 if TYPE_CHECKING:
     from .pool import Pool
 
+_NUMBERS = SCALARS.itemsize // 8
+_COUNTS = [dict(SCALARS.fields or {})[name][1] // 8 for name in COUNTS]  # their places among the numbers of a model
+
 
 def counts_of(model: Model) -> NDArray[np.float64]:
     """The answers of a model of two classes, (problems, 4); of more, it cannot tell by itself, and has none."""
     if model.classes.size > 2:
         return np.zeros((model.state.n_models, 4))
-    return np.concatenate([np.asarray(each, np.float64) for each in model.confusion()], axis=1)
+    if model.seen is not None:
+        return np.concatenate(model.confusion(), axis=1)
+    return np.asarray(model.state.scalars.view(np.float64).reshape(model.state.n_models, _NUMBERS)[:, _COUNTS])
 
 
 def add_class(pool: Pool, label: Any) -> None:

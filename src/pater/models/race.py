@@ -27,6 +27,7 @@ RARE = 20  # rows that one of the rarer class stands for where it is asked how m
 AT_FIRST = 1000  # rows in which a stream is not thought to change, unless it is plain
 BEYOND_CHANCE = 2.0  # standard deviations of the leader's score that a team may trail
 NUDGE = 1e-3  # of a rate, for the slope of a score
+_NUDGES = NUDGE * np.concatenate([np.eye(2), -np.eye(2)])
 
 Floats = NDArray[np.float64]
 
@@ -48,12 +49,11 @@ class Board:
 
     def note(self, awake: list[int], counts: Floats, fading: float) -> None:
         """Take note of answers, (awake, problems, 4) as `COUNTS` has them, that were given since the last time."""
-        tp, fp, tn, fn = np.moveaxis(counts, -1, 0)
-        rows = np.stack([fp + tn, tp + fn], axis=-1)[0]
+        rows = counts[0][:, [1, 0]] + counts[0][:, [2, 3]]  # fp + tn and tp + fn, of all alike
         kept, before = fading**rows, self.seen
         self.seen = before * kept + rows
         right = self.right * np.divide(self.seen, before, out=np.zeros_like(before), where=before > 0)
-        right[awake] = self.right[awake] * kept + np.stack([tn, tp], axis=-1)
+        right[awake] = self.right[awake] * kept + counts[..., [2, 0]]
         self.right = right  # of those that have stopped, the rates stay as they were
         self.total = self.total + rows
 
@@ -65,12 +65,9 @@ class Board:
         """How far chance alone takes the score of a candidate away: the standard deviation, by the score's slopes."""
         rates = (self.right[k] + 1.0) / (self.seen + 2.0)  # a rate of 1 may be chance, too
         of_rates = rates * (1 - rates) / np.maximum(self.seen, 1.0)
-        variance = 0.0
-        for side in np.eye(2):
-            up, down = (self._of_problems(rates + by * side, scoring, settings) for by in (NUDGE, -NUDGE))
-            slopes = (up - down) / (2 * NUDGE)
-            variance += float(np.sum(slopes**2 * (of_rates @ side)))
-        return math.sqrt(variance) / len(rates)
+        nudged = self._of_problems(rates + _NUDGES[:, None], scoring, settings)
+        slopes = (nudged[:2] - nudged[2:]) / (2 * NUDGE)
+        return math.sqrt(float(np.sum(slopes**2 * of_rates.T))) / len(rates)
 
     def _rates(self) -> Floats:
         return np.asarray(self.right / np.maximum(self.seen, np.finfo(np.float64).tiny))

@@ -74,6 +74,13 @@ def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> lis
     return [each or (more_may_come and spec.covariance == "diagonal") for each, spec in zip(full, specs, strict=True)]
 
 
+def lasting(specs: Specs, fits: list[bool], *, more_may_come: bool) -> int:
+    """The candidate, of those that fit, that any width to come suits."""
+    places = [k for k, fit in enumerate(fits) if fit]
+    diagonal = [k for k in places if specs[k].covariance == "diagonal"]
+    return diagonal[0] if more_may_come and diagonal else places[0]
+
+
 def is_pool(specs: Specs) -> bool:
     """Whether these are candidates of a pool, and not the models of one grid."""
     return len(specs) > 1 and any(RULES[spec.rule].second_order for spec in specs)

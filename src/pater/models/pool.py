@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..kernels.doors import check_lengths
 from ..kernels.run import IN_ORDER, NOTHING, Rows
 from ..kernels.state import State
-from .candidates import suited, unlike_candidates
+from .candidates import lasting, suited, unlike_candidates
 from .choice import JudgedBy, ScoringSettings
 from .errors import BadRowError, NotFiniteError, OtherModelsError, stopped_at
 from .history import History
@@ -100,9 +100,7 @@ class Pool:
     @property
     def common(self) -> int:
         """The candidate that never stops: it suits any width that may come, and by it pools can be merged."""
-        fits = self.suited()
-        lasting = [k for k, spec in enumerate(self.specs) if fits[k] and spec.covariance == "diagonal"]
-        return lasting[0] if self.more_may_come and lasting else fits.index(True)
+        return lasting(self.specs, self.suited(), more_may_come=self.more_may_come)
 
     def suited(self) -> list[bool]:
         """Which of the specs are for rows of as many columns."""
@@ -286,9 +284,11 @@ class Pool:
 
     def race(self) -> None:
         """Who leads from here on, and who stops, by the answers so far."""
-        begun = [k for k, fits in enumerate(self.suited()) if fits]
+        fits = self.suited()
+        begun = [k for k, each in enumerate(fits) if each]
+        common = lasting(self.specs, fits, more_may_come=self.more_may_come)
         staying, self.leader = race(
-            self.board, self.specs, list(self.models), begun, self.common, (self.scoring, self.scoring_settings)
+            self.board, self.specs, list(self.models), begun, common, (self.scoring, self.scoring_settings)
         )
         self.models = {k: self.models[k] for k in staying}
         self.adjustments = {k: self.adjustments[k] for k in staying}

@@ -149,7 +149,7 @@ def race(
     scores, team_of = board.scores(*scored_by), _teams(specs)
     rows, rarer = (float(of_problem.mean()) for of_problem in (board.total.sum(axis=1), board.total.min(axis=1)))
     leading = scores
-    if rows < 100 * AT_FIRST:
+    if rows < 20 * AT_FIRST:
         chance = board.deviation(awake[0], *scored_by)
         forgets = np.array([spec.forgetting < 1 for spec in specs])
         leading = scores - chance * min(1.0, AT_FIRST / max(rows, 1.0)) * forgets

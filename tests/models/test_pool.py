@@ -281,3 +281,15 @@ def test_an_error_leaves_the_pool_as_it_was():
     with pytest.raises(ValueError, match="scoring cannot change"):
         auto.partial_fit(X, y)
     assert same(auto._model, before)
+
+
+def test_an_operating_point_from_some_row_on_keeps_what_was_answered():
+    X, y = stream(1000)
+    auto = AutoPATERClassifier().partial_fit(X[:330], y[:330], classes=[0, 1])
+    told = np.sum(auto._model.progressive())
+    auto.set_params(operating_point={"max_fpr": 0.1}).partial_fit(X[330:700], y[330:700])
+    assert told == 330
+    assert 680 < np.sum(auto._model.progressive()) <= 700  # there is no threshold before both classes were seen
+    assert (np.stack(auto._model.progressive()) >= 0).all()
+    auto.set_params(operating_point=None).partial_fit(X[700:], y[700:])
+    assert 980 < np.sum(auto._model.progressive()) <= 1000

@@ -94,7 +94,6 @@ class Pool:
 
     @property
     def spec(self) -> Spec:
-        """The settings of the one that speaks."""
         return self.specs[self.leader]
 
     @property
@@ -139,6 +138,7 @@ class Pool:
                 raise OtherModelsError(names)
             result.specs = specs
             result.models = {k: model.with_specs((specs[k],)) for k, model in self.models.items()}
+            result.adjustments = {k: self.since(k) - counts_of(model) for k, model in result.models.items()}
         return result
 
     def progressive(self, scoring: str = "", settings: ScoringSettings = None) -> Confusion:

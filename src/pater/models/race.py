@@ -20,11 +20,12 @@ from .choice import ScoringSettings
 from .metrics import SCORES, Confusion
 from .spec import Specs
 
-FADING = 0.99  # of an answer, with the next row of its class
+FADING = 0.98  # of an answer, with the next row of its class
 SHORTEST, LONGEST = 16, 256  # rows from one decision to the next
 ALL_LEARN = 2000  # rows for which no team has to stop for want of time
 RARE = 20  # rows that one of the rarer class stands for where it is asked how much is known
 AT_FIRST = 1000  # rows in which a stream is not thought to change, unless it is plain
+LEAST_HELD = 2.0  # rows of the rarer class in the memory of who leads
 BEYOND_CHANCE = 2.0  # standard deviations of the leader's score that a team may trail
 NUDGE = 1e-3  # of a rate, for the slope of a score
 _NUDGES = NUDGE * np.concatenate([np.eye(2), -np.eye(2)])
@@ -142,17 +143,19 @@ def race(
 ) -> tuple[list[int], int]:
     """Which of the candidates that are awake, of those that have begun, go on, and who leads them.
 
-    The best leads; at first, a short memory only if it is better by more than chance. A team, which is all lengths of
-    memory of one rule and prior, stops when its best trails the leader by more than chance, or when there is no more
-    time for so many. `common` goes on in any case.
+    The best leads, if its memory holds some rows of each class; at first, a short memory must be better by more than
+    chance. A team, which is all lengths of memory of one rule and prior, stops when its best trails the leader by more
+    than chance, or when there is no more time for so many. `common` goes on in any case.
     """
-    scores, team_of = board.scores(*scored_by), _teams(specs)
+    scores, (team_of, forgets) = board.scores(*scored_by), _teams(specs)
     rows, rarer = (float(of_problem.mean()) for of_problem in (board.total.sum(axis=1), board.total.min(axis=1)))
     leading = scores
     if rows < 20 * AT_FIRST:
         chance = board.deviation(awake[0], *scored_by)
-        forgets = np.array([spec.forgetting < 1 for spec in specs])
-        leading = scores - chance * min(1.0, AT_FIRST / max(rows, 1.0)) * forgets
+        leading = scores - chance * min(1.0, AT_FIRST / max(rows, 1.0)) * (forgets > 0)
+    held = rarer >= LEAST_HELD * rows * forgets
+    if held.any():
+        leading = np.where(held, leading, -np.inf)
     racing = {team_of[k] for k in awake if k != common} or {team_of[common]}
     if len(racing) == 1:  # the race is over, and what else goes on beside the winners is not to win by chance
         return awake, max((k for k in awake if team_of[k] in racing), key=lambda k: leading[k])
@@ -166,7 +169,7 @@ def race(
 
 
 @functools.lru_cache(maxsize=64)
-def _teams(specs: Specs) -> list[int]:
-    """Which team each of the specs is in: those are in one that differ in their memory alone."""
+def _teams(specs: Specs) -> tuple[list[int], Floats]:
+    """Which team each of the specs is in: those are in one that differ in their memory alone; and what each forgets."""
     teams = [spec._replace(forgetting=1.0, average=False) for spec in specs]
-    return [teams.index(team) for team in teams]
+    return [teams.index(team) for team in teams], np.array([1.0 - spec.forgetting for spec in specs])

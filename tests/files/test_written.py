@@ -19,6 +19,7 @@ from pater.files import model_file as modelfile
 from pater.files import vectors as filing
 from pater.files.model_file import ModelFileError, Saved
 from pater.kernels.rules import RULES
+from pater.kernels.state import State
 from pater.models.matrices import rows_of
 from pater.models.model import Model
 from pater.models.search import alpha_grid
@@ -158,7 +159,7 @@ def test_reading_back_takes_no_second_copy(tmp_path: Path, monkeypatch: pytest.M
     def taken(*_: Any, **__: Any) -> None:
         raise AssertionError("memory is taken for a second state")
 
-    monkeypatch.setattr(modelfile.State, "new", taken)
+    monkeypatch.setattr(State, "new", taken)
     monkeypatch.setattr(filing, "Room", taken)
     modelfile.save(tmp_path / "m", Saved(model))
 

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 import pater
 from pater import AutoPATERClassifier
+from pater.files.model_file import Saved, load, save
 from pater.models import race
 from pater.models.candidates import MEMORIES, WIDEST, candidates
 from pater.models.metrics import SCORES, balanced_accuracy
@@ -293,3 +294,26 @@ def test_an_operating_point_from_some_row_on_keeps_what_was_answered():
     assert (np.stack(auto._model.progressive()) >= 0).all()
     auto.set_params(operating_point=None).partial_fit(X[700:], y[700:])
     assert 980 < np.sum(auto._model.progressive()) <= 1000
+
+
+def test_a_pool_whose_leader_went_away_is_saved(tmp_path):
+    X, y = stream(8, d=200)
+    wide = np.zeros((1, 300))
+    wide[0, 299] = 1.0
+    for seed in range(20):
+        X, y = stream(8 + seed, d=200, seed=seed)
+        pool = Pool.new(
+            np.array([0, 1]), 200, candidates(BASE, "balanced_accuracy"), "balanced_accuracy", more_may_come=True
+        )
+        pool.learn((X,), y)
+        pool.resize(300)
+        pool.learn((wide,), np.array([1]))
+        save(tmp_path / "m", Saved(pool))
+        assert same(load(tmp_path / "m").model, pool)
+
+
+def test_the_deviation_of_a_score_is_a_number_at_any_rates():
+    for seen in (1.0, 1e7):
+        board = Board(np.zeros((1, 1, 2)), np.full((1, 2), seen), np.full((1, 2), seen))
+        with np.errstate(all="raise"):
+            assert all(np.isfinite(board.deviation(0, scoring, None)) for scoring in SCORES)

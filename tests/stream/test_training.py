@@ -14,6 +14,7 @@ from sklearn.datasets import load_svmlight_file
 from pater import AutoPATERClassifier, PATERClassifier
 from pater.files.model_file import ModelFileError
 from pater.kernels.rules import RULES
+from pater.models.pool import Pool
 from pater.stream import InputError, load, read, train
 from pater.stream.training import Every, Run
 
@@ -235,3 +236,14 @@ def test_how_often() -> None:
     assert Every.of("30s") == Every(seconds=30)
     assert Every.of("2h") == Every(seconds=7200)
     assert Every.of(None) is None
+
+
+@pytest.mark.parametrize("fading", [0.9, 0.999])
+def test_answers_of_a_pool_fade_as_asked(libsvm_file: Path, tmp_path: Path, fading: float) -> None:
+    learner = train(libsvm_file, model=tmp_path / "m", fading=fading)
+    assert isinstance(learner.model, Pool)
+    assert learner.model.fading == fading
+    assert np.sum(learner.model.progressive()) == learner.rows
+    again = load(tmp_path / "m")
+    assert again.model.fading == fading
+    assert again.scores() == learner.scores()

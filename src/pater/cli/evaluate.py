@@ -128,11 +128,12 @@ def evaluate(
             v.judge(saved, source.batches(), skipped, judged, threshold=at)
         else:
             weights = matched(given.pop("class_weight", None), numeric=columns.numeric_labels)
-            specs = specs_of(algo, class_weight=weights, **given)
             if scoring not in SCORES:
                 raise InputError(f"there is no score {scoring!r}.")
+            specs = specs_of(algo, scoring, class_weight=weights, **given)
             encoder = Encoder() if columns.kind == "encoded" else None
-            learner = Learner(specs, columns, scoring, scale, skip=on_error == "skip", encoder=encoder)
+            skip, fading = on_error == "skip", given.get("fading")
+            learner = Learner(specs, columns, scoring, scale, skip=skip, encoder=encoder, fading=fading)
             guards = Guards(max_classes)
             batches = guards.over(source.batches(), learner)
             batches = encoder.over(batches) if encoder else batches

@@ -199,7 +199,7 @@ class OnlineClassifier(LinearClassifier):
         names, other_names = self._names(), other._names()
         if names is not None and other_names is not None and not np.array_equal(names, other_names):
             raise ValueError("cannot merge models of different features: feature_names_in_ differ.")
-        self._model = mine.merge(theirs)  # type: ignore[arg-type]  # with the same specs, they are of one kind
+        self._model = mine.with_specs(mine.specs, self._judged_by()).merge(theirs)  # type: ignore[arg-type]  # with the same specs, they are of one kind
         return self
 
     @available_if(asked_for_probabilities)  # type: ignore[untyped-decorator]

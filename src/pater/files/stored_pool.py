@@ -108,7 +108,7 @@ class StoredPool:
         read = {
             name: finite(arrays.pop(f"pool.{name}"), name) for name in ("right", "seen", "total", "made", "adjustments")
         }
-        sound = all((array >= 0).all() for name, array in read.items() if name != "adjustments")
+        sound = all((read[name] >= 0).all() for name in ("right", "seen", "total"))
         require(sound, "its pool counts answers wrongly")
         history = history_of(told["history"], own := {"history": arrays.pop("pool.history")})
         assert history is not None
@@ -117,6 +117,7 @@ class StoredPool:
         board = Board(read["right"].reshape(len(specs), -1, 2), read["seen"], read["total"])
         numbers = (told["fading"], told["more_may_come"], told["leader"], told["rows"], told["next_decision"])
         pool = Pool(specs, models, board, read["made"], adjustments, *scored_by, *numbers, history)
+        require(all((counts >= -1e-6).all() for counts in pool.progressive()), "its pool counts answers wrongly")
         fits = pool.suited()
         sound = any(fits) and pool.common in models and all(fits[k] for k in models)
         require(sound, "the candidates of its pool do not suit its features")

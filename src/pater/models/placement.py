@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..kernels.pages import zeros
 from ..kernels.state import State, triangle_size
+from .candidates import suited
 from .model import Model
 from .pool import Pool
 from .state_operations import resized
@@ -23,11 +24,19 @@ def with_columns_at(learner: Model | Pool, columns: NDArray[np.int64], n_feature
     Other columns are as if no row had ever had anything there. What a learner says of a row is the same.
     """
     if isinstance(learner, Pool):
+        fits = suited(learner.specs, n_features, more_may_come=learner.more_may_come)
+        staying = [k for k in learner.models if fits[k]]
+        if not staying:  # others begin
+            result = learner.copy()
+            result.resize(n_features)
+            return result
         models = {
-            k: replace(model, state=placed(model.state, columns, n_features)) for k, model in learner.models.items()
+            k: replace(each, state=placed(each.state, columns, n_features))
+            for k, each in learner.models.items()
+            if fits[k]
         }
-        result = replace(learner.copy(), models=models)
-        result.resize(n_features)  # which lets others begin where a full covariance has become too dear
+        result = replace(learner.copy(), models=models, leader=learner.leader if fits[learner.leader] else staying[0])
+        result.made = learner.made + learner.since(learner.leader) - result.since(result.leader)
         return result
     return replace(learner.copy(), state=placed(learner.state, columns, n_features))
 

@@ -20,7 +20,7 @@ from .choice import ScoringSettings
 from .metrics import SCORES, Confusion
 from .spec import Specs
 
-FADING = 0.98  # of an answer, with the next row of its class
+FADING = 0.985  # of an answer, with the next row of its class
 SHORTEST, LONGEST = 16, 256  # rows from one decision to the next
 ALL_LEARN = 2000  # rows for which no team has to stop for want of time
 RARE = 20  # rows that one of the rarer class stands for where it is asked how much is known
@@ -65,6 +65,7 @@ class Board:
     def deviation(self, k: int, scoring: str, settings: ScoringSettings) -> float:
         """How far chance alone takes the score of a candidate away: the standard deviation, by the score's slopes."""
         rates = (self.right[k] + 1.0) / (self.seen + 2.0)  # a rate of 1 may be chance, too
+        rates = np.clip(rates, NUDGE, 1.0 - NUDGE)
         of_rates = rates * (1 - rates) / np.maximum(self.seen, 1.0)
         nudged = self._of_problems(rates + _NUDGES[:, None], scoring, settings)
         slopes = (nudged[:2] - nudged[2:]) / (2 * NUDGE)

@@ -73,6 +73,7 @@ class Learner:
     n_features: int = 0
     sources: list[str] = field(default_factory=list)
     threads: int = field(default_factory=available_threads)
+    fading: float | None = None  # of what a pool is chosen by; None is as it is by itself
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
         """Learn from a batch, in order, stopping to `report` after each number of rows in `at`; what was refused.
@@ -171,7 +172,7 @@ class Learner:
             # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
             classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
             known = classes if classes.size == 2 else classes[:0]
-            judged_by, is_open = (self.scoring, self.scoring_settings, None), is_open or self.encoder is not None
+            judged_by, is_open = (self.scoring, self.scoring_settings, self.fading), is_open or self.encoder is not None
             self.model = new_model(known, wanted, self.specs, judged_by, more_may_come=is_open)
             self.scaler = Scaler.new(wanted) if self.scale else None
         if self.model.state.n_features < n_features:

@@ -55,7 +55,8 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
             raise InputError("the models have classes of different types.")
         if encoder is not None and learner.encoder is not None:
             encoder, places = encoder.merged(learner.encoder)
-            other = with_columns_at(other, places, encoder.n_columns)
+            with width_told("the models together"):
+                other = with_columns_at(other, places, encoder.n_columns)
         width = max(model.state.n_features, other.state.n_features)
         with width_told("the models together"):
             for each in (model, other):

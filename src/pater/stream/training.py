@@ -251,6 +251,7 @@ def train(
         scoring,
         scale,
         encoder=Encoder() if columns.kind == ENCODED else None,
+        fading=given["fading"],
     )
     learner.skip = on_error == "skip"
     learner.sources = [*learner.sources, *(as_text(each.name) for each in source.sources)]

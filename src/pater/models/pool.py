@@ -1,10 +1,10 @@
 """Several learners in one pass, of which the best so far predicts, and those that trail stop.
 
 Knows `model`, `race` and `candidates`. A pool has the face of a `Model`: what it says is what its leader says. Time is
-cut into stretches, by the number of rows alone, so that a stream has the same result however it is cut into batches. At
-the end of each, the best candidate becomes the leader, and candidates that trail by more than chance stop for good: a
-whole team at once, which is all lengths of memory of one rule and prior. The leader's team goes on side by side, so
-that the memory which suits the stream is at hand whenever the stream changes.
+cut into stretches by the number of rows alone, so that batches leave no trace, except where new columns make a full
+covariance too dear. At the end of a stretch the best candidate becomes the leader, and those that trail by more than
+chance stop for good: a whole team at once, which is all lengths of memory of one rule and prior. The leader's team goes
+on side by side, so that the memory which suits the stream is at hand whenever the stream changes.
 """
 
 from __future__ import annotations

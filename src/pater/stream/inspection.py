@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..files.vectors import columns_in_use
 from ..formats.errors import InputError
+from ..models.contributions import weights_of
 from ..models.pool import Pool
 from ..models.settings import AUTO, SETTINGS, WPATER
 from ..models.spec import Spec
@@ -85,9 +85,7 @@ def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], 
     assert learner.model is not None
     state, average = learner.state(), learner.model.spec.average
     used = columns_in_use(state)
-    vectors = state.vectors[:, :, used] if state.layout == "split" else state.vectors[:, used]
-    with np.errstate(over="ignore", invalid="ignore"):
-        weights, intercepts = replace(state, vectors=vectors).weights(average=average)
+    weights, intercepts = weights_of(state, used, average=average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
         raise InputError("the model's numbers are so large that its weights are none.")
     return used, weights, intercepts

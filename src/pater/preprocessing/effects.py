@@ -161,7 +161,7 @@ def curves(described: Described, weights: Reals, certainty: Certainty | None) ->
                 effects = _effects(points, described.mean[columns], w[columns], k, columns, certainty)
                 of_column.append(Curve(name, part, kind, k, tuple(effects), described.is_counted))
         if of_column:
-            found.append(of_column)
+            found.append(sorted(of_column, key=lambda curve: -curve.spread))
     found.sort(key=lambda some: -sum(curve.spread**2 for curve in some))
     return [curve for some in found for curve in some]
 

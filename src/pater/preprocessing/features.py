@@ -105,7 +105,8 @@ class Feature:
         if self.is_date:
             from datetime import UTC, datetime
 
-            return datetime.fromtimestamp(round(value), UTC).replace(tzinfo=None).isoformat(" ")
+            moment = datetime.fromtimestamp(round(value), UTC).replace(tzinfo=None).isoformat(" ")
+            return moment.removesuffix(":00").removesuffix(" 00:00")
         return f"{value:.15g}"
 
 

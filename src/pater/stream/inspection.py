@@ -13,12 +13,14 @@ from ..models.contributions import weights_of
 from ..models.pool import Pool
 from ..models.settings import AUTO, SETTINGS, WPATER
 from ..models.spec import Spec
+from ..preprocessing.effects import Described, curves
+from .encoder import RESOLUTION
 from .learner import Learner
 
 
 def summary(learner: Learner, top: int) -> dict[str, Any]:
     """Everything worth reading, as JSON would have it."""
-    model, columns = learner.model, learner.columns
+    model = learner.model
     assert model is not None
     chosen = learner.chosen()
     pool, base = isinstance(model, Pool), model.spec
@@ -52,7 +54,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
         told["chosen"] = [_candidate(base)] if pool else [_weighted(spec) for spec in specs]
     used, weights, intercepts = _weights(learner)
-    encoded = learner.encoder.names() if learner.encoder is not None else None
+    table = None if learner.encoder is None else Described.of(learner.encoder.encoding, RESOLUTION)
     names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
     told["largest_weights"] = [
         {
@@ -60,14 +62,35 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "rule": spec.rule,
             "intercept": float(intercept),
             "weights": [
-                (_name(columns, encoded, int(used[j])), float(w[j]))
+                (name_of(learner, table, int(used[j])), float(w[j]))
                 for j in np.argsort(-np.abs(w), kind="stable")[:top]
                 if w[j] != 0
             ],
         }
         for name, spec, w, intercept in zip(names, specs, weights, intercepts, strict=True)
     ]
+    if table is not None:
+        told["columns_that_matter"] = _spreads(learner, table, names)
     return told
+
+
+def _spreads(learner: Learner, table: Described, names: list[Any]) -> list[dict[str, Any]]:
+    """How much of a difference each raw column makes to the margin of each class: the deviation of its effect."""
+    assert learner.model is not None
+    average = learner.model.spec.average
+    found = curves(table, weights_of(learner.state(), np.arange(len(table.features)), average=average)[0], None)
+    spreads: dict[int, dict[str, float]] = {}
+    for curve in found:
+        of_class = spreads.setdefault(curve.model, {})
+        of_class[curve.column] = float(np.hypot(of_class.get(curve.column, 0.0), curve.spread))
+    return [{"class": name, "spreads": list(spreads.get(k, {}).items())} for k, name in enumerate(names)]
+
+
+def candidate_told(learner: Learner) -> str:
+    """The learner that speaks, with the settings that it has beyond its name."""
+    assert learner.model is not None
+    spec = learner.model.spec
+    return _candidate(spec) if "r" in spec.own_settings() else spec.rule
 
 
 def _candidate(spec: Spec) -> str:
@@ -96,10 +119,11 @@ def _point(point: tuple[Any, ...]) -> str:
     return f"{name} {':'.join(f'{number:g}' for number in numbers)}"
 
 
-def _name(columns: Any, encoded: list[str] | None, j: int) -> str:
-    if encoded is not None:
-        return encoded[j]
-    name = columns.name_of(j) if columns is not None else str(j)
+def name_of(learner: Learner, table: Described | None, j: int) -> str:
+    """What a user calls a column of the model."""
+    if table is not None:
+        return table.told(j)
+    name = learner.columns.name_of(j) if learner.columns is not None else str(j)
     return name if name is not None else f"#{j}"
 
 

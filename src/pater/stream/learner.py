@@ -26,7 +26,7 @@ from ..kernels.state import State, TooWideError
 from ..models.candidates import WIDEST, is_pool
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.labels import encode, is_text
-from ..models.matrices import part
+from ..models.matrices import part, without_columns_from
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..models.model import Model
 from ..models.new_model import new_model
@@ -206,18 +206,22 @@ class Learner:
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
-        model = self._fitted()
+        return margins_of(self.ready(batch), self.state(), average=self._fitted().spec.average)
+
+    def ready(self, batch: Batch) -> Rows:
+        """The rows of a batch as the model sees them, without learning from them: encoded, or scaled."""
+        width = self._fitted().state.n_features
         batch = batch if self.encoder is None else self.encoder.read(batch)
         batch.check_form()
-        rows, width = batch.rows, model.state.n_features
+        rows = batch.rows
         if len(rows) == 3 and batch.n_features > width:
-            rows = _without_columns_from(width, rows)  # of features never seen, a model says nothing
+            rows = without_columns_from(width, rows)  # of features never seen, a model says nothing
         elif len(rows) == 1 and batch.n_features != width:
             raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
         if self.scaler is not None:
             rows = self.scaler.scaled(rows, learn=False)
             rows = rows if len(rows) == 1 else checked(rows, width)
-        return margins_of(rows, self.state(), average=model.spec.average)
+        return rows
 
     def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
         """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
@@ -290,10 +294,3 @@ def load(path: str | os.PathLike[str]) -> Learner:
         return Learner.from_saved(saved)
     except OF_ANOTHER_KIND as error:
         raise modelfile.ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
-
-
-def _without_columns_from(width: int, rows: Rows) -> Rows:
-    indptr, indices, data = rows
-    known = indices < width
-    starts = np.concatenate([[0], np.cumsum(known)])
-    return checked((starts[indptr].astype(np.uint32), indices[known], data[known]), width)

@@ -76,7 +76,7 @@ def exact(terms: Reals, base: Reals, margins: Reals) -> Contributions:
     size = np.abs(terms).sum(axis=2) + np.abs(base) + np.abs(margins)
     unit = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - DIGITS, -1074))
     terms = np.rint(terms / unit[..., None]) * unit[..., None] + 0.0  # no negative zeros
-    base = np.rint(base / unit) * unit
+    base = np.rint(base / unit) * unit + 0.0
     total = terms.sum(axis=2) + base
     rounding = margins - total
     # A margin of nearly 0 has digits that none of its terms has. Then the base takes up all of the difference.

@@ -6,7 +6,7 @@ is a bar with its error. A band or an error reaches two standard errors to both 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import escape
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
@@ -18,14 +18,15 @@ LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 12.0, 58.0
 ROWS = 30.0  # height of the columns of rows below a line
 MOST_BARS = 14
 LINE = 20.0  # height of a bar and the space around it
+DAY = 86400.0
 SKEWED = 12.0  # how much wider than the median the widest range is, from which on all are drawn alike wide
 
 
-def drawing(curve: Curve) -> str:
-    """The picture of a curve."""
+def drawing(curve: Curve, least: float = 0.0) -> str:
+    """The picture of a curve, whose scale reaches to `least` on both sides, so that small effects look small."""
     if any(effect.kind == "range" for effect in curve.effects):
-        return _lines(curve)
-    return _columns(curve) if curve.part == "hour" else _bars(curve)
+        return _lines(curve, least)
+    return _columns(curve, least) if curve.part == "hour" else _bars(curve, least)
 
 
 def shown(curve: Curve) -> list[Effect]:
@@ -38,14 +39,13 @@ def shown(curve: Curve) -> list[Effect]:
     return sorted(effects, key=lambda effect: -effect.effect)
 
 
-def _lines(curve: Curve) -> str:
+def _lines(curve: Curve, least: float) -> str:
     pieces = [effect for effect in curve.effects if effect.kind == "range"]
     missing = [effect for effect in curve.effects if effect.kind == "missing"]
     right = WIDTH - RIGHT - (44 if missing else 0)
-    floor_of_lines = HEIGHT - BOTTOM
     values = [v for e in pieces for end in (e.effect_at_start, e.effect_at_end) for v in _around(end, e)]
     values += [v for e in missing for v in _around(e.effect, e)]
-    scale = _Scale([*values, 0.0], floor_of_lines, TOP)
+    scale = _Scale([*values, -least, least], HEIGHT - BOTTOM, TOP)
     cuts = [pieces[0].start, *(piece.end for piece in pieces)]
     widths = sorted(end - start for start, end in pairwise(cuts))
     even = len(pieces) > 2 and widths[-1] > SKEWED * widths[len(widths) // 2]
@@ -73,14 +73,18 @@ def _lines(curve: Curve) -> str:
         x = WIDTH - RIGHT - 20
         parts += [_rows(effect, x - 12, 24, most), _dot(effect, x, scale)]
         parts.append(_text(x, HEIGHT - 12, "missing", "middle"))
-    ticks = list(zip(at, cuts, strict=True))[1:-1] if even else _nice_ticks(cuts[0], cuts[-1], LEFT, right)
+    ticks = list(zip(at, cuts, strict=True))[1:-1]
+    if not even:
+        nice = _moments(cuts[0], cuts[-1]) if curve.kind == "date" else _numbers(cuts[0], cuts[-1])
+        ticks = [(LEFT + (tick - cuts[0]) / (cuts[-1] - cuts[0]) * (right - LEFT), tick) for tick in nice]
     parts += _ticks(ticks, curve.kind == "date", cuts[-1] - cuts[0])
     return _svg(HEIGHT, f"effect of {curve.name}", parts)
 
 
-def _columns(curve: Curve) -> str:
+def _columns(curve: Curve, least: float) -> str:
     """One column for each hour."""
-    scale = _Scale([v for e in curve.effects for v in _around(e.effect, e)] + [0.0], HEIGHT - BOTTOM, TOP)
+    values = [v for e in curve.effects for v in _around(e.effect, e)]
+    scale = _Scale([*values, -least, least], HEIGHT - BOTTOM, TOP)
     step = (WIDTH - RIGHT - LEFT) / len(curve.effects)
     most = max([1, *(effect.rows or 0 for effect in curve.effects)])
     parts = [scale.grid(LEFT, WIDTH - RIGHT)]
@@ -100,11 +104,11 @@ def _columns(curve: Curve) -> str:
     return _svg(HEIGHT, f"effect of {curve.name}", parts)
 
 
-def _bars(curve: Curve) -> str:
+def _bars(curve: Curve, least: float) -> str:
     """Bars one below the other, each with its name and its rows."""
     effects, left, right = shown(curve), 150.0, WIDTH - 62.0
     height = 26.0 + LINE * len(effects)
-    scale = _Scale([v for e in effects for v in _around(e.effect, e)] + [0.0], left, right)
+    scale = _Scale([-least, least, *(v for e in effects for v in _around(e.effect, e))], left, right)
     parts = [
         f'<path class="grid" d="M{scale(tick):.1f} 4V{height - 20:.1f}"/>'
         f"{_text(scale(tick), height - 6, told, 'middle')}"
@@ -139,7 +143,7 @@ class _Scale:
         return self.start + (value - self.low) / (self.high - self.low) * (self.stop - self.start)
 
     def ticks(self) -> list[tuple[float, str]]:
-        step = _step((self.high - self.low) / 4)
+        step = _step((self.high - self.low) / 5)
         digits = max(0, -floor(log10(step)))
         places = [k * step for k in range(ceil(self.low / step), floor(self.high / step) + 1)]
         return [(place, f"{place + 0.0:+.{digits}f}" if abs(place) > step / 2 else "0") for place in places]
@@ -159,11 +163,24 @@ def _step(size: float) -> float:
     return next(power * nice for nice in (1, 2, 5, 10) if power * nice >= size * (1 - 1e-9))
 
 
-def _nice_ticks(low: float, high: float, left: float, right: float) -> list[tuple[float, float]]:
-    """Nice numbers along a straight axis."""
+def _numbers(low: float, high: float) -> list[float]:
+    """Nice numbers in a range."""
     step = _step((high - low) / 6)
-    values = [k * step for k in range(ceil(low / step), floor(high / step) + 1)]
-    return [(left + (value - low) / (high - low) * (right - left), value) for value in values]
+    return [k * step for k in range(ceil(low / step), floor(high / step) + 1)]
+
+
+def _moments(low: float, high: float) -> list[float]:
+    """The beginnings of hours, days or months in a range of seconds since 1970."""
+    step = next((s for s in (60, 300, 900, 3600, 10800, 21600, 43200, 86400, 172800, 604800) if high - low <= 7 * s), 0)
+    if step:
+        return [float(k * step) for k in range(ceil(low / step), floor(high / step) + 1)]
+    first, last = (_date(value).year * 12 + _date(value).month - 1 for value in (low, high))
+    months = range(first + 1, last + 1)[:: max(1, ceil((last - first) / 7))]
+    return [datetime(month // 12, month % 12 + 1, 1, tzinfo=UTC).timestamp() for month in months]
+
+
+def _date(seconds: float) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
 
 
 def _ticks(ticks: list[tuple[float, float]], is_date: bool, span: float) -> list[str]:
@@ -179,8 +196,8 @@ def _ticks(ticks: list[tuple[float, float]], is_date: bool, span: float) -> list
 
 
 def _moment(seconds: float, span: float) -> str:
-    form = "%H:%M" if span < 2 * 86400 else "%d %b" if span < 300 * 86400 else "%b %Y"
-    return datetime.fromtimestamp(seconds, UTC).strftime(form)
+    form = "%H:%M" if span < 2 * DAY else "%d %b" if span < 300 * DAY else "%b %Y"
+    return _date(seconds).strftime(form)
 
 
 def _rows(effect: Effect, x: float, width: float, most: int) -> str:

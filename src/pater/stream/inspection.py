@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..files.vectors import columns_in_use
+from ..formats.columns import NUMBER, Columns
 from ..formats.errors import InputError
+from ..formats.hashing import place_of
 from ..models.contributions import weights_of
 from ..models.pool import Pool
 from ..models.settings import AUTO, SETTINGS, WPATER
@@ -120,11 +123,24 @@ def _point(point: tuple[Any, ...]) -> str:
 
 
 def name_of(learner: Learner, table: Described | None, j: int) -> str:
-    """What a user calls a column of the model."""
+    """What a user calls a column of the model: of a hashed one, all that is known to land there."""
     if table is not None:
         return table.told(j)
-    name = learner.columns.name_of(j) if learner.columns is not None else str(j)
-    return name if name is not None else f"#{j}"
+    columns = learner.columns
+    if columns is None or not columns.bits:
+        return str(j) if columns is None else str(columns.name_of(j))
+    seen = learner.names.names.get(j, []) if learner.names is not None else []
+    return " or ".join([*_numbers_at(columns).get(j, []), *seen]) or f"#{j}"
+
+
+@lru_cache(maxsize=4)
+def _numbers_at(columns: Columns) -> dict[int, list[str]]:
+    """Where the columns of numbers of a hashed table land."""
+    found: dict[int, list[str]] = {}
+    for name, kind in columns.table:
+        if kind == NUMBER:
+            found.setdefault(place_of(name, columns.bits)[0], []).append(name)
+    return found
 
 
 def _told(learner: Learner) -> str:

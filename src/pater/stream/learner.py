@@ -20,6 +20,7 @@ from ..files.container import OF_ANOTHER_KIND
 from ..formats.batches import Batch, too_large
 from ..formats.columns import INDICES, Columns
 from ..formats.errors import Fault, InputError
+from ..formats.hashed_names import HashedNames, with_news
 from ..kernels.doors import checked
 from ..kernels.run import Rows, available_threads
 from ..kernels.state import State, TooWideError
@@ -73,6 +74,7 @@ class Learner:
     n_features: int = 0
     sources: list[str] = field(default_factory=list)
     threads: int = field(default_factory=available_threads)
+    names: HashedNames | None = None  # behind hashed columns
     fading: float | None = None  # of what a pool is chosen by; None is as it is by itself
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
@@ -85,6 +87,7 @@ class Learner:
             if len(ready):
                 ends = [stop - self.rows for stop in at if self.rows < stop < self.rows + len(ready)]
                 self._learn_in_pieces(ready, ends, report)
+        self.names = with_news(self.names, batch.news, self.columns.bits if self.columns is not None else 0)
         return faults
 
     def _learn_in_pieces(self, batch: Batch, ends: list[int], report: Callable[[], None]) -> None:

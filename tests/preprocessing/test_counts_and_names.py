@@ -58,7 +58,7 @@ def test_they_come_back_and_are_merged():
     assert again.features() == both.features()
     np.testing.assert_array_equal(again.counts.indicators, both.counts.indicators)
     np.testing.assert_array_equal(both.counts.bins, mine.counts.bins + theirs.counts.bins)
-    fixed = both.width("fine") - both.known
+    fixed = both.width("nested") - both.known
     for k, feature in enumerate(mine.features()[fixed:]):
         there = np.flatnonzero(places[fixed:] == fixed + k)
         assert both.counts.indicators[k] == mine.counts.indicators[k] + theirs.counts.indicators[there].sum(), feature

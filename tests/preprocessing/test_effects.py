@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pater import AutoPATERClassifier, SecondOrderPATERClassifier
+from pater import AROWClassifier, AutoPATERClassifier, SecondOrderPATERClassifier
 from pater.preprocessing import TableEncoder
 from pater.preprocessing.effects import Described, curves
 from pater.preprocessing.features import Feature
@@ -25,14 +25,14 @@ def additive(n=20_000, seed=0):
     return table, (random.random(n) < 1 / (1 + np.exp(-odds))).astype(int)
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [AutoPATERClassifier(forgetting=1.0), SecondOrderPATERClassifier(r=10)],
-    ids=["auto", "so-pater"],
-)
+LEARNERS = [SecondOrderPATERClassifier(r=10), AROWClassifier(r=10), AROWClassifier(r=10, covariance="diagonal")]
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
 def test_a_known_sum_of_functions_is_found(learner):
     table, y = additive()
-    model = OnlinePipeline([("encode", TableEncoder()), ("learn", learner)]).partial_fit(table, y)
+    encoder = TableEncoder(resolution="fine")
+    model = OnlinePipeline([("encode", encoder), ("learn", learner)]).partial_fit(table, y)
     found = model.effect_curves()
     assert set(found["column"]) == {"x", "country"}
     of_x = found[(found["column"] == "x")]
@@ -53,9 +53,21 @@ def test_a_known_sum_of_functions_is_found(learner):
     assert of_x["rows"].sum() == of_country["rows"].sum() == 20_000
 
 
+def test_the_leader_of_a_pool_finds_it_at_the_resolution_that_it_sees():
+    table, y = additive()
+    model = OnlinePipeline([("encode", TableEncoder()), ("learn", AutoPATERClassifier(forgetting=1.0))])
+    found = model.partial_fit(table, y).effect_curves()
+    of_x = found[found["column"] == "x"]
+    truth = np.sin(of_x["low"].clip(0, 6) / 2 + of_x["high"].clip(0, 6) / 2)
+    assert np.corrcoef(of_x["effect"], truth)[0, 1] > 0.85
+    of_country = found[found["column"] == "country"].set_index("value")["effect"]
+    assert np.corrcoef(of_country, pd.Series(OF_COUNTRY)[of_country.index])[0, 1] > 0.99
+    assert (found["standard_error"] < 0.1 * np.ptp(found["effect"])).all()
+
+
 def described(seed=0, n=500):
     table, _ = additive(n, seed)
-    encoder = TableEncoder(warm_up=100).fit(table)
+    encoder = TableEncoder(resolution="fine", warm_up=100).fit(table)
     return Described.of(encoder.encoding_, "fine"), encoder, table
 
 

@@ -31,13 +31,12 @@ def explained(classifier: LinearClassifier, X: Any, described: Described | None)
     """What makes up the margins of rows, and the names of the terms: raw columns, or else features."""
     model, margins = classifier._fitted_model(), classifier._checked_margins(X)
     rows = take_rows(classifier, X, reset=False)
-    state, average = model.speaking(*classifier._scored_by()), classifier._average_of(model)
-    used = np.arange(state.n_features)
+    used = np.arange(model.n_features)
     if described is None and len(rows) == 3:
         indptr, indices, data = rows
         used = np.unique(indices[: int(indptr[-1])]).astype(np.int64)
         rows = indptr, np.searchsorted(used, indices[: int(indptr[-1])]), data
-    weights, intercepts = weights_of(state, used, average=average)
+    weights, intercepts = weights_of(model, classifier._scored_by(), used, average=classifier._average_of(model))
     if described is not None:
         terms, term_of, centres = described.terms, described.term_of, described.centres(weights)
     else:
@@ -75,7 +74,7 @@ def curves_of(steps: list[tuple[str, Any]]) -> list[Curve]:
     if len(steps) != 2 or not isinstance(encoder, TableEncoder) or not isinstance(classifier, LinearClassifier):
         raise TypeError(NEEDS_ENCODER)
     model = classifier._fitted_model()
-    described = described_by(encoder, model.state.n_features)
+    described = described_by(encoder, model.n_features)
     return curves(described, classifier.coef_, Certainty.of(model))
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..models.labels import as_labels
 from .base import LinearClassifier
-from .growth import make_room, with_columns_moved
+from .growth import make_room, tell_levels, with_columns_moved
 from .table_encoder import TableEncoder
 
 
@@ -71,6 +71,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._holds, self._classes, self._ended = False, None, None
         for _, step in self.steps[:-1]:
             X = step.fit(X, y).transform(X)
+        tell_levels(self.steps, X)
         self.steps[-1][1].fit(X, y, **params)
         return self
 
@@ -93,6 +94,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kept = [(step, deepcopy(vars(step)) if len(pieces) > 1 else dict(vars(step))) for _, step in rest]
         try:
             for rows, of_rows, their_weights in pieces:
+                tell_levels(self.steps, rows)
                 _learn(rest, rows, of_rows, *self._more(classes, their_weights))
         except BaseException:
             for step, attributes in [(first, vars(before)), *kept]:
@@ -142,6 +144,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self._ended is None:
             rest = deepcopy(self.steps[1:])
             for rows, labels, weights in self.steps[0][1].held_back():
+                tell_levels([self.steps[0], *rest], rows)
                 _learn(rest, rows, labels, *self._more(None, weights))
             self._ended = [self.steps[0], *rest]
         return self._ended
@@ -204,7 +207,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"{type(last).__name__} is no learner of pater, which could be explained.")
         encoder = self._speaking()[0][1]
         is_table = isinstance(encoder, TableEncoder) and len(self.steps) == 2
-        described = described_by(encoder, last._fitted_model().state.n_features) if is_table else None
+        described = described_by(encoder, last._fitted_model().n_features) if is_table else None
         return explanation_frame(last, rows, described, X)
 
     def effect_curves(self) -> Any:

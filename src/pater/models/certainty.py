@@ -1,9 +1,9 @@
 """How sure a second-order learner is of a sum of weights, by its covariance.
 
-Knows `model` and `pool`. Without its prior, Σ of a rule that fits labels by least squares is r times the inverse of
-the weighted moments of the rows, XᵀVX. About a fit, labels of ±1 vary at most as they do about their mean, by 4π⁺π⁻ for
-weighted shares π of the classes, and rows of weights v are worth as many as Kish's effective size says: the variance of
-w is at most about 4π⁺π⁻·(Σv²/Σv)·Σ/r.
+Knows `model`, `pool` and `contributions`. Without its prior, Σ of a rule that fits labels by least squares is r times
+the inverse of the weighted moments of the rows, XᵀVX. About a fit, labels of ±1 vary at most as they do about their
+mean, by 4π⁺π⁻ for weighted shares π of the classes, and rows of weights v are worth as many as Kish's effective size
+says: the variance of w is at most about 4π⁺π⁻·(Σv²/Σv)·Σ/r.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..kernels.memory import POINT_Q
 from ..kernels.rules import RULES
 from ..kernels.state import State
+from .contributions import places_in
 from .model import Model
 from .pool import Pool
 from .spec import Spec
@@ -27,6 +28,7 @@ Reals = NDArray[np.float64]
 class Certainty:
     """Variances of sums of weights, in the units in which weights are told."""
 
+    model: Model | Pool
     state: State
     spec: Spec
     settings: NDArray[np.void]
@@ -42,13 +44,15 @@ class Certainty:
         state, spec = speaker.state, speaker.spec
         if state.metric == "none" or (spec.family[0] and (spec.form == "step" or state.metric == "diagonal")):
             return None
-        return cls(state, spec, speaker.settings())
+        return cls(model, state, spec, speaker.settings())
 
     def deviations(self, model: int, columns: NDArray[np.int64], sums: Reals) -> Reals:
         """Of each row of `sums`, (sums, columns), the standard error of its product with the weights."""
         gain = max(1.0, float(self.state.scalars["gain_pos"][model]))
-        root = self._root(model, columns, gain)
-        return np.asarray(np.sqrt(self._noise(model) * np.square(sums @ root).sum(axis=1)))
+        places = places_in(self.model, columns)
+        seen = places >= 0  # the weights of others are 0 for sure
+        root = self._root(model, places[seen], gain)
+        return np.asarray(np.sqrt(self._noise(model) * np.square(sums[:, seen] @ root).sum(axis=1)))
 
     def _root(self, model: int, columns: NDArray[np.int64], gain: float) -> Reals:
         """A root of Σ in these columns."""

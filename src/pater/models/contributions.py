@@ -1,8 +1,8 @@
 """What each term adds to a margin, so that the terms make up the margin to the bit.
 
-Knows the form of rows. The terms of a row are multiples of one power of two, small enough to keep sixteen digits and
-large enough that all their sums are exact, in any order. What is left of the margin, which was summed in another order,
-is the last term, the rounding.
+Knows the form of rows, `model` and `pool`. The terms of a row are multiples of one power of two, small enough to keep
+fifteen digits of the largest, and large enough that all their sums are exact, in any order. What is left of the margin,
+which was summed in another order, is the last term, the rounding.
 """
 
 from __future__ import annotations
@@ -13,18 +13,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.run import Rows
-from ..kernels.state import State
+from .choice import ScoringSettings
 from .matrices import number_of_rows
+from .model import Model
+from .pool import Pool
 
 Reals = NDArray[np.float64]
 DIGITS = 51  # bits of the largest sum that the terms keep
 
 
-def weights_of(state: State, columns: NDArray[np.int64], *, average: bool) -> tuple[Reals, Reals]:
-    """Weights (models, columns) of some columns, and the intercepts; no memory is taken for the other columns."""
-    vectors = state.vectors[:, :, columns] if state.layout == "split" else state.vectors[:, columns]
+def weights_of(
+    model: Model | Pool, scored_by: tuple[str, ScoringSettings], columns: NDArray[np.int64], *, average: bool
+) -> tuple[Reals, Reals]:
+    """Weights (models, columns) of some columns, and the intercepts; no memory is taken for the other columns.
+
+    A column that the leader of a pool does not see has a weight of 0.
+    """
+    state, places = model.speaking(*scored_by), places_in(model, columns)
+    seen = places >= 0
+    some = state.vectors[:, :, places[seen]] if state.layout == "split" else state.vectors[:, places[seen]]
     with np.errstate(over="ignore", invalid="ignore"):
-        return replace(state, vectors=vectors).weights(average=average)
+        found, intercepts = replace(state, vectors=some).weights(average=average)
+    weights = np.zeros((len(found), columns.size))
+    weights[:, seen] = found
+    return weights, intercepts
+
+
+def places_in(model: Model | Pool, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where columns are in the state of the models that speak, or −1 where they do not see them."""
+    if not isinstance(model, Pool) or model.views.n_levels == 1:
+        return columns
+    return model.views.places(model.level(model.leader))[columns]
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,7 @@ def part(rows: Rows, start: int, stop: int) -> Rows:
 
 
 def without_columns_from(width: int, rows: Rows) -> Rows:
-    """Sparse rows without what stands in columns that a model does not have."""
+    """Sparse rows without the columns after the first `width`."""
     indptr, indices, data = rows
     known = indices < width
     starts = np.concatenate([[0], np.cumsum(known)])

@@ -22,9 +22,9 @@ from ..models.certainty import Certainty
 from ..models.contributions import Contributions, contributions, weights_of
 from ..preprocessing.columns import Column, Texts, as_texts
 from ..preprocessing.effects import Curve, Described, curves
-from .encoder import RESOLUTION
 from .inspection import name_of
 from .learner import Learner
+from .ready import ready_rows
 
 NO_CURVES = (
     "the model learned from columns as they are, which have no effect curves. Give rows to see what each feature adds "
@@ -49,7 +49,7 @@ class Explained:
 
 def described(learner: Learner) -> Described | None:
     """What the columns of an encoded table stand for."""
-    return None if learner.encoder is None else Described.of(learner.encoder.encoding, RESOLUTION)
+    return None if learner.encoder is None else Described.of(learner.encoder.encoding, learner.encoder.resolution)
 
 
 def spoken_for(learner: Learner) -> list[Any]:
@@ -76,7 +76,7 @@ def bases(learner: Learner) -> list[float]:
 
 def _weights(learner: Learner, columns: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     assert learner.model is not None
-    weights, intercepts = weights_of(learner.state(), columns, average=learner.model.spec.average)
+    weights, intercepts = weights_of(learner.model, learner.scored_by, columns, average=learner.model.spec.average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
         raise InputError("the model's numbers are so large that its weights are none.")
     return weights, intercepts
@@ -85,7 +85,9 @@ def _weights(learner: Learner, columns: NDArray[np.int64]) -> tuple[NDArray[np.f
 def explain_batch(learner: Learner, batch: Batch, *, skip: bool = False) -> Explained:
     """What makes up the margins of the rows of a batch; a row of which nothing finite can be said is a fault."""
     margins = learner.finite_margins(batch, skip=skip)
-    rows, table = learner.ready(batch), described(learner)
+    assert learner.model is not None
+    rows = ready_rows(batch, learner.encoder, learner.scaler, learner.model.n_features)
+    table = described(learner)
     if table is not None:
         assert isinstance(batch, RawBatch)
         weights, intercepts = _weights(learner, np.arange(len(table.features)))

@@ -17,7 +17,6 @@ from ..models.pool import Pool
 from ..models.settings import AUTO, SETTINGS, WPATER
 from ..models.spec import Spec
 from ..preprocessing.effects import Described, curves
-from .encoder import RESOLUTION
 from .learner import Learner
 
 
@@ -32,7 +31,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         "learner": AUTO if pool else WPATER if len(model.specs) > 1 else base.rule,
         "sources": learner.sources,
         "classes": model.classes.tolist(),
-        "features": learner.n_features or model.state.n_features,
+        "features": learner.n_features or model.n_features,
         "columns": _told(learner),
         "settings": {
             "class_weight": base.class_weight if isinstance(base.class_weight, str | None) else dict(base.class_weight),
@@ -55,9 +54,9 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         told["threshold"] = learner.threshold()
     if len(model.specs) > 1:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
-        told["chosen"] = [_candidate(base)] if pool else [_weighted(spec) for spec in specs]
+        told["chosen"] = [_candidate(model)] if isinstance(model, Pool) else [_weighted(spec) for spec in specs]
     used, weights, intercepts = _weights(learner)
-    table = None if learner.encoder is None else Described.of(learner.encoder.encoding, RESOLUTION)
+    table = None if learner.encoder is None else Described.of(learner.encoder.encoding, learner.encoder.resolution)
     names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
     told["largest_weights"] = [
         {
@@ -80,10 +79,8 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
 def _spreads(learner: Learner, table: Described, names: list[Any]) -> list[dict[str, Any]]:
     """How much of a difference each raw column makes to the margin of each class: the deviation of its effect."""
     assert learner.model is not None
-    average = learner.model.spec.average
-    found = curves(table, weights_of(learner.state(), np.arange(len(table.features)), average=average)[0], None)
     spreads: dict[int, dict[str, float]] = {}
-    for curve in found:
+    for curve in curves(table, learner.weights()[0], None):
         of_class = spreads.setdefault(curve.model, {})
         of_class[curve.column] = float(np.hypot(of_class.get(curve.column, 0.0), curve.spread))
     return [{"class": name, "spreads": list(spreads.get(k, {}).items())} for k, name in enumerate(names)]
@@ -91,15 +88,22 @@ def _spreads(learner: Learner, table: Described, names: list[Any]) -> list[dict[
 
 def candidate_told(learner: Learner) -> str:
     """The learner that speaks, with the settings that it has beyond its name."""
-    assert learner.model is not None
-    spec = learner.model.spec
-    return _candidate(spec) if "r" in spec.own_settings() else spec.rule
+    model = learner.model
+    assert model is not None
+    return _candidate(model) if isinstance(model, Pool) else model.spec.rule
 
 
-def _candidate(spec: Spec) -> str:
+def _candidate(pool: Pool) -> str:
+    spec = pool.spec
     weight = ", balanced" if spec.class_weight == "balanced" else ""
     memory = f", forgetting = {spec.forgetting:g}" if spec.forgetting < 1 else ""
-    return f"{spec.rule}{weight}, r = {spec.r:g}{memory}, {spec.covariance} covariance"
+    return f"{spec.rule}{weight}, r = {spec.r:g}{memory}, {spec.covariance} covariance{_detail(pool)}"
+
+
+def _detail(pool: Pool) -> str:
+    """How much of what the encoder says the leader looks at."""
+    level, highest = pool.level(pool.leader), pool.views.n_levels - 1
+    return "" if level == highest else ", no bins" if level == 0 else ", coarse bins only"
 
 
 def _weighted(spec: Spec) -> str:
@@ -109,9 +113,11 @@ def _weighted(spec: Spec) -> str:
 def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """The columns that hold anything, their weights and the intercepts; no memory is taken for the other columns."""
     assert learner.model is not None
-    state, average = learner.state(), learner.model.spec.average
-    used = columns_in_use(state)
-    weights, intercepts = weights_of(state, used, average=average)
+    model = learner.model
+    used = columns_in_use(model.speaking(*learner.scored_by))
+    if isinstance(model, Pool):
+        used = np.flatnonzero(model.views.places(model.level(model.leader)) >= 0)[used]
+    weights, intercepts = weights_of(model, learner.scored_by, used, average=model.spec.average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
         raise InputError("the model's numbers are so large that its weights are none.")
     return used, weights, intercepts

@@ -42,6 +42,7 @@ def test_it_is_the_matrix(covariance, forgetting):
         seen = np.array([state.scalars["seen_neg"][0], state.scalars["seen_pos"][0]])
         shares = seen / seen.sum()
     wanted = np.einsum("ij,jk,ik->i", sums, sigma[np.ix_(columns, columns)], sums) / 5 * 4 * shares.prod()
+    wanted *= (1 + forgetting**700) / (1 + forgetting)
     np.testing.assert_allclose(Certainty.of(model).deviations(0, columns, sums), np.sqrt(wanted), rtol=1e-9)
 
 
@@ -62,6 +63,7 @@ def test_columns_that_no_row_has_reached_have_the_variance_of_the_prior():
         AROWClassifier(r=10, covariance="diagonal", class_weight="balanced"),
         SecondOrderPATERClassifier(r=30),
         SecondOrderPATERClassifier(r=30, variant="II"),
+        AROWClassifier(r=10, class_weight="balanced", forgetting=0.999),
     ],
     ids=str,
 )

@@ -87,5 +87,7 @@ class Certainty:
                 v = v / v.sum() * seen.sum() / seen
             shares = v * seen / float(v @ seen)
             unequal = float(v**2 @ seen) / float(v @ seen)
-            return float(4.0 * shares.prod() * unequal / self.spec.r)
+            gamma = float(self.spec.forgetting)
+            faded = (1.0 + gamma ** float(m["t"])) / (1.0 + gamma)  # Σγ²ᵏ/Σγᵏ: old rows weigh less, too
+            return float(4.0 * shares.prod() * unequal * faded / self.spec.r)
         return 1.0

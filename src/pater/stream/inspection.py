@@ -91,7 +91,7 @@ def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], 
     """The columns that hold anything, their weights and the intercepts; no memory is taken for the other columns."""
     assert learner.model is not None
     model, average = learner.model, learner.model.spec.average
-    state = model.speaking(*learner.scored_by)
+    state = learner.state()
     used = columns_in_use(state)
     vectors = state.vectors[:, :, used] if state.layout == "split" else state.vectors[:, used]
     with np.errstate(over="ignore", invalid="ignore"):

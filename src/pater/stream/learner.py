@@ -22,7 +22,7 @@ from ..formats.columns import INDICES, Columns
 from ..formats.errors import Fault, InputError
 from ..kernels.doors import checked
 from ..kernels.run import available_threads
-from ..kernels.state import TooWideError
+from ..kernels.state import State, TooWideError
 from ..models.candidates import WIDEST, is_pool
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.labels import encode, is_text
@@ -207,10 +207,9 @@ class Learner:
         """By which score the models are chosen."""
         return self.scoring, self.scoring_settings
 
-    def weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The weights of the models that were chosen, (models, columns), and their intercepts."""
-        model = self._fitted()
-        return model.weights(self.scored_by, average=model.spec.average)
+    def state(self) -> State:
+        """The models that were chosen; of a pool behind an encoder, with those columns only that its leader sees."""
+        return self._fitted().speaking(*self.scored_by)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel
+from ..kernels.compile import exact_kernel, exact_part
 from .murmur import hashed
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
 
@@ -17,7 +17,7 @@ SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, 
 IS_NUMBER, IS_MISSING, IS_SLOW, IS_INFINITE, IS_TEXT = range(5)
 
 
-@exact_kernel
+@exact_part
 def _closing_quote(text, i):
     """Where the quotes are closed that were opened before i, or the size of the text; and the line ends before it."""
     lines = 0
@@ -113,7 +113,7 @@ def split(text, delimiter, width, starts, ends, lines, fault_lines, fault_column
     return n, faults
 
 
-@exact_kernel
+@exact_part
 def _is_missing(text, start, end):
     """Nothing, ?, NA, N/A, NaN with or without a sign, null or none, in small or large letters."""
     if end - start == 4 and (text[start] == PLUS or text[start] == MINUS):
@@ -137,7 +137,7 @@ def _is_missing(text, start, end):
     return (b == 117 and c == 108 and d == 108) or (b == 111 and c == 110 and d == 101)
 
 
-@exact_kernel
+@exact_part
 def _trimmed(text, start, end):
     while start < end and (text[start] == SPACE or text[start] == TAB):
         start += 1
@@ -193,7 +193,7 @@ def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into
             places[line, r], signs[line, r] = hashed(scratch, 0, length, bits)
 
 
-@exact_kernel
+@exact_part
 def _same(text, start, end, other_start, other_end):
     if end - start != other_end - other_start:
         return False

@@ -108,6 +108,16 @@ def vw_lines(table: pa.Table) -> str:
     return "".join(line.replace(" ", " | ", 1) + "\n" for line in fields)
 
 
+def csv_writer(path: Path, schema: pa.Schema) -> Any:
+    """No field needs quotes, so none has them, as pandas and Python's own module write it."""
+    options = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
+    return pyarrow.csv.CSVWriter(path, schema, write_options=options)
+
+
+def parquet_writer(path: Path, schema: pa.Schema) -> Any:
+    return pyarrow.parquet.ParquetWriter(path, schema)
+
+
 def make(folder: Path, name: str, chunks: range, *, forms: tuple[str, ...] = ("csv", "parquet", "vw")) -> np.ndarray:
     """The table in files, chunk by chunk; the log odds of its rows."""
     odds = []
@@ -122,8 +132,9 @@ def make(folder: Path, name: str, chunks: range, *, forms: tuple[str, ...] = ("c
                     writers[form] = writers.get(form) or stack.enter_context(open(path, "w"))
                     writers[form].write(vw_lines(table))
                     continue
-                kind = pyarrow.csv.CSVWriter if form == "csv" else pyarrow.parquet.ParquetWriter
-                writers[form] = writers.get(form) or stack.enter_context(kind(path, table.schema))
+                if form not in writers:
+                    file = csv_writer(path, table.schema) if form == "csv" else parquet_writer(path, table.schema)
+                    writers[form] = stack.enter_context(file)
                 writers[form].write_table(table)
     return np.concatenate(odds)
 

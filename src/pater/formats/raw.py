@@ -1,12 +1,14 @@
 """Tables as they are, column by column, for an encoder: numbers, texts and times, nothing hashed and nothing filled in.
 
 Knows `csv`, `arrow` and `preprocessing/columns.py`. A column of CSV that the first block shows to hold numbers is given
-as numbers in every batch where it still does, else as texts; what texts are is decided by the encoder.
+as numbers in every batch where it still does, else as texts, or moments that were texts; what texts are is decided by
+the encoder.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from .arrow import RecordParser, note
 from .batches import Batch
 from .columns import CATEGORY, NUMBER
 from .csv import Cells, TableParser
+from .csv_dates import moments
 from .errors import InputError
 
 INFINITY = "infinity in column {name!r} is no value to learn from"
@@ -46,23 +49,32 @@ class RawTableParser(TableParser):
 
     def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
         """The rows of a block, without their labels."""
-        values, kinds = cells.numbers(features[self.numeric])
+        values, kinds = cells.numbers(features[self.numeric], by_column=True)
         is_text = (kinds == fields.IS_TEXT).any(axis=0)
         for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0) & ~is_text).tolist():
             j = int(features[self.numeric][k])
             cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITY)
-        by_column = iter(zip(np.ascontiguousarray(values.T), is_text.tolist(), strict=True))
+        by_column = iter(zip(values.T, is_text.tolist(), strict=True))
         table: dict[str, Column] = {}
         for (name, kind), j in zip(self.columns.table, features.tolist(), strict=True):
             numbers, as_text = next(by_column) if kind == NUMBER else (None, True)
-            if numbers is None or as_text:
-                table[name] = texts_of(cells, j, declared=kind == CATEGORY)
-            else:
+            if numbers is not None and not as_text:
                 table[name] = Numbers(numbers)
+            elif kind == CATEGORY:
+                table[name] = texts_of(cells, j)._replace(declared=True)
+            else:
+                table[name] = times_of(cells, j) or texts_of(cells, j)
         return _batch(table, len(cells))
 
 
-def texts_of(cells: Cells, j: int, *, declared: bool = False) -> Texts:
+def times_of(cells: Cells, j: int) -> Times | None:
+    """A column as moments, if it holds nothing else; it can still be had as texts."""
+    seconds = np.empty(len(cells))
+    is_times = moments(cells.text, cells.starts, cells.ends, j, seconds)
+    return Times(seconds, partial(texts_of, cells, j)) if is_times else None
+
+
+def texts_of(cells: Cells, j: int) -> Texts:
     """The texts of a column, each once."""
     n_rows = len(cells)
     codes, spans = np.empty(n_rows, np.int64), np.empty((n_rows, 3), np.int64)
@@ -80,7 +92,7 @@ def texts_of(cells: Cells, j: int, *, declared: bool = False) -> Texts:
         known: dict[str, int] = {}
         same = np.array([*(known.setdefault(name, len(known)) for name in names), -1], np.int64)
         codes, names = same[codes], list(known)
-    return Texts(codes, names, declared)
+    return Texts(codes, names)
 
 
 class RawRecordParser(RecordParser):

@@ -9,26 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from math import inf, isnan
+from itertools import pairwise, repeat
+from math import inf
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..models.matrices import readable
-from .columns import Column, Texts, as_texts, without_unused, written
+from .categories import categories, category, hash_of, kept
+from .columns import Column, as_texts, without_unused
 from .encoding_kernels import place_categories
 from .features import MONTHS, WEEKDAYS, Feature
 from .settings import EncodingSettings
-from .values import moments_of, number_in, numbers_of
+from .values import moments_of, numbers_of
 
 Places = NDArray[np.int32]
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 NO_TOKENS: Tokens = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
 COUNTERS = 1 << 12  # of texts that have no column of their own yet
-LONGEST_TEXT = 200  # characters of a category that are remembered
+MOST_KNOWN = 1 << 15  # texts whose counter is remembered, to be found again quickly
 MOST_WORDS = 1000  # of a text
 WORD = re.compile(r"\w+")
 DAY = 86400.0
@@ -36,32 +36,6 @@ DAY = 86400.0
 
 def _missing(absent: NDArray[np.bool_]) -> Places:
     return np.where(absent, 0, -1).astype(np.int32)
-
-
-def kept(text: str) -> str:
-    """A text as it is remembered: a long one by its beginning and a checksum of the rest."""
-    if len(text) <= LONGEST_TEXT:
-        return text
-    return f"{text[: LONGEST_TEXT - 9]}…{crc32(text.encode('utf-8', 'replace')):08x}"
-
-
-def _category(text: str) -> str:
-    """What a text is called as a category: a number as the number is written, whether it comes as a text or not."""
-    number = number_in(text)
-    return kept(text) if isnan(number) else written(number)
-
-
-def _categories(column: Column) -> Texts:
-    """A column as categories, each once."""
-    texts = as_texts(column)
-    names: dict[str, int] = {}
-    places = [names.setdefault(_category(text), len(names)) for text in texts.names]
-    codes = texts.codes if len(names) == len(places) else np.array([*places, -1], np.int64)[texts.codes]
-    return Texts(codes, list(names))
-
-
-def _hash(text: str) -> int:
-    return crc32(text.encode("utf-8", "replace"))
 
 
 @dataclass
@@ -190,6 +164,7 @@ class CategoryEncoder(ColumnEncoder):
     names: dict[str, int] = field(default_factory=dict)
     seen: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(COUNTERS, np.uint8))
     examples: dict[int, str] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  # of texts seen, for a while
     kind = "category"
 
     def slots(self) -> list[int]:
@@ -197,10 +172,10 @@ class CategoryEncoder(ColumnEncoder):
 
     def begin(self, column: Column) -> None:
         """Give those texts a place that come often enough in the rows that the encoder begins with."""
-        texts, s = without_unused(_categories(column)), self.settings
+        texts, s = without_unused(categories(column)), self.settings
         counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.names))
         for name, count in zip(texts.names, counts.tolist(), strict=True):
-            at = _hash(name) % COUNTERS
+            at = hash_of(name) % COUNTERS
             if count >= s.min_count and len(self.names) < s.max_categories:
                 self.names[name] = len(self.names)
             else:
@@ -209,12 +184,13 @@ class CategoryEncoder(ColumnEncoder):
                     self.examples.setdefault(s.max_categories + 2 + at % s.buckets, name)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        (codes, names, _), s = _categories(column), self.settings
+        (codes, names, _), s = as_texts(column), self.settings
+        own, unknown, slots = self._found(names)
+        if slots is None:  # some names are other ones, written differently
+            codes, names, _ = categories(column)
+            own, unknown, slots = self._found(names)
+            assert slots is not None
         codes = readable(codes)
-        own = np.array([*(self.names.get(name, -1) for name in names), -1], np.int64)
-        slots = np.zeros(own.size, np.int64)
-        unknown = np.flatnonzero(own[:-1] < 0)
-        slots[unknown] = [_hash(names[k]) % COUNTERS for k in unknown.tolist()]
         places, before = np.empty(codes.size, np.int32), len(self.names)
         most, min_count = s.max_categories, s.min_count
         n_own = place_categories(codes, own, slots, before, most, min_count, s.buckets, self.seen, learn, places)
@@ -224,6 +200,22 @@ class CategoryEncoder(ColumnEncoder):
         if learn and unknown.size and places.max(initial=0) > most + 1:
             self._note_examples(codes, places, names)
         return [places]
+
+    def _found(self, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None]:
+        """The place of each category or −1, which have none, and their counters: None if one is written otherwise."""
+        own = np.full(len(names) + 1, -1, np.int64)
+        own[:-1] = np.fromiter(map(self.names.get, names, repeat(-1)), np.int64, len(names))
+        unknown, slots = np.flatnonzero(own[:-1] < 0), np.zeros(own.size, np.int64)
+        new = [names[k] for k in unknown.tolist()]
+        found = np.fromiter(map(self.counters.get, new, repeat(-1)), np.int64, len(new))
+        for k in np.flatnonzero(found < 0).tolist():
+            if category(new[k]) != new[k]:
+                return own, unknown, None
+            if len(self.counters) >= MOST_KNOWN:
+                self.counters.clear()
+            found[k] = self.counters[new[k]] = hash_of(new[k]) % COUNTERS
+        slots[unknown] = found
+        return own, unknown, slots
 
     def _note_examples(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
         """Remember the first text of each bucket."""
@@ -277,7 +269,7 @@ class TextEncoder(ColumnEncoder):
             return rows, flat[first + np.arange(rows.size)], np.repeat(1.0 / np.sqrt(of_row), of_row)
 
     def _places_of(self, text: str, learn: bool) -> list[int]:
-        words = {_hash(word) % self.settings.word_buckets: word for word in WORD.findall(text.lower())[:MOST_WORDS]}
+        words = {hash_of(word) % self.settings.word_buckets: word for word in WORD.findall(text.lower())[:MOST_WORDS]}
         if learn:
             for place in words.keys() - self.examples.keys():
                 self.examples[place] = kept(words[place])

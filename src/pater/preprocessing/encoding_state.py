@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .categories import LONGEST_TEXT
 from .column_encoders import (
     COUNTERS,
-    LONGEST_TEXT,
     CategoryEncoder,
     ColumnEncoder,
     DateEncoder,

@@ -82,9 +82,13 @@ class Cells:
         return len(self.lines)
 
     @cached_property
-    def ascii(self) -> str | None:
-        """The text of the block, if each of its characters is one byte."""
-        return self.block.text.decode("ascii") if self.block.text.isascii() else None
+    def is_utf8(self) -> bool:
+        """Whether every text can be decoded without loss."""
+        try:
+            self.block.text.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True
 
     @property
     def faults(self) -> list[Fault]:

@@ -1,6 +1,6 @@
 """The compiled half of the CSV reader: where fields begin and end, and what they hold.
 
-Knows `numbers` and `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
+Knows `numbers`, `wide` and `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
 delimiter and line ends are ordinary text.
 """
 
@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels.compile import exact_kernel
 from .murmur import hashed
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
+from .wide import find_ends, short_number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
 SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)
@@ -119,10 +120,7 @@ def split_plain(text, delimiter, width, starts, ends):
 
     The text ends with a line, and holds as many delimiters as that takes.
     """
-    k = 0
-    for i in range(text.size):
-        ends[k] = i
-        k += (text[i] == delimiter) | (text[i] == NEWLINE)
+    k = find_ends(text, delimiter, ends)
     for last in range(width - 1, k, width):
         if text[ends[last]] != NEWLINE:
             return False
@@ -174,7 +172,12 @@ def numbers(text, starts, ends, wanted, codes, values, kinds):
             values[r, k], kinds[r, k] = np.nan, IS_MISSING
             if codes[r] != SOUND:
                 continue
-            start, end = trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
+            start, end = starts[r, wanted[k]], ends[r, wanted[k]]
+            value, short = short_number(text, start, end)
+            if short:
+                values[r, k], kinds[r, k] = value, IS_NUMBER
+                continue
+            start, end = trimmed(text, start, end)
             if is_missing(text, start, end):
                 continue
             value, after, found = number(text, start)

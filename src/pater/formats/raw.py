@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, selected
+from ..preprocessing.spans import Spans, texts_in
 from ..preprocessing.tables import of_arrow
 from . import csv_fields as fields
 from .arrow import RecordParser, note
@@ -80,15 +81,14 @@ def texts_of(cells: Cells, j: int) -> Texts:
     codes, spans = np.empty(n_rows, np.int64), np.empty((n_rows, 3), np.int64)
     places = np.full(1 << max(4, (2 * n_rows).bit_length()), -1, np.int64)
     n = int(fields.distinct(cells.text, cells.starts, cells.ends, j, codes, spans, places))
-    starts, ends, text = spans[:n, 0].tolist(), spans[:n, 1].tolist(), cells.block.text
-    if cells.ascii is not None:
-        names = [cells.ascii[start:end] for start, end in zip(starts, ends, strict=True)]
-    else:
-        names = [text[start:end].decode("utf-8", "replace") for start, end in zip(starts, ends, strict=True)]
+    starts, ends, text = spans[:n, 0], spans[:n, 1], cells.block.text
+    if cells.is_utf8 and not spans[:n, 2].any():
+        return texts_in(text, starts.copy(), ends.copy(), codes)
+    names = list(Spans(text, starts, ends))
     doubled = np.flatnonzero(spans[:n, 2]).tolist()
     for k in doubled:
         names[k] = names[k].replace('""', '"')
-    if (doubled or cells.ascii is None) and len(set(names)) < n:  # what is not the same may be written alike
+    if len(set(names)) < n:  # what is not the same may be written alike
         known: dict[str, int] = {}
         same = np.array([*(known.setdefault(name, len(known)) for name in names), -1], np.int64)
         codes, names = same[codes], list(known)

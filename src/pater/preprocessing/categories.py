@@ -1,6 +1,6 @@
 """What a text is called as a category, and where it is counted.
 
-Knows `columns` and `values`.
+Knows `columns`, `spans` and `values`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from zlib import crc32
 import numpy as np
 
 from .columns import Column, Texts, as_texts, written
+from .spans import LONGEST_TEXT
 from .values import number_in
-
-LONGEST_TEXT = 200  # characters of a category that are remembered
 
 
 def kept(text: str) -> str:
@@ -30,12 +29,14 @@ def category(text: str) -> str:
 
 
 def categories(column: Column) -> Texts:
-    """A column as categories, each once."""
+    """A column as categories, each once, with their hashes."""
     texts = as_texts(column)
+    if texts.hashes is not None:
+        return texts
     names: dict[str, int] = {}
     places = [names.setdefault(category(text), len(names)) for text in texts.names]
     codes = texts.codes if len(names) == len(places) else np.array([*places, -1], np.int64)[texts.codes]
-    return Texts(codes, list(names))
+    return Texts(codes, list(names), hashes=np.array([hash_of(name) for name in names], np.uint32))
 
 
 def hash_of(text: str) -> int:

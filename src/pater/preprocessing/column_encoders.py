@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, repeat
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.matrices import readable
-from .categories import categories, category, hash_of, kept
+from .categories import categories, hash_of, kept
 from .columns import Column, as_texts, without_unused
-from .encoding_kernels import place_categories
+from .encoding_kernels import parts_of_dates, place_categories
 from .features import MONTHS, WEEKDAYS, Feature
 from .settings import EncodingSettings
 from .values import moments_of, numbers_of
@@ -28,10 +28,8 @@ Places = NDArray[np.int32]
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 NO_TOKENS: Tokens = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
 COUNTERS = 1 << 12  # of texts that have no column of their own yet
-MOST_KNOWN = 1 << 15  # texts whose counter is remembered, to be found again quickly
 MOST_WORDS = 1000  # of a text
 WORD = re.compile(r"\w+")
-DAY = 86400.0
 
 
 def _missing(absent: NDArray[np.bool_]) -> Places:
@@ -137,14 +135,9 @@ class DateEncoder(NumberEncoder):
         return moments_of(column, self.unit)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        assert values is not None
-        absent = np.isnan(values)
-        seconds = np.where(absent, 0.0, values)
-        days = np.floor(seconds / DAY)
-        month = days.astype(np.int64).astype("M8[D]").astype("M8[M]").astype(np.int64) % 12
-        hour = np.floor((seconds - days * DAY) / 3600.0) if self.hours else np.full(seconds.size, -1.0)
-        parts = (hour, (days + 3.0) % 7.0, month)
-        return [np.where(absent, -1, part).astype(np.int32) for part in parts]
+        places = np.empty((3, len(column[0])), np.int32)
+        parts_of_dates(values, self.hours, places)
+        return list(places)
 
     def feature(self, slot: int, place: int) -> Feature:
         if slot == 0:
@@ -164,7 +157,7 @@ class CategoryEncoder(ColumnEncoder):
     names: dict[str, int] = field(default_factory=dict)
     seen: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(COUNTERS, np.uint8))
     examples: dict[int, str] = field(default_factory=dict)
-    counters: dict[str, int] = field(default_factory=dict, repr=False, compare=False)  # of texts seen, for a while
+    shared: tuple[int, NDArray[np.bool_]] = field(default=(-1, np.zeros(0, np.bool_)), repr=False, compare=False)
     kind = "category"
 
     def slots(self) -> list[int]:
@@ -184,38 +177,31 @@ class CategoryEncoder(ColumnEncoder):
                     self.examples.setdefault(s.max_categories + 2 + at % s.buckets, name)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        (codes, names, _), s = as_texts(column), self.settings
-        own, unknown, slots = self._found(names)
-        if slots is None:  # some names are other ones, written differently
-            codes, names, _ = categories(column)
-            own, unknown, slots = self._found(names)
-            assert slots is not None
-        codes = readable(codes)
+        texts, s = categories(column), self.settings
+        assert texts.hashes is not None
+        codes, names = readable(texts.codes), texts.names
+        slots = np.append(texts.hashes % COUNTERS, 0).astype(np.int64)
+        own = self._own(names, slots)
         places, before = np.empty(codes.size, np.int32), len(self.names)
         most, min_count = s.max_categories, s.min_count
         n_own = place_categories(codes, own, slots, before, most, min_count, s.buckets, self.seen, learn, places)
         if n_own > before:
-            born = [k for k in unknown.tolist() if own[k] >= 0]
-            self.names.update((names[k], int(own[k])) for k in sorted(born, key=lambda k: own[k]))
-        if learn and unknown.size and places.max(initial=0) > most + 1:
+            born = np.flatnonzero(own >= before)
+            self.names.update((names[k], int(own[k])) for k in born[np.argsort(own[born])].tolist())
+        if learn and len(self.examples) < s.buckets and places.max(initial=0) > most + 1:
             self._note_examples(codes, places, names)
         return [places]
 
-    def _found(self, names: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64] | None]:
-        """The place of each category or −1, which have none, and their counters: None if one is written otherwise."""
-        own = np.full(len(names) + 1, -1, np.int64)
-        own[:-1] = np.fromiter(map(self.names.get, names, repeat(-1)), np.int64, len(names))
-        unknown, slots = np.flatnonzero(own[:-1] < 0), np.zeros(own.size, np.int64)
-        new = [names[k] for k in unknown.tolist()]
-        found = np.fromiter(map(self.counters.get, new, repeat(-1)), np.int64, len(new))
-        for k in np.flatnonzero(found < 0).tolist():
-            if category(new[k]) != new[k]:
-                return own, unknown, None
-            if len(self.counters) >= MOST_KNOWN:
-                self.counters.clear()
-            found[k] = self.counters[new[k]] = hash_of(new[k]) % COUNTERS
-        slots[unknown] = found
-        return own, unknown, slots
+    def _own(self, names: Sequence[str], slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of each category, or −1: looked up where one that has a place shares its counter."""
+        if len(self.names) != self.shared[0]:
+            taken = np.zeros(COUNTERS, np.bool_)
+            taken[[hash_of(name) % COUNTERS for name in self.names]] = True
+            self.shared = len(self.names), taken
+        own = np.full(slots.size, -1, np.int64)
+        for k in np.flatnonzero(self.shared[1][slots[:-1]]).tolist():
+            own[k] = self.names.get(names[k], -1)
+        return own
 
     def _note_examples(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
         """Remember the first text of each bucket."""

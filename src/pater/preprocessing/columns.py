@@ -31,11 +31,14 @@ class Texts(NamedTuple):
     declared
         Whether the source calls this a category (a pandas Categorical, an Arrow dictionary), so that texts that look
         like numbers or dates are none.
+    hashes
+        Of each text its `hash_of`, where all of them are categories as they are written (see `categories`).
     """
 
     codes: NDArray[np.int64]
     names: Sequence[str]
     declared: bool = False
+    hashes: NDArray[np.uint32] | None = None
 
 
 class Times(NamedTuple):
@@ -125,7 +128,8 @@ def without_unused(column: Texts) -> Texts:
     used = used[used >= 0]
     places = np.full(len(column.names) + 1, -1, np.int64)
     places[used] = np.arange(used.size)
-    return column._replace(codes=places[column.codes], names=[column.names[k] for k in used])
+    hashes = None if column.hashes is None else column.hashes[used]
+    return column._replace(codes=places[column.codes], names=[column.names[k] for k in used], hashes=hashes)
 
 
 def as_texts(column: Column) -> Texts:

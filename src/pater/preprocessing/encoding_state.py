@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .categories import LONGEST_TEXT
 from .column_encoders import (
     COUNTERS,
     CategoryEncoder,
@@ -23,6 +22,7 @@ from .column_encoders import (
 )
 from .encoding import Encoding
 from .settings import EncodingSettings
+from .spans import LONGEST_TEXT
 from .values import STYLES
 
 Arrays = dict[str, NDArray[Any]]

@@ -20,7 +20,7 @@ from ..models.errors import BadRowError
 from ..models.matrices import bad_row_message
 from ..models.model import Model
 from ..models.pool import Pool
-from ..models.predict import labels_of, margins_of
+from ..models.predict import labels_of
 from . import parameters
 from .inputs import take_rows
 
@@ -64,7 +64,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         model = self._fitted_model()
-        return model.speaking(*self._scored_by()).weights(average=self._average_of(model))
+        return model.weights(self._scored_by(), average=self._average_of(model))
 
     def _fitted_model(self) -> Model | Pool:
         model: Model | Pool | None = vars(self).get("_model")
@@ -94,7 +94,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Margins (rows, models); an error if one is not finite, which says what is wrong with its row."""
         model = self._fitted_model()
         rows = take_rows(self, X, reset=False)
-        margins = margins_of(rows, model.speaking(*self._scored_by()), average=self._average_of(model))
+        margins = model.margins(rows, self._scored_by(), average=self._average_of(model))
         if not math.isfinite(float(margins.sum())):
             finite = np.isfinite(margins).all(axis=1)
             if not finite.all():

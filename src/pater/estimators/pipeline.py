@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
 from ..models.labels import as_labels
-from .growth import make_room, with_columns_moved
+from .growth import make_room, tell_levels, with_columns_moved
 
 
 def _last_has(name: str) -> Any:
@@ -69,6 +69,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._holds, self._classes, self._ended = False, None, None
         for _, step in self.steps[:-1]:
             X = step.fit(X, y).transform(X)
+        tell_levels(self.steps, X)
         self.steps[-1][1].fit(X, y, **params)
         return self
 
@@ -91,6 +92,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kept = [(step, deepcopy(vars(step)) if len(pieces) > 1 else dict(vars(step))) for _, step in rest]
         try:
             for rows, of_rows, their_weights in pieces:
+                tell_levels(self.steps, rows)
                 _learn(rest, rows, of_rows, *self._more(classes, their_weights))
         except BaseException:
             for step, attributes in [(first, vars(before)), *kept]:
@@ -140,6 +142,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self._ended is None:
             rest = deepcopy(self.steps[1:])
             for rows, labels, weights in self.steps[0][1].held_back():
+                tell_levels([self.steps[0], *rest], rows)
                 _learn(rest, rows, labels, *self._more(None, weights))
             self._ended = [self.steps[0], *rest]
         return self._ended

@@ -148,7 +148,8 @@ class _Reading:
         """See that the header is sound and fits the arrays, before memory is taken for them."""
         with parts_in_place():
             self._speaker.claims(header, places)
-            _check_added(_added(header), self._speaker.plan.n_features)
+            told = header.get("pool") or {}
+            _check_added(_added(header), told.get("features", self._speaker.plan.n_features))
             if header.get("pool") is not None:
                 self._pool.claims(header, places, self._speaker)
                 for other in self._pool.others.values():

@@ -3,7 +3,8 @@
 Knows the encoders of columns and the kernels; knows no scikit-learn and no file. Output columns come in three groups:
 z-scores, bins, and indicators in the order in which rows first had them, at the end, where there is room for more.
 The first two groups are fixed from the beginning. At every resolution of the bins the same rows have a view of their
-own, with columns of its own.
+own, with columns of its own. A column has a level: 0 if it is no bin, 1 and 2 for the bins of a resolution in turn, so
+that who learns may leave out what is too detailed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from .features import Feature
 from .kinds import encoder_of
 from .settings import RESOLUTIONS, EncodingSettings
 
+Layout = tuple[NDArray[np.int32], int]
 PIECE = 1 << 13  # rows that are encoded at a time, so that what is in between stays small
 
 
@@ -48,7 +50,7 @@ class Encoding:
     places: NDArray[np.int32]
     known: int = 0
     rows: int = 0
-    _layouts: dict[str, tuple[NDArray[np.int32], int]] = field(default_factory=dict, repr=False)
+    _layouts: dict[str, Layout] = field(default_factory=dict, repr=False)
 
     @classmethod
     def begun(cls, table: Table, settings: EncodingSettings) -> Encoding:
@@ -94,8 +96,8 @@ class Encoding:
 
     @property
     def largest_width(self) -> int:
-        """How many there can ever be at the finest resolution."""
-        return self._layout("fine")[1] + self.places.size
+        """How many there can ever be, at any resolution."""
+        return self._layout("nested")[1] + self.places.size
 
     def encode(self, table: Table, *, learn: bool = False) -> Encoded:
         """Encode rows; with `learn`, take each into account first, and give new indicators their columns."""
@@ -133,26 +135,38 @@ class Encoding:
         self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
         return _Piece(z, bins, local, starts, found, sizes)
 
-    def _layout(self, resolution: str) -> tuple[NDArray[np.int32], int]:
-        """The output column of each bin of each column of numbers, and how many come before the indicators."""
+    def levels(self, resolution: str) -> NDArray[np.uint8]:
+        """The level of each output column so far. All that come later have level 0."""
+        numbers = self.numbers
+        of_bins = [
+            np.full(sum(len(_bins(column, resolution, layer)) for column in numbers), layer + 1, np.uint8)
+            for layer in range(len(RESOLUTIONS[resolution]))
+        ]
+        return np.concatenate([np.zeros(len(numbers), np.uint8), *of_bins, np.zeros(self.known, np.uint8)])
+
+    def _layout(self, resolution: str) -> Layout:
+        """The output columns of each bin of each column of numbers, and how many come before the indicators."""
         if resolution not in self._layouts:
-            numbers = self.numbers
-            at = np.full((len(numbers), max([1, *(column.edges.size + 1 for column in numbers)])), -1, np.int32)
+            numbers, layers = self.numbers, RESOLUTIONS[resolution]
+            most = max([1, *(column.edges.size + 1 for column in numbers)])
+            at = np.full((len(layers), len(numbers), most), -1, np.int32)
             width = len(numbers)
-            for j, column in enumerate(numbers):
-                for bin in range(column.edges.size + 1):
-                    group = column.group_of(bin, resolution)
-                    at[j, bin] = -1 if group < 0 else width + group
-                width += len(column.bins(resolution))
+            for layer, kind in enumerate(layers):
+                for j, column in enumerate(numbers):
+                    n_bins = len(_bins(column, resolution, layer))
+                    for bin in range(column.edges.size + 1 if n_bins else 0):
+                        at[layer, j, bin] = width + column.group_of(bin, kind)
+                    width += n_bins
             self._layouts[resolution] = at, width
         return self._layouts[resolution]
 
-    def features(self, resolution: str = "fine") -> list[Feature]:
+    def features(self, resolution: str = "nested") -> list[Feature]:
         """What each output column stands for."""
         numbers = self.numbers
         found = [Feature(column.name, "z", is_date=column.kind == "date") for column in numbers]
-        for column in numbers:
-            found += column.bins(resolution)
+        for layer in range(len(RESOLUTIONS[resolution])):
+            for column in numbers:
+                found += _bins(column, resolution, layer)
         meanings: list[Feature] = []
         at = 0
         order = []
@@ -230,7 +244,7 @@ class Encoded:
     """Encoded rows, to be had at every resolution."""
 
     pieces: list[_Piece]
-    layouts: dict[str, tuple[NDArray[np.int32], int]]
+    layouts: dict[str, Layout]
     known: int
 
     def __len__(self) -> int:
@@ -240,10 +254,10 @@ class Encoded:
         """How many output columns there were after these rows."""
         return self.layouts[resolution][1] + self.known
 
-    def rows(self, resolution: str = "fine") -> CheckedRows:
+    def rows(self, resolution: str = "nested") -> CheckedRows:
         """The rows in the form of the kernels: CSR, columns ascending."""
         at, first = self.layouts[resolution]
-        most = sum(2 * piece.z.size + piece.slots.size + piece.tokens.size for piece in self.pieces)
+        most = sum((1 + len(at)) * piece.z.size + piece.slots.size + piece.tokens.size for piece in self.pieces)
         kind = np.uint32 if most < 1 << 31 else np.uint64
         indptr, indices, data = np.zeros(len(self) + 1, kind), np.empty(most, kind), np.empty(most)
         row = filled = 0
@@ -252,6 +266,13 @@ class Encoded:
             filled = write_rows(piece.z, piece.bins, at, first, *found, indptr[row:], indices, data, filled)
             row += piece.slots.shape[0]
         return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))
+
+
+def _bins(column: NumberEncoder, resolution: str, layer: int) -> list[Feature]:
+    """The bins of a column in a layer of a resolution; none if they are those of the layer before."""
+    layers = RESOLUTIONS[resolution]
+    bins = column.bins(layers[layer])
+    return [] if layer and len(bins) == len(column.bins(layers[layer - 1])) else bins
 
 
 def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

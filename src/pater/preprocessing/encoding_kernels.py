@@ -146,10 +146,11 @@ def write_rows(z, bins, places, first, local, token_starts, tokens, values, indp
             if z[j, r] != 0.0:
                 indices[filled], data[filled] = j, z[j, r]
                 filled += 1
-        for j in range(z.shape[0]):
-            if bins[j, r] >= 0 and places[j, bins[j, r]] >= 0:
-                indices[filled], data[filled] = places[j, bins[j, r]], 1.0
-                filled += 1
+        for layer in range(places.shape[0]):
+            for j in range(z.shape[0]):
+                if bins[j, r] >= 0 and places[layer, j, bins[j, r]] >= 0:
+                    indices[filled], data[filled] = places[layer, j, bins[j, r]], 1.0
+                    filled += 1
         begin = filled
         for s in range(local.shape[1]):
             if local[r, s] >= 0:

@@ -12,7 +12,7 @@ from .column_encoders import CategoryEncoder, ColumnEncoder, NumberEncoder, Text
 from .encoding import Encoding
 
 
-def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "fine") -> tuple[Encoding, NDArray[np.int64]]:
+def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested") -> tuple[Encoding, NDArray[np.int64]]:
     """One encoding of what both have seen, and the column that each of `theirs` has in it, or −1.
 
     The columns of `mine` stay where they are, those that only `theirs` has come after them. Kinds and bins are decided

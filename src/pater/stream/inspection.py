@@ -27,7 +27,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         "learner": AUTO if pool else WPATER if len(model.specs) > 1 else base.rule,
         "sources": learner.sources,
         "classes": model.classes.tolist(),
-        "features": learner.n_features or model.state.n_features,
+        "features": learner.n_features or model.n_features,
         "columns": _told(learner),
         "settings": {
             "class_weight": base.class_weight if isinstance(base.class_weight, str | None) else dict(base.class_weight),
@@ -50,7 +50,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         told["threshold"] = learner.threshold()
     if len(model.specs) > 1:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
-        told["chosen"] = [_candidate(base)] if pool else [_weighted(spec) for spec in specs]
+        told["chosen"] = [_candidate(model)] if isinstance(model, Pool) else [_weighted(spec) for spec in specs]
     used, weights, intercepts = _weights(learner)
     encoded = learner.encoder.names() if learner.encoder is not None else None
     names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
@@ -70,10 +70,17 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
     return told
 
 
-def _candidate(spec: Spec) -> str:
+def _candidate(pool: Pool) -> str:
+    spec = pool.spec
     weight = ", balanced" if spec.class_weight == "balanced" else ""
     memory = f", forgetting = {spec.forgetting:g}" if spec.forgetting < 1 else ""
-    return f"{spec.rule}{weight}, r = {spec.r:g}{memory}, {spec.covariance} covariance"
+    return f"{spec.rule}{weight}, r = {spec.r:g}{memory}, {spec.covariance} covariance{_detail(pool)}"
+
+
+def _detail(pool: Pool) -> str:
+    """How much of what the encoder says the leader looks at."""
+    level, highest = pool.level(pool.leader), pool.views.n_levels - 1
+    return "" if level == highest else ", no bins" if level == 0 else ", coarse bins only"
 
 
 def _weighted(spec: Spec) -> str:
@@ -83,13 +90,16 @@ def _weighted(spec: Spec) -> str:
 def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """The columns that hold anything, their weights and the intercepts; no memory is taken for the other columns."""
     assert learner.model is not None
-    state, average = learner.state(), learner.model.spec.average
+    model, average = learner.model, learner.model.spec.average
+    state = model.speaking(*learner.scored_by)
     used = columns_in_use(state)
     vectors = state.vectors[:, :, used] if state.layout == "split" else state.vectors[:, used]
     with np.errstate(over="ignore", invalid="ignore"):
         weights, intercepts = replace(state, vectors=vectors).weights(average=average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
         raise InputError("the model's numbers are so large that its weights are none.")
+    if isinstance(model, Pool):
+        used = np.flatnonzero(model.views.places(model.level(model.leader)) >= 0)[used]
     return used, weights, intercepts
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def to_save(learner: Learner, model: Model | Pool, progress: dict[str, Any] | None) -> Saved:
     """What a model file is to hold; with `progress`, a checkpoint, which keeps spare columns too."""
-    width, columns, scaler = model.state.n_features, learner.columns, learner.scaler
+    width, columns, scaler = model.n_features, learner.columns, learner.scaler
     if progress is None and width > learner.n_features > 0:
         width = learner.n_features
         model = replace(model)
@@ -60,7 +60,7 @@ def parts_of(saved: Saved) -> dict[str, Any]:
     columns = Columns.from_json(described) if saved.columns is not None else _of_matrix(saved)
     if (encoder is not None) != (columns.kind == ENCODED):
         raise ValueError("its columns do not fit its encoder")
-    width = model.state.n_features
+    width = model.n_features
     fixed = {"hashed": 1 << columns.bits, "table": len(columns.table)}.get(columns.kind, width)
     if encoder is not None:
         fixed = encoder.n_columns

@@ -13,6 +13,7 @@ from ..kernels.compile import exact_kernel
 
 LARGEST = 1e150  # of a number that mean and deviation take into account: its square is finite
 SMALLEST = 1e-280  # of a sum of squares by which can be divided
+TILE = 128  # rows that are written to at a time, so that they stay in the cache from column to column
 SHORT = 32  # entries of a row that are put in order by counting
 BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])
 CRC = np.array([crc32(bytes([k ^ 0xFF])) ^ 0xFF000000 for k in range(256)], np.uint32)  # the table that zlib goes by
@@ -52,36 +53,41 @@ def parts_of_dates(seconds, hours, places):
 
 @exact_kernel
 def standardise(x, learn, moments, clip, z):
-    """z-scores of columns, by the (count, mean, sum of squared distances) of each; with `learn`, up to each row."""
-    for j in range(x.shape[0]):
-        count, mean, square = moments[j, 0], moments[j, 1], moments[j, 2]
-        for r in range(x.shape[1]):
-            v = x[j, r]
-            z[j, r] = 0.0
-            if np.isnan(v):
-                continue
-            if learn and abs(v) <= LARGEST:
-                count += 1.0
-                gap = v - mean
-                mean += gap / count
-                square += gap * (v - mean)
-            if square > SMALLEST:
-                z[j, r] = min(max((v - mean) * np.sqrt(count / square), -clip), clip)
-        moments[j, 0], moments[j, 1], moments[j, 2] = count, mean, square
+    """z-scores (rows, columns) of columns, by the (count, mean, sum of squared distances) of each.
+
+    With `learn`, those are of all numbers up to the row itself.
+    """
+    for begin in range(0, x.shape[1], TILE):
+        for j in range(x.shape[0]):
+            count, mean, square = moments[j, 0], moments[j, 1], moments[j, 2]
+            for r in range(begin, min(begin + TILE, x.shape[1])):
+                v = x[j, r]
+                z[r, j] = 0.0
+                if np.isnan(v):
+                    continue
+                if learn and abs(v) <= LARGEST:
+                    count += 1.0
+                    gap = v - mean
+                    mean += gap / count
+                    square += gap * (v - mean)
+                if square > SMALLEST:
+                    z[r, j] = min(max((v - mean) * np.sqrt(count / square), -clip), clip)
+            moments[j, 0], moments[j, 1], moments[j, 2] = count, mean, square
 
 
 @exact_kernel
 def find_bins(x, edges, n_edges, missing, bins, local):
     """Of each number, how many edges of its column are not above it; −1 and a mark in `local` where it is missing."""
-    for j in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            below = 0
-            for k in range(n_edges[j]):
-                below += edges[j, k] <= x[j, r]
-            bins[j, r] = below
-            if np.isnan(x[j, r]):
-                bins[j, r] = -1
-                local[r, missing[j]] = 0
+    for begin in range(0, x.shape[1], TILE):
+        for j in range(x.shape[0]):
+            for r in range(begin, min(begin + TILE, x.shape[1])):
+                below = 0
+                for k in range(n_edges[j]):
+                    below += edges[j, k] <= x[j, r]
+                bins[r, j] = below
+                if np.isnan(x[j, r]):
+                    bins[r, j] = -1
+                    local[r, missing[j]] = 0
 
 
 @exact_kernel
@@ -142,14 +148,14 @@ def write_rows(z, bins, places, first, local, token_starts, tokens, values, indp
     """CSR rows: z-scores, then the bins, then what was settled, in ascending order; how many numbers there are now."""
     columns, numbers = np.empty(SHORT, np.int64), np.empty(SHORT)
     for r in range(local.shape[0]):
-        for j in range(z.shape[0]):
-            if z[j, r] != 0.0:
-                indices[filled], data[filled] = j, z[j, r]
+        for j in range(z.shape[1]):
+            if z[r, j] != 0.0:
+                indices[filled], data[filled] = j, z[r, j]
                 filled += 1
         for layer in range(places.shape[0]):
-            for j in range(z.shape[0]):
-                if bins[j, r] >= 0 and places[layer, j, bins[j, r]] >= 0:
-                    indices[filled], data[filled] = places[layer, j, bins[j, r]], 1.0
+            for j in range(z.shape[1]):
+                if bins[r, j] >= 0 and places[layer, j, bins[r, j]] >= 0:
+                    indices[filled], data[filled] = places[layer, j, bins[r, j]], 1.0
                     filled += 1
         begin = filled
         for s in range(local.shape[1]):

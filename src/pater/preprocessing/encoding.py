@@ -119,7 +119,7 @@ class Encoding:
         x = np.empty((len(numbers), n_rows))
         for j, column in enumerate(numbers):
             x[j] = column.values(table[column.name])
-        z, bins = np.empty(x.shape), np.empty(x.shape, np.int16)
+        z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
         local = np.full((n_rows, slots.bases.size), -1, np.int32)
         standardise(x, learn, self.moments, float(self.settings.clip), z)
         find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
@@ -292,8 +292,10 @@ def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDAr
 
 
 def _lean(table: Table) -> Table:
-    """The same rows without the texts of others, where those are many."""
+    """The same rows without the texts of others, where those are many and would be looked at one by one."""
     return {
-        name: without_unused(column) if isinstance(column, Texts) and len(column.names) > column.codes.size else column
+        name: without_unused(column)
+        if isinstance(column, Texts) and column.hashes is None and len(column.names) > column.codes.size
+        else column
         for name, column in table.items()
     }

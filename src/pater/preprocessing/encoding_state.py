@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from .column_encoders import (
     COUNTERS,
-    LONGEST_TEXT,
     CategoryEncoder,
     ColumnEncoder,
     DateEncoder,
@@ -23,6 +22,7 @@ from .column_encoders import (
 )
 from .encoding import Encoding
 from .settings import EncodingSettings
+from .spans import LONGEST_TEXT
 from .values import STYLES
 
 Arrays = dict[str, NDArray[Any]]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.compile import exact_kernel, exact_part
-from .murmur import hashed
+from .hashed_names import SEVERAL
+from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
 from .wide import find_ends, short_number
 
@@ -192,11 +193,13 @@ def numbers(text, starts, ends, wanted, codes, values, kinds):
 
 
 @exact_kernel
-def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs):
+def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs, seen, news):
     """Where `column=value` lands for some columns, each in its line of `places`; −1 for a missing value.
 
-    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values.
+    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values. The
+    answer is how many names are news: `news` holds their column, their mark, the row and k.
     """
+    told = 0
     for k in range(wanted.size):
         line = into[k]
         size = bounds[k + 1] - bounds[k]
@@ -213,7 +216,12 @@ def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into
                 scratch[length] = text[i]
                 length += 1
                 i += 2 if quoted and text[i] == QUOTE and i + 1 < end and text[i + 1] == QUOTE else 1
-            places[line, r], signs[line, r] = hashed(scratch, 0, length, bits)
+            column, sign, mark = hashed_and_marked(scratch, 0, length, bits)
+            places[line, r], signs[line, r] = column, sign
+            if seen.size > 0 and seen[column] != mark and seen[column] != SEVERAL:
+                news[told, 0], news[told, 1], news[told, 2], news[told, 3] = column, mark, r, k
+                told += 1
+    return told
 
 
 @exact_part

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..kernels.doors import CheckedRows, checked
 from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
+from .counts import Counts
 from .encoding_kernels import find_bins, settle, standardise, write_rows
 from .features import Feature
 from .kinds import encoder_of
@@ -42,6 +43,8 @@ class Encoding:
         How many indicators there are so far.
     rows
         How many rows were learned from.
+    counts
+        How many of them had each bin and each indicator; None where an older file does not say.
     """
 
     settings: EncodingSettings
@@ -50,6 +53,7 @@ class Encoding:
     places: NDArray[np.int32]
     known: int = 0
     rows: int = 0
+    counts: Counts | None = None
     _layouts: dict[str, Layout] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -67,9 +71,10 @@ class Encoding:
     @classmethod
     def of_columns(cls, settings: EncodingSettings, columns: list[ColumnEncoder]) -> Encoding:
         """An encoding of these columns that has seen no row."""
-        numbers = sum(isinstance(column, NumberEncoder) for column in columns)
+        edges = [column.edges.size for column in columns if isinstance(column, NumberEncoder)]
         size = sum(sum(column.slots()) + column.n_tokens() for column in columns)
-        return cls(settings, columns, np.zeros((numbers, 3)), np.full(size, -1, np.int32))
+        counts = Counts.none(len(edges), max(edges, default=0) + 1)
+        return cls(settings, columns, np.zeros((len(edges), 3)), np.full(size, -1, np.int32), counts=counts)
 
     @cached_property
     def numbers(self) -> list[NumberEncoder]:
@@ -133,6 +138,8 @@ class Encoding:
                 tokens.append((rows, found + start, sizes))
         starts, found, sizes = _by_rows(tokens, n_rows)
         self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
+        if learn and self.counts is not None:
+            self.counts.note(bins, local, found, self.known)
         return _Piece(z, bins, local, starts, found, sizes)
 
     def levels(self, resolution: str) -> NDArray[np.uint8]:
@@ -183,9 +190,9 @@ class Encoding:
     def copy(self) -> Encoding:
         """One that learns by itself."""
         columns = [column.copy() for column in self.columns]
-        return Encoding(
-            self.settings, columns, self.moments.copy(), self.places.copy(), self.known, self.rows, self._layouts
-        )
+        counts = None if self.counts is None else self.counts.copy()
+        learned = self.moments.copy(), self.places.copy(), self.known, self.rows, counts
+        return Encoding(self.settings, columns, *learned, self._layouts)
 
 
 class _Slots(NamedTuple):

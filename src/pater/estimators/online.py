@@ -221,8 +221,8 @@ class OnlineClassifier(LinearClassifier):
         model = self._fitted_model()
         if not model.spec.calibrate:
             raise OtherModelsError(["probability"])
-        margins = self._checked_margins(X)
-        return probabilities(margins, model.state.scalars[self._chosen(model)], model.classes.size)
+        margins, scalars = self._checked_margins(X), model.state.scalars[self._chosen(model)]
+        return probabilities(margins, scalars, model.classes.size, average=self._average_of(model))
 
     @property
     def t_(self) -> int:

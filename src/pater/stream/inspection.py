@@ -80,7 +80,8 @@ def _spreads(learner: Learner, table: Described, names: list[Any]) -> list[dict[
     """How much of a difference each raw column makes to the margin of each class: the deviation of its effect."""
     assert learner.model is not None
     spreads: dict[int, dict[str, float]] = {}
-    for curve in curves(table, learner.weights()[0], None):
+    weights, _ = learner.model.weights(learner.scored_by, average=learner.model.spec.average)
+    for curve in curves(table, weights, None):
         of_class = spreads.setdefault(curve.model, {})
         of_class[curve.column] = float(np.hypot(of_class.get(curve.column, 0.0), curve.spread))
     return [{"class": name, "spreads": list(spreads.get(k, {}).items())} for k, name in enumerate(names)]

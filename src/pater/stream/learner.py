@@ -245,7 +245,8 @@ class Learner:
         model = self._fitted()
         if not model.specs[0].calibrate:
             raise InputError("the model has no probabilities: train it with --probabilities.")
-        return probabilities(margins, model.state.scalars[self.chosen()], model.classes.size)
+        scalars = model.state.scalars[self.chosen()]
+        return probabilities(margins, scalars, model.classes.size, average=model.spec.average)
 
     def scores(self) -> dict[str, float]:
         """Progressive scores of what was predicted; with more than two classes, the mean over the classes.

@@ -40,7 +40,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model.chosen(*self._scored_by())
 
     def _average_of(self, model: Model | Pool) -> bool:
-        """Does the average of the weights predict?"""
+        """Whether the average of the weights predicts."""
         return model.spec.average
 
     def _threshold(self, model: Model | Pool) -> float:

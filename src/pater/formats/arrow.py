@@ -57,7 +57,7 @@ def is_text(kind: Any) -> bool:
 
 
 def is_whole(kind: Any) -> bool:
-    """May labels of this type be numbers? Floats are looked at one by one."""
+    """Whether labels of this type may be numbers; floats are looked at one by one."""
     return is_number(kind)
 
 

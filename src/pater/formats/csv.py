@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Generator, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,11 +62,15 @@ class Cells:
 
     def __init__(self, block: TableBlock, delimiter: int, source: str) -> None:
         self.block, self.source, self.text = block, source, np.frombuffer(block.text, np.uint8)
-        n_lines, width = block.text.count(b"\n"), len(block.header)
-        n_fields = n_lines + how_many(self.text, delimiter)
+        n_lines, width = int(how_many(self.text, fields.NEWLINE)), len(block.header)
+        n_fields = n_lines + int(how_many(self.text, delimiter))
         starts, ends = np.empty(n_fields, np.int64), np.empty(n_fields, np.int64)
-        lines, wrong = np.empty(n_lines, np.int64), np.empty((3, n_lines), np.int64)
-        n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, *wrong)
+        lines, wrong = np.arange(n_lines), np.empty((3, n_lines), np.int64)
+        plain = n_fields == n_lines * width and width > 1 and b'"' not in block.text and b"\r" not in block.text
+        if plain and fields.split_plain(self.text, delimiter, width, starts, ends):
+            n, n_wrong = n_lines, 0
+        else:
+            n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, *wrong)
         self.starts, self.ends = starts[: n * width].reshape(n, width), ends[: n * width].reshape(n, width)
         self.lines, self.codes = lines[:n] + block.first_line, np.zeros(n, np.uint8)
         self.what: dict[int, tuple[int, str]] = {}
@@ -79,9 +83,13 @@ class Cells:
         return len(self.lines)
 
     @cached_property
-    def ascii(self) -> str | None:
-        """The text of the block, if each of its characters is one byte."""
-        return self.block.text.decode("ascii") if self.block.text.isascii() else None
+    def is_utf8(self) -> bool:
+        """Whether every text can be decoded without loss."""
+        try:
+            self.block.text.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True
 
     @property
     def faults(self) -> list[Fault]:
@@ -98,9 +106,13 @@ class Cells:
         )
         return Texts.of(rows, len(self))
 
-    def numbers(self, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """The numbers of some columns, and of which kind each is, (rows, wanted)."""
-        values, kinds = np.empty((len(self), wanted.size)), np.empty((len(self), wanted.size), np.uint8)
+    def numbers(
+        self, wanted: NDArray[np.int64], *, by_column: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """The numbers of some columns, and of which kind each is, (rows, wanted); those of a column side by side."""
+        order: Literal["C", "F"] = "F" if by_column else "C"
+        values = np.empty((len(self), wanted.size), order=order)
+        kinds = np.empty(values.shape, np.uint8, order=order)
         fields.numbers(self.text, self.starts, self.ends, wanted, self.codes, values, kinds)
         for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist():
             j = wanted[k]
@@ -276,6 +288,8 @@ def table_blocks(
 
 
 def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:
+    if b'"' not in text:
+        return text.find(b"\n") if first else text.rfind(b"\n")
     return int(fields.row_end(np.frombuffer(text, np.uint8), ord(delimiter), first))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import exact_kernel
+from ..kernels.compile import exact_kernel, exact_part
 from ..kernels.run import NOTHING, Rows
 from .batches import Batch, how_many, tidy
 from .blocks import Block
@@ -46,19 +46,19 @@ SLOW_MARK, NEGATIVE_SLOW_MARK = np.uint64(0x7FF8 << 48), np.uint64(0xFFF8 << 48)
 _NUMBER = re.compile(rb"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
-@exact_kernel
+@exact_part
 def end_of_line(text, i):
     while text[i] != NEWLINE:
         i += 1
     return i
 
 
-@exact_kernel
+@exact_part
 def ends_word(c):
     return c in (SPACE, TAB, NEWLINE, RETURN)
 
 
-@exact_kernel
+@exact_part
 def whole_label(text, i):
     """The label at i, where it ends, and a code."""
     value, end, found = number(text, i)
@@ -69,7 +69,7 @@ def whole_label(text, i):
     return np.int64(value), end, SOUND
 
 
-@exact_kernel
+@exact_part
 def _query(text, i):
     """Where `qid:7` at i ends, or i itself if it is none."""
     end = i + 4 if text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == COLON else i

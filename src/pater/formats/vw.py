@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel
+from ..kernels.compile import exact_kernel, exact_part
 from ..kernels.doors import LARGEST_WEIGHT, NO_WEIGHT
 from .batches import Batch, how_many, tidy
 from .blocks import Block
@@ -45,24 +45,24 @@ MESSAGES = {
 }
 
 
-@exact_kernel
+@exact_part
 def _ends_name(c):
     return ends_word(c) or c in (COLON, BAR)
 
 
-@exact_kernel
+@exact_part
 def _skip_blanks(text, i):
     while text[i] == SPACE or text[i] == TAB or (text[i] == RETURN and text[i + 1] == NEWLINE):
         i += 1
     return i
 
 
-@exact_kernel
+@exact_part
 def _is_weight(value):
     return value == 0.0 or 1.0 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT
 
 
-@exact_kernel
+@exact_part
 def _head(text, i):
     """What stands before the first bar: label, importance, where the tag starts and ends, where the bar is, a code."""
     label, importance, tag, tag_end, code = UNLABELLED, 1.0, 0, 0, SOUND

@@ -124,7 +124,7 @@ class Encoding:
         x = np.empty((len(numbers), n_rows))
         for j, column in enumerate(numbers):
             x[j] = column.values(table[column.name])
-        z, bins = np.empty(x.shape), np.empty(x.shape, np.int16)
+        z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
         local = np.full((n_rows, slots.bases.size), -1, np.int32)
         standardise(x, learn, self.moments, float(self.settings.clip), z)
         find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
@@ -160,10 +160,11 @@ class Encoding:
             width = len(numbers)
             for layer, kind in enumerate(layers):
                 for j, column in enumerate(numbers):
-                    n_bins = len(_bins(column, resolution, layer))
-                    for bin in range(column.edges.size + 1 if n_bins else 0):
-                        at[layer, j, bin] = width + column.group_of(bin, kind)
-                    width += n_bins
+                    kept = _kept(column, resolution, layer)
+                    places = np.where(kept, width + np.cumsum(kept) - 1, -1)
+                    for bin in range(column.edges.size + 1 if kept.size else 0):
+                        at[layer, j, bin] = places[column.group_of(bin, kind)]
+                    width += int(np.count_nonzero(kept))
             self._layouts[resolution] = at, width
         return self._layouts[resolution]
 
@@ -275,11 +276,16 @@ class Encoded:
         return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))
 
 
+def _kept(column: NumberEncoder, resolution: str, layer: int) -> NDArray[np.bool_]:
+    """Which bins of a layer have a column: all but those that are alone in their coarse bin, which has one."""
+    n_bins = len(column.bins(RESOLUTIONS[resolution][layer]))
+    return np.ones(n_bins, np.bool_) if layer == 0 or not n_bins else np.bincount(column.groups)[column.groups] > 1
+
+
 def _bins(column: NumberEncoder, resolution: str, layer: int) -> list[Feature]:
-    """The bins of a column in a layer of a resolution; none if they are those of the layer before."""
-    layers = RESOLUTIONS[resolution]
-    bins = column.bins(layers[layer])
-    return [] if layer and len(bins) == len(column.bins(layers[layer - 1])) else bins
+    """The bins of a column of numbers that have a column in this layer."""
+    bins = column.bins(RESOLUTIONS[resolution][layer])
+    return [bin for bin, kept in zip(bins, _kept(column, resolution, layer), strict=True) if kept]
 
 
 def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -293,8 +299,10 @@ def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDAr
 
 
 def _lean(table: Table) -> Table:
-    """The same rows without the texts of others, where those are many."""
+    """The same rows without the texts of others, where those are many and would be looked at one by one."""
     return {
-        name: without_unused(column) if isinstance(column, Texts) and len(column.names) > column.codes.size else column
+        name: without_unused(column)
+        if isinstance(column, Texts) and column.hashes is None and len(column.names) > column.codes.size
+        else column
         for name, column in table.items()
     }

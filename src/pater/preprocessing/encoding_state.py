@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from .column_encoders import (
     COUNTERS,
-    LONGEST_TEXT,
     CategoryEncoder,
     ColumnEncoder,
     DateEncoder,
@@ -25,6 +24,7 @@ from .counts import Counts
 from .encoding import Encoding
 from .known_names import MOST_NAMES, KnownNames
 from .settings import EncodingSettings
+from .spans import LONGEST_TEXT
 from .values import STYLES
 
 Arrays = dict[str, NDArray[Any]]

@@ -80,7 +80,8 @@ def _spreads(learner: Learner, table: Described, names: list[Any]) -> list[dict[
     """How much of a difference each raw column makes to the margin of each class: the deviation of its effect."""
     assert learner.model is not None
     spreads: dict[int, dict[str, float]] = {}
-    for curve in curves(table, learner.weights()[0], None):
+    weights, _ = learner.model.weights(learner.scored_by, average=learner.model.spec.average)
+    for curve in curves(table, weights, None):
         of_class = spreads.setdefault(curve.model, {})
         of_class[curve.column] = float(np.hypot(of_class.get(curve.column, 0.0), curve.spread))
     return [{"class": name, "spreads": list(spreads.get(k, {}).items())} for k, name in enumerate(names)]
@@ -114,7 +115,7 @@ def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], 
     """The columns that hold anything, their weights and the intercepts; no memory is taken for the other columns."""
     assert learner.model is not None
     model = learner.model
-    used = columns_in_use(model.speaking(*learner.scored_by))
+    used = columns_in_use(learner.state())
     if isinstance(model, Pool):
         used = np.flatnonzero(model.views.places(model.level(model.leader)) >= 0)[used]
     weights, intercepts = weights_of(model, learner.scored_by, used, average=model.spec.average)

@@ -23,7 +23,7 @@ from ..formats.errors import Fault, InputError
 from ..formats.hashed_names import HashedNames, with_news
 from ..kernels.doors import checked
 from ..kernels.run import available_threads
-from ..kernels.state import TooWideError
+from ..kernels.state import State, TooWideError
 from ..models.candidates import WIDEST, is_pool
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.labels import encode, is_text
@@ -211,10 +211,9 @@ class Learner:
         """By which score the models are chosen."""
         return self.scoring, self.scoring_settings
 
-    def weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The weights of the models that were chosen, (models, columns), and their intercepts."""
-        model = self._fitted()
-        return model.weights(self.scored_by, average=model.spec.average)
+    def state(self) -> State:
+        """The models that were chosen; of a pool behind an encoder, with those columns only that its leader sees."""
+        return self._fitted().speaking(*self.scored_by)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
@@ -246,7 +245,8 @@ class Learner:
         model = self._fitted()
         if not model.specs[0].calibrate:
             raise InputError("the model has no probabilities: train it with --probabilities.")
-        return probabilities(margins, model.state.scalars[self.chosen()], model.classes.size)
+        scalars = model.state.scalars[self.chosen()]
+        return probabilities(margins, scalars, model.classes.size, average=model.spec.average)
 
     def scores(self) -> dict[str, float]:
         """Progressive scores of what was predicted; with more than two classes, the mean over the classes.

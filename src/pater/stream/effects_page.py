@@ -21,11 +21,12 @@ from .inspection import candidate_told
 from .learner import Learner
 
 READING = """<p>The margin of a row is the margin of the average row plus one number for each column: its effect. Where
-the line is above zero, rows with such values have a larger margin than the average row; from the threshold on, the
-class is predicted. Rows of the columns below a line, and numbers beside a bar, say how many rows the effect was learned
-from.</p><p>Bands and thin lines reach two standard errors to both sides, by the covariance that the model keeps: about
-that much the effect would differ if the model had learned from other rows of the same kind. Where there are none, the
-model does not know.</p>"""
+a line is above zero, rows with such values have a larger margin than the average row; from the threshold on, the class
+is predicted. The grey columns below a line and the numbers beside a bar say how many rows the effect was learned
+from.</p>
+<p>Bands and thin lines reach two standard errors to both sides, by the covariance that the model keeps: about that much
+the effect would differ if the model had learned from other rows of the same kind. Where there are none, the model does
+not know.</p>"""
 
 
 def write_page(

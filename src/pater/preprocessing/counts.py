@@ -33,10 +33,10 @@ class Counts:
         return cls(np.zeros((n_columns, most_bins), np.int64), np.zeros(0, np.int64))
 
     def note(self, bins: NDArray[np.int16], places: NDArray[np.int32], tokens: Whole, known: int) -> None:
-        """Add rows: their bins (columns, rows), their indicators (rows, slots) and tokens, where −1 is nothing."""
+        """Add rows: their bins (rows, columns), their indicators (rows, slots) and tokens, where −1 is nothing."""
         n_columns, most = self.bins.shape
         if n_columns:
-            at = (most + 1) * np.arange(n_columns)[:, None] + 1 + bins
+            at = (most + 1) * np.arange(n_columns) + 1 + bins
             found = np.bincount(at.ravel(), minlength=n_columns * (most + 1))
             self.bins += found.reshape(n_columns, most + 1)[:, 1:]
         found = np.bincount(places.ravel() + np.int64(1), minlength=known + 1)[1:]

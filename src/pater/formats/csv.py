@@ -22,6 +22,7 @@ from .blocks import BLOCK_BYTES, Place, blocks
 from .columns import NUMBER, TABLE, Columns
 from .delimiters import recognised
 from .errors import Fault, InputError, listed, shortened
+from .hashed_names import LONGEST, NOTHING_SEEN, News, Seen, news_of
 from .hashing import places_of
 from .labels import Texts, label_faults
 from .names import check_names
@@ -138,9 +139,15 @@ class TableParser:
     """Blocks of a table to batches."""
 
     def __init__(
-        self, columns: Columns, *, delimiter: str | None = None, labelled: bool = True, keep_missing: bool = False
+        self,
+        columns: Columns,
+        *,
+        delimiter: str | None = None,
+        labelled: bool = True,
+        keep_missing: bool = False,
+        seen: Seen | None = None,
     ) -> None:
-        self.columns, self.delimiter = columns, delimiter
+        self.columns, self.delimiter, self.seen = columns, delimiter, seen
         self.labelled, self.keep_missing = labelled, keep_missing
         self.numeric = np.array([kind == NUMBER for _, kind in columns.table], np.bool_)
         if columns.bits:
@@ -176,8 +183,9 @@ class TableParser:
     def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
         """The rows of a block, without their labels."""
         dense = self.columns.kind == TABLE
-        rows, missing = self._dense(cells, features) if dense else self._hashed(cells, features)
-        return Batch(rows, 1 << self.columns.bits if self.columns.bits else features.size, None, missing=missing)
+        rows, missing, news = self._dense(cells, features) if dense else self._hashed(cells, features)
+        width = 1 << self.columns.bits if self.columns.bits else features.size
+        return Batch(rows, width, None, missing=missing, news=news)
 
     def _labels(self, cells: Cells, where: dict[str, int]) -> NDArray[Any] | None:
         name = self.columns.label
@@ -217,13 +225,13 @@ class TableParser:
                 cells.fault_in(r, int(wanted[k]), _NO_NUMBER[int(kinds[r, k])])
         return values, int((kinds[cells.codes == fields.SOUND] == fields.IS_MISSING).sum())
 
-    def _dense(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[np.float64]], int]:
+    def _dense(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[np.float64]], int, None]:
         X, missing = self.numbers(cells, features)
         if not self.keep_missing:
             np.nan_to_num(X, copy=False, nan=0.0)
-        return (X,), missing
+        return (X,), missing, None
 
-    def _hashed(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[Any], ...], int]:
+    def _hashed(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[Any], ...], int, News | None]:
         shape = features.size, len(cells)
         places, values = np.empty(shape, np.int64), np.empty(shape)
         x, missing = self.numbers(cells, features[self.numeric])
@@ -232,7 +240,10 @@ class TableParser:
         scratch = np.empty(len(cells.text) + self.longest, np.uint8)
         into = np.flatnonzero(~self.numeric)
         words = cells.text, cells.starts, cells.ends, features[into]
-        fields.categories(*words, self.columns.bits, self.prefixes, self.bounds, scratch, into, places, values)
+        seen = NOTHING_SEEN if self.seen is None else self.seen.marks
+        found = np.empty((len(cells) * into.size if seen.size else 0, 4), np.int64)
+        names = self.prefixes, self.bounds, scratch
+        told = fields.categories(*words, self.columns.bits, *names, into, places, values, seen, found)
         missing += int((places[into][:, cells.codes == fields.SOUND] < 0).sum())
         size = int((places >= 0).sum())
         indptr, indices, data = np.empty(len(cells) + 1, np.uint32), np.empty(size, np.uint32), np.empty(size)
@@ -241,7 +252,17 @@ class TableParser:
         for r in np.flatnonzero(cells.codes == fields.NOT_FINITE_SUM).tolist():
             cells.what[r] = 0, OVERFLOW
         filled = int(indptr[-1])
-        return (indptr, indices[:filled], data[:filled]), missing
+        sound = found[:told][cells.codes[found[:told, 2]] == fields.SOUND]
+        sound = sound[np.argsort(sound[:, 2], kind="stable")]  # in the order of the rows
+        news = news_of(sound, lambda line: self._name(cells, line[2], int(into[line[3]]), int(features[into[line[3]]])))
+        return (indptr, indices[:filled], data[:filled]), missing, news
+
+    def _name(self, cells: Cells, row: int, feature: int, j: int) -> str:
+        """What a category is hashed as."""
+        start, end = int(cells.starts[row, j]), int(cells.ends[row, j])
+        text, quoted = cells.block.text[start:end].strip(b" \t"), cells.block.text[start - 1 : start] == b'"'
+        value = (text.replace(b'""', b'"') if quoted else text).decode("utf-8", "replace")
+        return f"{self.columns.table[feature][0]}={value}"[:LONGEST]
 
 
 def table_blocks(

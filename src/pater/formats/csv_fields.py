@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel
-from .murmur import hashed
+from ..kernels.compile import exact_kernel, exact_part
+from .hashed_names import SEVERAL
+from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
 from .wide import find_ends, short_number
 
@@ -18,7 +19,7 @@ SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, 
 IS_NUMBER, IS_MISSING, IS_SLOW, IS_INFINITE, IS_TEXT = range(5)
 
 
-@exact_kernel
+@exact_part
 def _closing_quote(text, i):
     """Where the quotes are closed that were opened before i, or the size of the text; and the line ends before it."""
     lines = 0
@@ -131,7 +132,7 @@ def split_plain(text, delimiter, width, starts, ends):
     return True
 
 
-@exact_kernel
+@exact_part
 def is_missing(text, start, end):
     """Nothing, ?, NA, N/A, NaN with or without a sign, null or none, in small or large letters."""
     if end - start == 4 and (text[start] == PLUS or text[start] == MINUS):
@@ -155,7 +156,7 @@ def is_missing(text, start, end):
     return (b == 117 and c == 108 and d == 108) or (b == 111 and c == 110 and d == 101)
 
 
-@exact_kernel
+@exact_part
 def trimmed(text, start, end):
     while start < end and (text[start] == SPACE or text[start] == TAB):
         start += 1
@@ -192,11 +193,13 @@ def numbers(text, starts, ends, wanted, codes, values, kinds):
 
 
 @exact_kernel
-def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs):
+def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs, seen, news):
     """Where `column=value` lands for some columns, each in its line of `places`; −1 for a missing value.
 
-    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values.
+    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values. The
+    answer is how many names are news: `news` holds their column, their mark, the row and k.
     """
+    told = 0
     for k in range(wanted.size):
         line = into[k]
         size = bounds[k + 1] - bounds[k]
@@ -213,10 +216,15 @@ def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into
                 scratch[length] = text[i]
                 length += 1
                 i += 2 if quoted and text[i] == QUOTE and i + 1 < end and text[i + 1] == QUOTE else 1
-            places[line, r], signs[line, r] = hashed(scratch, 0, length, bits)
+            column, sign, mark = hashed_and_marked(scratch, 0, length, bits)
+            places[line, r], signs[line, r] = column, sign
+            if seen.size > 0 and seen[column] != mark and seen[column] != SEVERAL:
+                news[told, 0], news[told, 1], news[told, 2], news[told, 3] = column, mark, r, k
+                told += 1
+    return told
 
 
-@exact_kernel
+@exact_part
 def _same(text, start, end, other_start, other_end):
     if end - start != other_end - other_start:
         return False

@@ -21,6 +21,7 @@ from .categories import categories, hash_of, kept
 from .columns import Column, as_texts, without_unused
 from .encoding_kernels import parts_of_dates, place_categories
 from .features import MONTHS, WEEKDAYS, Feature
+from .known_names import KnownNames
 from .settings import EncodingSettings
 from .values import moments_of, numbers_of
 
@@ -156,7 +157,7 @@ class CategoryEncoder(ColumnEncoder):
     settings: EncodingSettings
     names: dict[str, int] = field(default_factory=dict)
     seen: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(COUNTERS, np.uint8))
-    examples: dict[int, str] = field(default_factory=dict)
+    known_names: KnownNames = field(default_factory=KnownNames)  # of the texts in each bucket
     shared: tuple[int, NDArray[np.bool_]] = field(default=(-1, np.zeros(0, np.bool_)), repr=False, compare=False)
     kind = "category"
 
@@ -167,14 +168,17 @@ class CategoryEncoder(ColumnEncoder):
         """Give those texts a place that come often enough in the rows that the encoder begins with."""
         texts, s = without_unused(categories(column)), self.settings
         counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.names))
+        others = []
         for name, count in zip(texts.names, counts.tolist(), strict=True):
             at = hash_of(name) % COUNTERS
             if count >= s.min_count and len(self.names) < s.max_categories:
                 self.names[name] = len(self.names)
             else:
                 self.seen[at] = min(s.min_count, int(self.seen[at]) + count)
-                if count >= s.min_count:
-                    self.examples.setdefault(s.max_categories + 2 + at % s.buckets, name)
+                others.append((at, name))
+        for at, name in others if len(self.names) == s.max_categories else []:
+            if self.seen[at] == s.min_count:
+                self.known_names.note(s.max_categories + 2 + at % s.buckets, name)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
         texts, s = categories(column), self.settings
@@ -188,8 +192,8 @@ class CategoryEncoder(ColumnEncoder):
         if n_own > before:
             born = np.flatnonzero(own >= before)
             self.names.update((names[k], int(own[k])) for k in born[np.argsort(own[born])].tolist())
-        if learn and len(self.examples) < s.buckets and places.max(initial=0) > most + 1:
-            self._note_examples(codes, places, names)
+        if learn and places.max(initial=0) > most + 1 and not self.known_names.is_full(s.buckets):
+            self._note_names(codes, places, names)
         return [places]
 
     def _own(self, names: Sequence[str], slots: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -203,12 +207,12 @@ class CategoryEncoder(ColumnEncoder):
             own[k] = self.names.get(names[k], -1)
         return own
 
-    def _note_examples(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
-        """Remember the first text of each bucket."""
-        buckets, rows = np.unique(places, return_index=True)
-        for place, row in zip(buckets.tolist(), rows.tolist(), strict=True):
-            if place > self.settings.max_categories + 1:
-                self.examples.setdefault(place, names[int(codes[row])])
+    def _note_names(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
+        """Remember the first few texts of each bucket, in the order of the rows."""
+        hashed = np.flatnonzero(places > self.settings.max_categories + 1)
+        found, first = np.unique(codes[hashed], return_index=True)
+        for k in np.argsort(first).tolist():
+            self.known_names.note(int(places[hashed[first[k]]]), names[int(found[k])])
 
     def feature(self, slot: int, place: int) -> Feature:
         most = self.settings.max_categories
@@ -218,14 +222,13 @@ class CategoryEncoder(ColumnEncoder):
             return Feature(self.name, "rare")
         if place == most + 1:
             return Feature(self.name, "missing")
-        return Feature(self.name, "bucket", self.examples.get(place, str(place - most - 2)))
+        return Feature(self.name, "bucket", **self.known_names.told(place, str(place - most - 2)))
 
     def copy(self) -> CategoryEncoder:
-        return CategoryEncoder(self.name, self.settings, dict(self.names), self.seen.copy(), dict(self.examples))
+        return CategoryEncoder(self.name, self.settings, dict(self.names), self.seen.copy(), self.known_names.copy())
 
     def to_json(self) -> dict[str, Any]:
-        examples = {str(place): text for place, text in sorted(self.examples.items())}
-        return {**super().to_json(), "names": list(self.names), "examples": examples}
+        return {**super().to_json(), "names": list(self.names), "examples": self.known_names.to_json()}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"seen": self.seen}
@@ -236,7 +239,7 @@ class TextEncoder(ColumnEncoder):
     """A column of free text: its words, hashed, each text a vector of length 1."""
 
     settings: EncodingSettings
-    examples: dict[int, str] = field(default_factory=dict)
+    known_names: KnownNames = field(default_factory=KnownNames)  # of the words in each bucket
     kind = "text"
 
     def n_tokens(self) -> int:
@@ -255,19 +258,20 @@ class TextEncoder(ColumnEncoder):
             return rows, flat[first + np.arange(rows.size)], np.repeat(1.0 / np.sqrt(of_row), of_row)
 
     def _places_of(self, text: str, learn: bool) -> list[int]:
-        words = {hash_of(word) % self.settings.word_buckets: word for word in WORD.findall(text.lower())[:MOST_WORDS]}
+        words = dict.fromkeys(WORD.findall(text.lower())[:MOST_WORDS])
+        places = [hash_of(word) % self.settings.word_buckets for word in words]
         if learn:
-            for place in words.keys() - self.examples.keys():
-                self.examples[place] = kept(words[place])
-        return sorted(words)
+            for place, word in zip(places, words, strict=True):
+                self.known_names.note(place, kept(word))
+        return sorted(set(places))
 
     def feature(self, slot: int, place: int) -> Feature:
         if slot == 0:
             return super().feature(slot, place)
-        return Feature(self.name, "word", self.examples.get(place, str(place)))
+        return Feature(self.name, "word", **self.known_names.told(place, str(place)))
 
     def copy(self) -> TextEncoder:
-        return TextEncoder(self.name, self.settings, dict(self.examples))
+        return TextEncoder(self.name, self.settings, self.known_names.copy())
 
     def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "examples": {str(place): text for place, text in sorted(self.examples.items())}}
+        return {**super().to_json(), "examples": self.known_names.to_json()}

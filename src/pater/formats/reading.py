@@ -18,7 +18,8 @@ from .background import ahead, in_order
 from .batches import Batch
 from .blocks import START, Place, after, blocks
 from .columns import DEFAULT_BITS, ENCODED, HASHED, INDICES, MOST_BITS, TABLE, Columns
-from .csv import TableBlock, TableParser, table_blocks
+from .csv import TableParser, table_blocks
+from .csv_cells import TableBlock
 from .delimiters import FIXED, checked
 from .errors import InputError, MalformedError
 from .hashed_names import Seen

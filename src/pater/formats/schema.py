@@ -16,7 +16,7 @@ import numpy as np
 from . import csv_fields as fields
 from .arrow import is_number, is_text, is_whole
 from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
-from .csv import Cells, TableBlock
+from .csv_cells import Cells, TableBlock
 from .errors import Hint, InputError, listed
 from .labels import label_faults
 

@@ -1,6 +1,6 @@
 """How many rows had each thing that an output column can stand for.
 
-Knows the kernels only. Counts are whole numbers and are added, so that no cut of a stream and no order of merging changes
+Knows the kernels. Counts are whole numbers and are added, so that no cut of a stream and no order of merging changes
 them.
 """
 

@@ -1,6 +1,6 @@
 """CSV and TSV with a header: columns by name, text hashed as `column=value`.
 
-Knows `csv_fields`, `delimiters`, `columns` and `batches`. Which columns are numbers is decided by the first block,
+Knows `csv_cells`, `delimiters`, `columns` and `batches`. Which columns are numbers is decided by the first block,
 unless a model or the caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its
 mean), no feature in a hashed one.
 """
@@ -19,7 +19,7 @@ from . import csv_fields as fields
 from .batches import OVERFLOW, Batch, tidy
 from .blocks import BLOCK_BYTES, blocks
 from .columns import NUMBER, TABLE, Columns
-from .csv_cells import NO_NUMBER, Cells, TableBlock
+from .csv_cells import Cells, TableBlock
 from .delimiters import recognised
 from .errors import InputError, listed
 from .hashed_names import LONGEST, NOTHING_SEEN, News, Seen, news_of
@@ -28,6 +28,11 @@ from .labels import label_faults
 from .names import check_names
 from .sources import Source
 
+_NO_NUMBER = {
+    fields.IS_INFINITE: "infinity is no value to learn from",
+    fields.IS_TEXT: "{text!r} is no number, but column {name!r} holds numbers; "
+    "if it does not, say --categorical '{name}'",
+}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -118,7 +123,7 @@ class TableParser:
         values, kinds = cells.numbers(wanted)
         if kinds.max(initial=0) >= fields.IS_INFINITE:
             for r, k in np.argwhere(kinds >= fields.IS_INFINITE).tolist():
-                cells.fault_in(r, int(wanted[k]), NO_NUMBER[int(kinds[r, k])])
+                cells.fault_in(r, int(wanted[k]), _NO_NUMBER[int(kinds[r, k])])
         return values, int((kinds[cells.codes == fields.SOUND] == fields.IS_MISSING).sum())
 
     def _dense(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[np.float64]], int, None]:

@@ -1,6 +1,6 @@
-"""The fields of some rows of CSV: where they are, and what is wrong with them.
+"""The fields of a block of CSV: where they are, what they hold, and what is wrong with them.
 
-Knows `csv_fields`; knows nothing of which column is what.
+Knows `csv_fields` and `labels`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,6 @@ _WRONG = {
     fields.AFTER_QUOTE: "text after the closing quote of a field",
     fields.OPEN_QUOTE: "a quote is opened and never closed",
     fields.LONE_RETURN: "a carriage return that ends no line; put text that holds one in quotes",
-}
-NO_NUMBER = {
-    fields.IS_INFINITE: "infinity is no value to learn from",
-    fields.IS_TEXT: "{text!r} is no number, but column {name!r} holds numbers; "
-    "if it does not, say --categorical '{name}'",
 }
 
 

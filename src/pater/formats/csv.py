@@ -20,7 +20,7 @@ from . import csv_fields as fields
 from .batches import OVERFLOW, Batch, how_many, tidy
 from .blocks import BLOCK_BYTES, Place, blocks
 from .columns import NUMBER, TABLE, Columns
-from .delimiters import recognised
+from .delimiters import decimal_of, recognised
 from .errors import Fault, InputError, listed, shortened
 from .hashing import places_of
 from .labels import Texts, label_faults
@@ -50,6 +50,7 @@ class TableBlock(NamedTuple):
     first_line: int
     end: Place
     delimiter: str = ","
+    decimal: str = "."
 
 
 class Cells:
@@ -82,6 +83,15 @@ class Cells:
         """The text of the block, if each of its characters is one byte."""
         return self.block.text.decode("ascii") if self.block.text.isascii() else None
 
+    @cached_property
+    def with_points(self) -> bytes:
+        """The text of the block with a point in every number; what ends a field stays."""
+        if self.block.decimal == ".":
+            return self.block.text
+        text = np.where(self.text == ord(","), np.uint8(ord(".")), self.text)
+        text[self.ends] = self.text[self.ends]
+        return text.tobytes()
+
     @property
     def faults(self) -> list[Fault]:
         """All rows that are malformed, in order."""
@@ -100,10 +110,11 @@ class Cells:
     def numbers(self, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
         """The numbers of some columns, and of which kind each is, (rows, wanted)."""
         values, kinds = np.empty((len(self), wanted.size)), np.empty((len(self), wanted.size), np.uint8)
-        fields.numbers(self.text, self.starts, self.ends, wanted, self.codes, values, kinds)
+        text = self.text if self.block.decimal == "." else np.frombuffer(self.with_points, np.uint8)
+        fields.numbers(text, self.starts, self.ends, wanted, self.codes, values, kinds)
         for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist():
             j = wanted[k]
-            values[r, k] = float(self.block.text[self.starts[r, j] : self.ends[r, j]])
+            values[r, k] = float(self.with_points[self.starts[r, j] : self.ends[r, j]])
             kinds[r, k] = fields.IS_NUMBER if np.isfinite(values[r, k]) else fields.IS_INFINITE
         return values, kinds
 
@@ -126,9 +137,15 @@ class TableParser:
     """Blocks of a table to batches."""
 
     def __init__(
-        self, columns: Columns, *, delimiter: str | None = None, labelled: bool = True, keep_missing: bool = False
+        self,
+        columns: Columns,
+        *,
+        delimiter: str | None = None,
+        decimal: str | None = None,
+        labelled: bool = True,
+        keep_missing: bool = False,
     ) -> None:
-        self.columns, self.delimiter = columns, delimiter
+        self.columns, self.delimiter, self.decimal = columns, delimiter, decimal
         self.labelled, self.keep_missing = labelled, keep_missing
         self.numeric = np.array([kind == NUMBER for _, kind in columns.table], np.bool_)
         if columns.bits:
@@ -140,7 +157,7 @@ class TableParser:
             self.longest = max(map(len, prefixes), default=0)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[TableBlock]:
-        return table_blocks(source, self.delimiter, hashed=hashed)
+        return table_blocks(source, self.delimiter, self.decimal, hashed=hashed)
 
     def __call__(self, block: TableBlock, source: str) -> Batch:
         cells = Cells(block, ord(block.delimiter), source)
@@ -233,7 +250,7 @@ class TableParser:
 
 
 def table_blocks(
-    source: Source, delimiter: str | None, *, hashed: bool, size: int = BLOCK_BYTES
+    source: Source, delimiter: str | None, decimal: str | None = None, *, hashed: bool, size: int = BLOCK_BYTES
 ) -> Generator[TableBlock]:
     """The blocks of a table, each with the header of its file; a delimiter that is not given is recognised."""
     header: tuple[str, ...] | None = None
@@ -251,7 +268,7 @@ def table_blocks(
             end = _row_end(text, delimiter, first=True) % len(text)  # an open quote leaves the whole text
             header = _header(text[:end], delimiter, source.shown)
             text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
-        yield TableBlock(text, header, first_line, block.end, delimiter)
+        yield TableBlock(text, header, first_line, block.end, delimiter, decimal_of(delimiter, decimal))
 
 
 def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, selected
 from ..preprocessing.tables import of_arrow
+from ..preprocessing.values import with_point
 from . import csv_fields as fields
 from .arrow import RecordParser, note
 from .batches import Batch
@@ -56,7 +57,9 @@ class RawTableParser(TableParser):
         for (name, kind), j in zip(self.columns.table, features.tolist(), strict=True):
             numbers, as_text = next(by_column) if kind == NUMBER else (None, True)
             if numbers is None or as_text:
-                table[name] = texts_of(cells, j, declared=kind == CATEGORY)
+                texts = texts_of(cells, j, declared=kind == CATEGORY)
+                is_comma = kind == NUMBER and cells.block.decimal == ","
+                table[name] = texts._replace(names=[*map(with_point, texts.names)]) if is_comma else texts
             else:
                 table[name] = Numbers(numbers)
         return _batch(table, len(cells))

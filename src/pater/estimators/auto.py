@@ -172,7 +172,7 @@ class AutoPATERClassifier(OnlineClassifier):
         """The settings of the candidate that predicts; of wPATER with more than two classes, those of each class."""
         model = self._fitted_model()
         if isinstance(model, Pool):
-            return _candidate(model.spec)
+            return _candidate(model, model.leader)
         chosen = [_params(model, k % len(model.specs)) for k in self._chosen(model)]
         return chosen if len(chosen) > 1 else chosen[0]
 
@@ -187,7 +187,7 @@ class AutoPATERClassifier(OnlineClassifier):
         """The score of every candidate on the samples so far, each judged before it was learned from."""
         model = self._fitted_model()
         if isinstance(model, Pool):
-            return self._scores_of_pool(model, self.scoring)[_begun_with(model)]
+            return self._scores_of_pool(model, self.scoring)[model.entered.places]
         values = score(model.confusion(), *self._scored_by())
         return values if len(values) > 1 else values[0]
 
@@ -197,8 +197,8 @@ class AutoPATERClassifier(OnlineClassifier):
 
         model = self._fitted_model()
         if isinstance(model, Pool):
-            places = _begun_with(model)
-            frame = pd.DataFrame([_candidate(model.specs[k]) for k in places])
+            places = model.entered.places
+            frame = pd.DataFrame([_candidate(model, k) for k in places])
             for name in SCORES:
                 frame[name] = self._scores_of_pool(model, name)[places]
             frame["learning"] = [k in model.models for k in places]
@@ -227,17 +227,14 @@ def _params(model: Model, k: int) -> dict[str, Any]:
     }
 
 
-def _candidate(spec: Spec) -> dict[str, Any]:
+def _candidate(pool: Pool, k: int) -> dict[str, Any]:
+    spec = pool.specs[k % len(pool.specs)]
     weight = spec.class_weight
     return {
+        **({"detail": pool.level(k)} if pool.views.encoded else {}),
         "algorithm": spec.rule,
         "covariance": spec.covariance,
         "r": spec.r,
         "forgetting": spec.forgetting,
         "class_weight": dict(weight) if isinstance(weight, tuple) else weight,
     }
-
-
-def _begun_with(pool: Pool) -> list[int]:
-    """The candidates that rows of this width are for."""
-    return [k for k, fits in enumerate(pool.suited()) if fits]

@@ -1,4 +1,4 @@
-"""Classifiers behind an encoder: room for columns that turn up, and other places for those that are there.
+"""Classifiers behind an encoder: what its columns are, room for those that turn up, other places for those there.
 
 Knows `online` and `placement`.
 """
@@ -28,6 +28,14 @@ def make_room(classifier: Any, n_features: int, name: str) -> None:
     model = classifier._fitted_model().copy()
     model.resize(n_features)
     classifier._model, classifier.n_features_in_ = model, n_features
+
+
+def tell_levels(steps: list[tuple[str, Any]], X: Any) -> None:
+    """Tell a classifier straight after an encoder, before its first rows, how much detail each column adds."""
+    if len(steps) == 2 and hasattr(steps[0][1], "levels") and isinstance(steps[1][1], OnlineClassifier):
+        encoder, classifier = steps[0][1], steps[1][1]
+        if "_model" not in vars(classifier):
+            classifier._levels = encoder.levels()[: X.shape[1]]
 
 
 def with_columns_moved(classifier: Any, columns: NDArray[np.int64], n_features: int) -> Any:

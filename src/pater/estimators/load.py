@@ -21,9 +21,8 @@ from ..models.race import FADING
 from ..models.setting_kinds import OperatingPoint
 from ..models.settings import SETTINGS
 from ..models.spec import Spec
-from ..preprocessing.encoding import Encoding
 from ..preprocessing.stream_encoder import StreamEncoder
-from ..stream.encoder import RESOLUTION
+from ..stream.encoder import Encoder
 from ..stream.learner import Learner
 from . import parameters
 from .auto import PLAIN, AutoPATERClassifier
@@ -92,7 +91,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         beyond = _beyond_estimators(learner)
         if beyond is None:
             estimator = estimator_of(saved)
-            return estimator if learner.encoder is None else _behind(learner.encoder.encoding, estimator)
+            return estimator if learner.encoder is None else _behind(learner.encoder, estimator)
     except OF_ANOTHER_KIND as error:
         raise ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
     raise ModelFileError(path, f"{beyond}; use pater predict, or stream.load.")
@@ -111,9 +110,10 @@ def _beyond_estimators(learner: Learner) -> str | None:
     return None if rule in (*OF_RULE, modelfile.BATCH_RULE) else f"no estimator learns by {rule!r}"
 
 
-def _behind(encoding: Encoding, estimator: LinearClassifier) -> OnlinePipeline:
+def _behind(encoder: Encoder, estimator: LinearClassifier) -> OnlinePipeline:
     """An estimator of encoded tables behind its encoder."""
-    table = TableEncoder(resolution=RESOLUTION, **encoding.settings.to_json())
+    encoding = encoder.encoding
+    table = TableEncoder(resolution=encoder.resolution, **encoding.settings.to_json())
     table._stream = StreamEncoder(encoding.settings, encoding)
     table.n_features_in_, table.feature_names_in_ = len(encoding.names), np.array(encoding.names, object)
     return OnlinePipeline([("table", table), ("model", estimator)])
@@ -135,7 +135,7 @@ def estimator_of(saved: Saved) -> LinearClassifier:
         kind = ESTIMATORS[described["name"]]
         estimator = kind(**parameters.from_json(kind, described["params"], newer=saved.newer))
     estimator._take_over(model)
-    estimator.n_features_in_ = model.state.n_features
+    estimator.n_features_in_ = model.n_features
     if saved.feature_names is not None:
         estimator.feature_names_in_ = np.array(saved.feature_names, dtype=object)
     return estimator

@@ -24,7 +24,7 @@ from ..models.pool import Pool
 from ..models.predict import probabilities
 from ..models.settings import Setting
 from ..models.spec import Spec, Specs
-from ..models.warnings import warn_of_one_class
+from ..models.views import NO_LEVELS, Views
 from .base import LinearClassifier, at_least_two
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .parameters import OF_LEARNING, asked_for_probabilities, names_of, one_of, settings_of
@@ -103,7 +103,7 @@ class OnlineClassifier(LinearClassifier):
             order = IN_ORDER if random is None else random.permutation(number_of_rows(rows)).astype(np.int64)
             model.learn_all(rows, codes, weights=weights, order=order, threads=self._threads(model, rows))
         self._model = model
-        warn_of_one_class(model if isinstance(model, Model) else model.speaker, rows, labels)
+        model.warn(rows, labels)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, once and in order.
@@ -147,7 +147,8 @@ class OnlineClassifier(LinearClassifier):
         self._model = model
 
     def _new(self, classes: NDArray[Any], specs: Specs, fixed: bool = False) -> Model | Pool:
-        return new_model(classes, int(self.n_features_in_), specs, self._judged_by(), fixed=fixed)
+        views = Views(int(self.n_features_in_), self.__dict__.pop("_levels", NO_LEVELS))  # that an encoder left here
+        return new_model(classes, views, specs, self._judged_by(), fixed=fixed)
 
     def _judged_by(self) -> JudgedBy:
         return (*self._scored_by(), vars(self).get("fading"))
@@ -193,7 +194,7 @@ class OnlineClassifier(LinearClassifier):
         theirs = other._fitted_model()
         if theirs.specs != mine.specs:
             raise ValueError(f"cannot merge models of different settings: {self} and {other}.")
-        width, other_width = mine.state.n_features, theirs.state.n_features
+        width, other_width = mine.n_features, theirs.n_features
         if width != other_width:
             raise ValueError(f"cannot merge models of {width} and of {other_width} features.")
         names, other_names = self._names(), other._names()
@@ -241,7 +242,7 @@ class OnlineClassifier(LinearClassifier):
         return model.threshold(self._checked_specs()[0].operating_point, *self._scored_by())
 
     def _average_of(self, model: Model | Pool) -> bool:
-        """Does the average predict? It may be left alone at any time, but not be had where it was not kept."""
+        """Whether the average predicts. It may be left alone at any time, but not be had where it was not kept."""
         kept = super()._average_of(model)
         if self.average and not kept:
             raise ValueError("average=True, but no average was kept: it begins with the next rows that are learned.")
@@ -263,8 +264,7 @@ class OnlineClassifier(LinearClassifier):
         self._model = model
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_checked"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_checked"}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -44,14 +44,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    resolution : {"fine", "coarse", "none"}, default="fine"
-        The bins that indicators stand for.
+    resolution : {"nested", "fine", "coarse", "none"}, default="nested"
+        The bins that indicators stand for. "nested" has coarse and fine ones side by side; an `AutoPATERClassifier`
+        behind it in an `OnlinePipeline` finds out whether to look at none, at the coarse ones, or at both.
     warm_up : int, default=1000
         Rows from which kinds and bins are decided.
     fine_bins : int, default=12
-        Bins of a column of numbers, at resolution "fine".
+        Fine bins of a column of numbers.
     coarse_bins : int, default=4
-        The same at resolution "coarse": each is a group of fine ones.
+        Its coarse bins: each is a group of fine ones.
     clip : float, default=3.0
         The largest z-score.
     max_categories : int, default=100
@@ -92,7 +93,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        resolution: str = "fine",
+        resolution: str = "nested",
         warm_up: int = 1000,
         fine_bins: int = 12,
         coarse_bins: int = 4,
@@ -155,7 +156,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return [(self._matrix(encoded), *rest) for encoded, rest in self._stream.ended()[1]]
 
     def _learn(self, X: Any, *beside: Any) -> list[tuple[Encoded, tuple[Any, ...]]]:
-        one_of("resolution", self.resolution, RESOLUTIONS)
+        one_of("resolution", self.resolution, tuple(RESOLUTIONS))
         settings = EncodingSettings(**{name: getattr(self, name) for name in self._settings})
         begins = "_stream" not in vars(self)
         table = self._table(X, begins=begins)
@@ -230,6 +231,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def features(self) -> list[Feature]:
         """What each output column stands for, in the units of the table."""
         return self.encoding_.features(self.resolution)
+
+    def levels(self) -> NDArray[np.uint8]:
+        """How much detail each output column adds: 0 if it is no bin, 1 and 2 for the bins of the resolution."""
+        return self.encoding_.levels(self.resolution)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the output columns."""

@@ -14,6 +14,7 @@ from ..models.choice import ScoringSettings
 from ..models.model import Model
 from ..models.pool import Pool
 from ..models.race import Board
+from ..models.views import MOST_LEVELS, NO_LEVELS, Views
 from .codec import is_number, require, spec_from_json, spec_to_json
 from .container import Arrays, Places, is_newer
 from .stored_model import StoredModel, described, history_array, history_to_json
@@ -35,6 +36,7 @@ def pool_described(pool: Pool) -> tuple[dict[str, Any], Arrays]:
         "specs": [spec_to_json(spec) for spec in pool.specs],
         "members": members,
         "leader": pool.leader,
+        "features": pool.n_features,
         "fading": pool.fading,
         "more_may_come": pool.more_may_come,
         "rows": pool.rows,
@@ -42,6 +44,8 @@ def pool_described(pool: Pool) -> tuple[dict[str, Any], Arrays]:
         "history": history_to_json(pool.history),
     }
     arrays |= {f"pool.{name}": array.reshape(-1, 2) for name, array in vars(pool.board).items()}
+    if pool.views.encoded:
+        arrays["pool.levels"] = pool.views.levels.astype(np.int64)
     arrays |= {
         "pool.made": pool.made,
         "pool.adjustments": np.concatenate(list(pool.adjustments.values())),
@@ -70,24 +74,31 @@ class StoredPool:
         require(is_number(told["fading"]) and 0 < told["fading"] <= 1, "the fading of its pool is out of range")
         require(type(told["more_may_come"]) is bool, "its pool is unsound")
         specs, members = told["specs"], told["members"]
-        sound = isinstance(specs, list) and isinstance(members, list) and len(specs) <= MOST_CANDIDATES
-        require(sound and told["leader"] < len(specs), "its pool is unsound")
+        sound = isinstance(specs, list) and isinstance(members, list) and 0 < len(specs) <= MOST_CANDIDATES
+        require(sound, "its pool is unsound")
+        plan, shape = speaker.plan, places.get("pool.levels", ((0,), np.int64))
+        n_features = told.get("features", plan.n_features)
+        sound = type(n_features) is int and shape[1] == np.int64 and len(shape[0]) == 1
+        require(sound and shape[0][0] <= n_features <= plan.n_features + shape[0][0], "its pool has unsound columns")
         ordered = [each["place"] for each in members]
-        sound = all(type(k) is int and 0 <= k < len(specs) and k != told["leader"] for k in ordered)
-        require(sound and ordered == sorted(set(ordered)), "the candidates of its pool are not in order")
-        plan = speaker.plan
+        most = len(specs) * (MOST_LEVELS if shape[0][0] else 1)
+        sound = all(type(k) is int and 0 <= k < most for k in [*ordered, told["leader"]])
+        sound = sound and told["leader"] not in ordered and ordered == sorted(set(ordered))
+        require(sound, "the candidates of its pool are not in order")
         for member in members:
             k = member["place"]
             state = self._pool.models[k].state if self._pool is not None else None
             self.others[k] = StoredModel(state, _prefix(k))
             self.others[k].claims(_header_of(header, k), places)
-            same = self.others[k].plan.n_features == plan.n_features and self.others[k].plan.n_models == plan.n_models
-            require(same, "the candidates of its pool have different features")
-        shape = (plan.n_models, 2)
+            require(self.others[k].plan.n_models == plan.n_models, "the candidates of its pool have different classes")
+        of_pool = (plan.n_models, 2)
+        right = places["pool.right"]
+        n_levels = right[0][0] // max(1, len(specs) * plan.n_models)
+        require(1 <= n_levels <= MOST_LEVELS, "pool.right has the wrong shape or type")
         wanted: Places = {
-            "pool.right": ((len(specs) * plan.n_models, 2), np.float64),
-            "pool.seen": (shape, np.float64),
-            "pool.total": (shape, np.float64),
+            "pool.right": ((n_levels * len(specs) * plan.n_models, 2), np.float64),
+            "pool.seen": (of_pool, np.float64),
+            "pool.total": (of_pool, np.float64),
             "pool.made": ((plan.n_models, 4), np.float64),
             "pool.adjustments": (((1 + len(members)) * plan.n_models, 4), np.float64),
             "pool.history": ((points_in(told["history"]), 4), np.float64),
@@ -102,7 +113,10 @@ class StoredPool:
         told = header["pool"]
         newer = is_newer(header["version"])
         specs = tuple(spec_from_json(value, newer=newer) for value in told["specs"])
-        require(is_pool(specs) and specs[told["leader"]] == speaker.specs[0], "its pool is unsound")
+        require(is_pool(specs) and specs[told["leader"] % len(specs)] == speaker.specs[0], "its pool is unsound")
+        levels = arrays.pop("pool.levels", NO_LEVELS)
+        require(((levels >= 0) & (levels < MOST_LEVELS)).all(), "its pool has unsound columns")
+        views = Views(told.get("features", speaker.n_features), levels.astype(np.uint8))
         models = {k: other.model(_header_of(header, k), arrays, scored_by) for k, other in self.others.items()}
         models = dict(sorted({**models, told["leader"]: speaker}.items()))
         read = {
@@ -114,12 +128,14 @@ class StoredPool:
         assert history is not None
         assert not own
         adjustments = dict(zip(models, np.split(read["adjustments"], len(models)), strict=True))
-        board = Board(read["right"].reshape(len(specs), -1, 2), read["seen"], read["total"])
+        n_places = views.n_levels * len(specs)
+        require(read["right"].size == n_places * read["seen"].size, "its pool counts answers wrongly")
+        board = Board(read["right"].reshape(n_places, -1, 2), read["seen"], read["total"])
         numbers = (told["fading"], told["more_may_come"], told["leader"], told["rows"], told["next_decision"])
-        pool = Pool(specs, models, board, read["made"], adjustments, *scored_by, *numbers, history)
+        pool = Pool(specs, views, models, board, read["made"], adjustments, *scored_by, *numbers, history)
         require(all((counts >= -1e-6).all() for counts in pool.progressive()), "its pool counts answers wrongly")
-        fits = pool.suited()
-        sound = any(fits) and pool.common in models and all(fits[k] for k in models)
+        sound = all(k < n_places and model.n_features == views.width(pool.level(k)) for k, model in models.items())
+        sound = sound and pool.entered.common in models and all(pool.entered.fits[k] for k in models)
         require(sound, "the candidates of its pool do not suit its features")
         return pool
 
@@ -129,4 +145,4 @@ def _header_of(header: dict[str, Any], k: int) -> dict[str, Any]:
     told = header["pool"]
     member = next(each for each in told["members"] if each["place"] == k)
     own = {name: member[name] for name in _OWN}
-    return {**header, "specs": [told["specs"][k]], **own, "history": None, "chosen": None}
+    return {**header, "specs": [told["specs"][k % len(told["specs"])]], **own, "history": None, "chosen": None}

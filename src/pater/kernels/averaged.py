@@ -15,7 +15,6 @@ from .compile import by_kind, exact_kernel, exact_part
 from .means import Means
 from .means_diagonal import DiagonalMeans
 from .means_full import FullMeans
-from .means_wide import MixedMeans, WideMeans
 from .memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from .points import Points
 from .points_diagonal import DiagonalPoints
@@ -40,7 +39,7 @@ def _of_means(table, pos, neg, rows, i, m):
     return margin + (margin - steps) / max(m.t, 1)
 
 
-@average_says.form_for(Means, WideMeans, MixedMeans)
+@average_says.form_for(Means)
 def _means_say(home, k, rows, i, m):
     return _of_means(table_of(rows, home.vectors[k]), S_POS, S_NEG, rows, i, m)
 

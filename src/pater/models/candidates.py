@@ -6,6 +6,7 @@ balanced classes, each with a weak, a usual and a strong prior, and three length
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,8 +17,12 @@ from .spec import Spec, Specs
 BALANCED = ("balanced_accuracy", "ter", "g_mean", "wter")  # scores to which both classes count alike, however rare
 MEMORIES = (1.0, 0.999, 0.99)
 PRIORS = {"full": (30.0, 1.0, 300.0), "diagonal": (10.0, 100.0, 1.0, 0.1)}
+PRIORS_ENCODED = (10.0, 1.0)  # those of a diagonal covariance that are tried on encoded columns
 WIDEST = 256  # columns of which a full covariance is kept
+WIDEST_ENCODED = 1024  # the same of encoded columns, where it is kept for a while only
 ROWS_FOR_EACH = 2  # column, that a full covariance remembers at least
+ENOUGH_FOR_EACH = 20  # encoded column: with as many rows, a diagonal covariance is as good
+DEAREST = 2e9  # rows times squared columns for which a full covariance is kept: about a second
 
 
 def candidates(
@@ -74,11 +79,23 @@ def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> lis
     return [each or (more_may_come and spec.covariance == "diagonal") for each, spec in zip(full, specs, strict=True)]
 
 
-def lasting(specs: Specs, fits: list[bool], *, more_may_come: bool) -> int:
-    """The candidate, of those that fit, that any width to come suits."""
-    places = [k for k, fit in enumerate(fits) if fit]
-    diagonal = [k for k in places if specs[k].covariance == "diagonal"]
-    return diagonal[0] if more_may_come and diagonal else places[0]
+def suited_to_encoded(specs: Specs, n_features: int) -> list[bool]:
+    """Which of them are for so many columns of an encoder: both covariances, the full one unless it is too dear."""
+    diagonal = [spec for spec in specs if spec.covariance == "diagonal"]
+    usual = {spec.r for spec in diagonal if spec.r in PRIORS_ENCODED} or {spec.r for spec in diagonal}
+    too_wide = bool(diagonal) and n_features > WIDEST_ENCODED
+    fits = [not too_wide if spec.covariance == "full" else spec.r in usual for spec in specs]
+    least = {"full": ROWS_FOR_EACH * n_features, "diagonal": WIDEST if n_features > WIDEST else 0}
+    long = [1 - spec.forgetting <= 1 / (least[spec.covariance] + 1) for spec in specs]
+    both = [fit and enough for fit, enough in zip(fits, long, strict=True)]
+    return both if any(both) else fits
+
+
+def rows_at_most(specs: Specs, n_features: int) -> list[float]:
+    """For how many rows of so many columns of an encoder each of them is, if others are at hand."""
+    all_full = all(spec.covariance == "full" for spec in specs)
+    few = min(ENOUGH_FOR_EACH * n_features, DEAREST / n_features**2)
+    return [few if spec.covariance == "full" and not all_full else math.inf for spec in specs]
 
 
 def is_pool(specs: Specs) -> bool:

@@ -204,6 +204,14 @@ def part(rows: Rows, start: int, stop: int) -> Rows:
     return checked(some, rows.width) if isinstance(rows, CheckedRows) else some
 
 
+def without_columns_from(width: int, rows: Rows) -> Rows:
+    """Sparse rows without the columns after the first `width`."""
+    indptr, indices, data = rows
+    known = indices < width
+    starts = np.concatenate([[0], np.cumsum(known)])
+    return checked((starts[indptr].astype(np.uint32), indices[known], data[known]), width)
+
+
 def first_bad_row(rows: Rows) -> int:
     """The first row that no pass takes, or −1."""
     return int(_first_bad_row(tuple(rows)))

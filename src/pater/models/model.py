@@ -1,7 +1,7 @@
 """A learner of labelled rows: which classes there are, and a one-vs-rest model for each.
 
-Knows `run`, `state`, `labels`, `matrices`, `state_operations`, `operating_points` and `newcomers`; knows neither
-scikit-learn nor files. Estimators and the command line are two faces of this.
+Knows the kernels, and what else can be done with models (`newcomers`, `more_classes`, `state_operations`, `predict`);
+knows neither scikit-learn nor files. Estimators and the command line are two faces of this.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from ..kernels.state import State, triangle_size
 from .choice import JudgedBy, ScoringSettings, Stored, best
 from .errors import BadRowError, OtherModelsError, UnknownLabelError, stopped_at, unlike
 from .history import History
-from .labels import Encoded, encode, ranks
+from .labels import Encoded, encode
 from .matrices import first_bad_row
 from .metrics import Confusion
+from .more_classes import add_class, add_classes
 from .newcomers import learn_encoded
 from .operating_points import Point, SeenMargins, check_classes, seen_by
+from .predict import margins_of
 from .spec import Spec, Specs, positives, settings_of
-from .state_operations import among, averaging, joined, merged, mirrored, remembering, resized
+from .state_operations import averaging, merged, remembering, resized
 from .warnings import warn_of_many, warn_of_one_class
 
 MOST_MARGINS = 1 << 22  # that are kept at a time for the thresholds
@@ -114,6 +116,20 @@ class Model:
             self.taken_out = models, self.state.some_of(models)
         return self.taken_out[1]
 
+    @property
+    def n_features(self) -> int:
+        return self.state.n_features
+
+    def margins(self, rows: Rows, scored_by: tuple[str, ScoringSettings], *, average: bool) -> NDArray[np.float64]:
+        """What the models that were chosen say of rows, (rows, models)."""
+        return margins_of(rows, self.speaking(*scored_by), average=average)
+
+    def weights(
+        self, scored_by: tuple[str, ScoringSettings], *, average: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights of the models that were chosen, (models, columns), and their intercepts."""
+        return self.speaking(*scored_by).weights(average=average)
+
     def threshold(self, point: Point | None, scoring: str, settings: ScoringSettings = None) -> float:
         """The margin at and above which a row is of the second class, at this operating point."""
         if point is None or self.seen is None or self.classes.size < 2:
@@ -132,54 +148,11 @@ class Model:
 
     def add_class(self, label: Any) -> None:
         """Make room for one more class."""
-        self.stored_choice = self.taken_out = None
-        labels = np.append(self.classes, np.asarray([label]))
-        place = int(np.argsort(labels, kind="stable").tolist().index(self.classes.size))
-        width, state = len(self.specs), self.state
-        self._check_room(labels.size)
-        empty = state.empty(width)
-        if self.classes.size == 0:
-            self.state, self.seen = empty, seen_by(self.specs, 1, width)
-        elif self.classes.size == 1:
-            self.state = state if place == 0 else self._other_side()
-            if self.seen is not None and place > 0:
-                self.seen = self.seen.mirrored(self._counterparts())
-        else:
-            each = joined([self._other_side(), state]) if self.classes.size == 2 else state
-            self.state = joined([each.some(0, place * width), empty, each.some(place * width, each.n_models)])
-        self.classes = np.sort(labels)
+        add_class(self, label)
 
     def add_classes(self, labels: NDArray[Any]) -> None:
         """Make room for more classes. From three on, another changes no model that is there."""
-        warn_of_many(self.classes.size, self.classes.size + labels.size)
-        self.stored_choice = self.taken_out = None
-        n_single = max(0, min(labels.size, 3 - self.classes.size))
-        for label in labels[:n_single]:
-            self.add_class(label)
-        if n_single == labels.size:
-            return
-        new = labels[n_single:] if labels.dtype.kind != "O" else np.asarray(labels[n_single:].tolist())
-        found, width = np.concatenate([self.classes, new]), len(self.specs)
-        rank = ranks(found)
-        self._check_room(found.size)
-        places = (rank[: self.classes.size, None] * width + np.arange(width)).ravel()
-        self.state = among(self.state, places, found.size * width)
-        self.classes = np.sort(found)
-
-    def _other_side(self) -> State:
-        """The models of one class seen as those of the other.
-
-        The mirror image of a model has learned with α⁻ and α⁺ exchanged. A spec whose counterpart is not among the
-        specs starts empty.
-        """
-        state = mirrored(self.state)
-        empty = state.empty(1)
-        return joined([empty if k is None else state.some(k, k + 1) for k in self._counterparts()])
-
-    def _counterparts(self) -> list[int | None]:
-        """For each spec, the one with α⁻ and α⁺ exchanged, if it is there."""
-        there = {spec: k for k, spec in enumerate(self.specs)}
-        return [there.get(spec._replace(alphas=spec.alphas[::-1])) for spec in self.specs]
+        add_classes(self, labels)
 
     def encoded(self, labels: NDArray[Any]) -> Encoded:
         """Labels as codes; an error for those of new classes if the classes are fixed, or if there is no room."""
@@ -187,10 +160,10 @@ class Model:
         if encoded.new.size:
             if self.fixed:
                 raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), self.classes)
-            self._check_room(self.classes.size + encoded.new.size)
+            self.check_room(self.classes.size + encoded.new.size)
         return encoded
 
-    def _check_room(self, n_classes: int) -> None:
+    def check_room(self, n_classes: int) -> None:
         """An error before anything is made, if so many classes are too many, or their triangles too large."""
         check_classes(self.specs, n_classes)
         if self.state.metric == "full":
@@ -225,6 +198,10 @@ class Model:
             target.learn_encoded(rows, encoded, weights=weights, threads=threads)
         if target is not self:
             vars(self).update(vars(target))
+        self.warn(rows, labels)
+
+    def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
+        """Say so if the model has come to predict one class only."""
         warn_of_one_class(self, rows, labels)
 
     def learn_encoded(self, rows: Rows, encoded: Encoded, **more: Any) -> None:

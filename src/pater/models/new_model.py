@@ -15,24 +15,25 @@ from .model import Model
 from .pool import Pool
 from .race import FADING
 from .spec import Specs
+from .views import Views
 
 
 def new_model(
     classes: NDArray[Any],
-    n_features: int,
+    views: Views,
     specs: Specs,
     judged_by: JudgedBy,
     *,
     more_may_come: bool = False,
     fixed: bool = False,
 ) -> Model | Pool:
-    """An empty learner of these settings: a pool if they are candidates of one. More columns may come, or not."""
+    """An empty learner of these settings, a pool if they are candidates of one, of columns in these views."""
     if not is_pool(specs):
-        return Model.new(classes, n_features, specs, fixed=fixed)
+        return Model.new(classes, views.n_features, specs, fixed=fixed)
     scoring, settings, fading = judged_by
     return Pool.new(
         classes,
-        n_features,
+        views,
         specs,
         scoring,
         settings,

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from ..kernels.pages import zeros
 from ..kernels.state import State, triangle_size
-from .candidates import suited
+from .entrants import entrants
 from .model import Model
 from .pool import Pool
 from .state_operations import resized
+from .views import Views
 
 
 def with_columns_at(learner: Model | Pool, columns: NDArray[np.int64], n_features: int) -> Model | Pool:
@@ -23,22 +24,25 @@ def with_columns_at(learner: Model | Pool, columns: NDArray[np.int64], n_feature
 
     Other columns are as if no row had ever had anything there. What a learner says of a row is the same.
     """
-    if isinstance(learner, Pool):
-        fits = suited(learner.specs, n_features, more_may_come=learner.more_may_come)
-        staying = [k for k in learner.models if fits[k]]
-        if not staying:  # others begin
-            result = learner.copy()
-            result.resize(n_features)
-            return result
-        models = {
-            k: replace(each, state=placed(each.state, columns, n_features))
-            for k, each in learner.models.items()
-            if fits[k]
-        }
-        result = replace(learner.copy(), models=models, leader=learner.leader if fits[learner.leader] else staying[0])
-        result.made = learner.made + learner.since(learner.leader) - result.since(result.leader)
+    if not isinstance(learner, Pool):
+        return replace(learner.copy(), state=placed(learner.state, columns, n_features))
+    views = Views(n_features, learner.views.levels)
+    entered = entrants(learner.specs, views, more_may_come=learner.more_may_come)
+    staying = [k for k in learner.models if entered.fits[k]]
+    if not staying:  # others begin
+        result = learner.copy()
+        result.resize(n_features)
         return result
-    return replace(learner.copy(), state=placed(learner.state, columns, n_features))
+    models = {}
+    for k in staying:
+        level, model = learner.level(k), learner.models[k]
+        seen = columns[learner.views.places(level) >= 0]
+        to = np.where(seen >= 0, views.places(level)[seen], -1)
+        models[k] = replace(model, state=placed(model.state, to, views.width(level)))
+    leader = learner.leader if learner.leader in models else staying[0]
+    result = replace(learner.copy(), views=views, models=models, leader=leader, _entered=entered)
+    result.made = learner.made + learner.since(learner.leader) - result.since(result.leader)
+    return result
 
 
 def placed(state: State, columns: NDArray[np.int64], n_features: int) -> State:

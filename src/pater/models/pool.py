@@ -1,10 +1,11 @@
 """Several learners in one pass, of which the best so far predicts, and those that trail stop.
 
-Knows `model`, `race` and `candidates`. A pool has the face of a `Model`: what it says is what its leader says. Time is
-cut into stretches by the number of rows alone, so that batches leave no trace, except where new columns make a full
-covariance too dear. At the end of a stretch the best candidate becomes the leader, and those that trail by more than
-chance stop for good: a whole team at once, which is all lengths of memory of one rule and prior. The leader's team goes
-on side by side, so that the memory which suits the stream is at hand whenever the stream changes.
+Knows `model`, `race`, `entrants` and `views`. A pool has the face of a `Model`: what it says is what its leader says.
+Of encoded rows a candidate may see a part only: its view. Time is cut into stretches by the number of rows alone, so
+that batches leave no trace, except where new columns that no encoder has made make a full covariance too dear. At the
+end of a stretch the best candidate becomes the leader, and those that trail by more than chance stop for good: a whole
+team at once, which is all lengths of memory of one rule, prior and view. The leader's team goes on side by side, so
+that the memory which suits the stream is at hand whenever the stream changes.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from numpy.typing import NDArray
 from ..kernels.doors import check_lengths
 from ..kernels.run import IN_ORDER, NOTHING, Rows
 from ..kernels.state import State
-from .candidates import lasting, suited, unlike_candidates
+from .candidates import unlike_candidates
 from .choice import JudgedBy, ScoringSettings
+from .entrants import Entrants, entrants
 from .errors import BadRowError, NotFiniteError, OtherModelsError, stopped_at
 from .history import History
 from .labels import Encoded, ranks
@@ -29,14 +31,16 @@ from .model import Model
 from .newcomers import Room
 from .operating_points import Point, SeenMargins
 from .pool_operations import add_class, counts_of, merged, resized
-from .race import FADING, Board, count_answers, race, stretch
+from .pool_pass import learn_all
+from .race import FADING, Board, race, stretch
 from .spec import Spec, Specs
+from .views import Views
 from .warnings import warn_of_one_class
 
 
 @dataclass
 class Pool:
-    """Candidates with a spec each: `models` are those that still learn, by their places among `specs`.
+    """Candidates with a spec and a view each: `models` are those that still learn, by their places (`entrants`).
 
     `made` counts the answers that the pool itself gave up to the last decision, (problems, 4). The answers of a
     candidate since then are its own counts and what `adjustments` adds: of two classes, minus its counts of then; of
@@ -44,6 +48,7 @@ class Pool:
     """
 
     specs: Specs
+    views: Views
     models: dict[int, Model]
     board: Board
     made: NDArray[np.float64]
@@ -56,12 +61,13 @@ class Pool:
     rows: int = 0
     next_decision: int = stretch(0)
     history: History = field(default_factory=History)
+    _entered: Entrants | None = field(default=None, repr=False, compare=False)  # until columns or specs are others
 
     @classmethod
     def new(
         cls,
         classes: NDArray[Any],
-        n_features: int,
+        views: Views,
         specs: Specs,
         scoring: str,
         scoring_settings: ScoringSettings = None,
@@ -70,12 +76,15 @@ class Pool:
         more_may_come: bool = False,
         fixed: bool = False,
     ) -> Pool:
-        places = [k for k, fits in enumerate(suited(specs, n_features, more_may_come=more_may_come)) if fits]
-        models = {k: Model.new(classes, n_features, (specs[k],), fixed=fixed) for k in places}
+        places = entrants(specs, views, more_may_come=more_may_come).places
+        models = {
+            k: Model.new(classes, views.width(k // len(specs)), (specs[k % len(specs)],), fixed=fixed) for k in places
+        }
         made = np.zeros((models[places[0]].state.n_models, 4))
+        board = Board.new(len(specs) * views.n_levels, len(made))
         adjustments = dict.fromkeys(places, made)
-        board = Board.new(len(specs), len(made))
-        return cls(specs, models, board, made, adjustments, scoring, scoring_settings, fading, more_may_come, places[0])
+        judged_by = scoring, scoring_settings, fading
+        return cls(specs, views, models, board, made, adjustments, *judged_by, more_may_come, places[0])
 
     def copy(self) -> Pool:
         models = {k: model.copy() for k, model in self.models.items()}
@@ -94,16 +103,22 @@ class Pool:
 
     @property
     def spec(self) -> Spec:
-        return self.specs[self.leader]
+        return self.specs[self.leader % len(self.specs)]
 
     @property
-    def common(self) -> int:
-        """The candidate that never stops: it suits any width that may come, and by it pools can be merged."""
-        return lasting(self.specs, self.suited(), more_may_come=self.more_may_come)
+    def entered(self) -> Entrants:
+        """Who takes part in the race, with as many columns."""
+        if self._entered is None:
+            self._entered = entrants(self.specs, self.views, more_may_come=self.more_may_come)
+        return self._entered
 
-    def suited(self) -> list[bool]:
-        """Which of the specs are for rows of as many columns."""
-        return suited(self.specs, self.state.n_features, more_may_come=self.more_may_come)
+    def level(self, k: int) -> int:
+        """The level of detail up to which a candidate sees columns."""
+        return k // len(self.specs)
+
+    @property
+    def n_features(self) -> int:
+        return self.views.n_features
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -136,8 +151,8 @@ class Pool:
             names = unlike_candidates(self.specs, specs)
             if names:
                 raise OtherModelsError(names)
-            result.specs = specs
-            result.models = {k: model.with_specs((specs[k],)) for k, model in self.models.items()}
+            result.specs, result._entered = specs, None
+            result.models = {k: model.with_specs((specs[k % len(specs)],)) for k, model in self.models.items()}
             result.adjustments = {k: self.since(k) - counts_of(model) for k, model in result.models.items()}
         return result
 
@@ -154,7 +169,19 @@ class Pool:
         return list(range(self.state.n_models))
 
     def speaking(self, scoring: str = "", settings: ScoringSettings = None) -> State:
+        """The state of the leader, with the columns of its view."""
         return self.state
+
+    def margins(self, rows: Rows, scored_by: tuple[str, ScoringSettings], *, average: bool) -> NDArray[np.float64]:
+        """What the leader says of rows, (rows, models)."""
+        return self.speaker.margins(self.views.of(rows, self.level(self.leader)), scored_by, average=average)
+
+    def weights(
+        self, scored_by: tuple[str, ScoringSettings], *, average: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights of the leader, 0 where it sees no column, and the intercepts."""
+        weights, intercepts = self.speaker.weights(scored_by, average=average)
+        return self.views.spread(weights, self.level(self.leader)), intercepts
 
     def threshold(self, point: Point | None, scoring: str, settings: ScoringSettings = None) -> float:
         """The margin from which on a row is of the second class, at this operating point."""
@@ -200,7 +227,12 @@ class Pool:
         target.learn_encoded(rows, encoded, weights=weights, threads=threads)
         if target is not self:
             vars(self).update(vars(target))
-        warn_of_one_class(self.speaker, rows, labels)
+        self.warn(rows, labels)
+
+    def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
+        """Say so if the leader has come to predict one class only."""
+        if isinstance(self.spec.class_weight, tuple):
+            warn_of_one_class(self.speaker, self.views.of(rows, self.level(self.leader)), labels)
 
     def learn_encoded(
         self,
@@ -238,58 +270,12 @@ class Pool:
         margins: NDArray[np.float64] | None = None,
     ) -> None:
         """Pass rows of known classes through the candidates in the given order; after an error all is undefined."""
-        n_rows, stop = order.size or codes.size, 0
-        while stop < n_rows:
-            start, stop = stop, min(n_rows, stop + self.next_decision - self.rows)
-            whole, in_order = stop - start == n_rows, not order.size
-            some = rows if whole or not in_order else part(rows, start, stop)
-            those = slice(start, stop) if in_order else slice(None)
-            several = self.classes.size > 2
-            for k, model in self.models.items():
-                wanted = several or (margins is not None and k == self.leader)
-                said = np.empty((len(self.made), stop - start)) if wanted else None
-                try:
-                    model.learn_all(
-                        some,
-                        codes[those],
-                        weights=weights[those],
-                        order=order[start:stop],
-                        threads=threads,
-                        margins=said,
-                    )
-                except (BadRowError, NotFiniteError) as error:
-                    raise stopped_at(rows, error.row + (start if in_order else 0)) from None
-                if said is not None and margins is not None and k == self.leader:
-                    margins[:, start:stop] = said
-                if said is not None and several:
-                    passed = slice(start, stop) if in_order else order[start:stop]
-                    self.adjustments[k] = self.adjustments[k].copy()
-                    count_answers(
-                        said, codes[passed], weights[passed] if weights.size else NOTHING, self.adjustments[k]
-                    )
-            self.rows += stop - start
-            if self.rows == self.next_decision:
-                self._decide()
-
-    def _decide(self) -> None:
-        """Look at the answers since the last decision: who leads from here on, and who stops."""
-        awake, now = list(self.models), {k: counts_of(model) for k, model in self.models.items()}
-        since = np.stack([now[k] + self.adjustments[k] for k in awake])
-        self.made = self.made + since[awake.index(self.leader)]
-        self.adjustments = {k: -counts for k, counts in now.items()}
-        self.board.note(awake, since, self.fading)
-        self.next_decision = self.rows + stretch(self.rows)
-        self.history.reached(self.rows, self.made)
-        self.race()
+        learn_all(self, rows, codes, weights=weights, order=order, threads=threads, margins=margins)
 
     def race(self) -> None:
         """Who leads from here on, and who stops, by the answers so far."""
-        fits = self.suited()
-        begun = [k for k, each in enumerate(fits) if each]
-        common = lasting(self.specs, fits, more_may_come=self.more_may_come)
-        staying, self.leader = race(
-            self.board, self.specs, list(self.models), begun, common, (self.scoring, self.scoring_settings)
-        )
+        awake = [k for k in self.models if self.rows <= self.entered.until[k]]
+        staying, self.leader = race(self.board, self.entered, awake, (self.scoring, self.scoring_settings))
         self.models = {k: self.models[k] for k in staying}
         self.adjustments = {k: self.adjustments[k] for k in staying}
 

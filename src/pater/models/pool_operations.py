@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.memory import COUNTS, SCALARS
-from .candidates import suited
+from .entrants import entrants
 from .history import History
 from .labels import ranks
 from .model import Model
@@ -49,15 +49,18 @@ def add_class(pool: Pool, label: Any) -> None:
 
 def resized(pool: Pool, n_features: int) -> Pool:
     """The same with more columns, or without the last. Where a full covariance becomes too dear, others begin."""
-    fits = suited(pool.specs, n_features, more_may_come=pool.more_may_come)
-    models = {k: replace(model) for k, model in pool.models.items() if fits[k]}
+    views = pool.views.resized(n_features)
+    entered = entrants(pool.specs, views, more_may_come=pool.more_may_come)
+    models = {k: replace(model) for k, model in pool.models.items() if entered.fits[k]}
     if not models:
-        new = [k for k, there in enumerate(fits) if there]
-        models = {k: Model.new(pool.classes, n_features, (pool.specs[k],), fixed=pool.fixed) for k in new}
-    for model in models.values():
-        model.resize(n_features)
+        own = {k: (pool.specs[k % len(pool.specs)],) for k in entered.places}
+        models = {
+            k: Model.new(pool.classes, views.width(pool.level(k)), specs, fixed=pool.fixed) for k, specs in own.items()
+        }
+    for k, model in models.items():
+        model.resize(views.width(pool.level(k)))
     leader = pool.leader if pool.leader in models else min(models)
-    result = replace(pool, models=models, leader=leader)
+    result = replace(pool, views=views, models=models, leader=leader, _entered=entered)
     result.adjustments = {k: pool.adjustments.get(k, np.zeros_like(pool.made)) for k in models}
     result.made = pool.made + pool.since(pool.leader) - result.since(leader)  # what was answered stays so
     return result
@@ -65,6 +68,8 @@ def resized(pool: Pool, n_features: int) -> Pool:
 
 def merged(one: Pool, other: Pool) -> Pool:
     """What both have seen: the candidates that learn in both, of which one always does."""
+    if not np.array_equal(one.views.levels, other.views.levels):
+        raise ValueError("cannot merge models of tables that were encoded differently in the beginning.")
     a, b = one.copy(), other.copy()
     for mine, theirs in ((a, b), (b, a)):
         mine.add_classes(np.setdiff1d(theirs.classes, mine.classes))

@@ -1,13 +1,12 @@
 """The race of the candidates of a pool: how they are compared, who leads, and who stops.
 
-Knows `metrics`, `spec` and NumPy. An answer fades with each further one to a row of its own class, so that a rare class
-is remembered for as many of its rows as a frequent one. Rates of both classes then make any score, with the shares that
-the classes have in the stream.
+Knows `metrics`, `entrants` and NumPy. An answer fades with each further one to a row of its own class, so that a rare
+class is remembered for as many of its rows as a frequent one. Rates of both classes then make any score, with the
+shares that the classes have in the stream.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 
 from ..kernels.compile import kernel
 from .choice import ScoringSettings
+from .entrants import Entrants
 from .metrics import SCORES, Confusion
-from .spec import Specs
 
 FADING = 0.985  # of an answer, with the next row of its class
 SHORTEST, LONGEST = 16, 256  # rows from one decision to the next
@@ -135,20 +134,16 @@ def with_class(values: Floats, n_classes: int, place: int, *, mirrored: Callable
 
 
 def race(
-    board: Board,
-    specs: Specs,
-    awake: list[int],
-    begun: list[int],
-    common: int,
-    scored_by: tuple[str, ScoringSettings],
+    board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> tuple[list[int], int]:
-    """Which of the candidates that are awake, of those that have begun, go on, and who leads them.
+    """Which of the candidates that are awake go on, and who leads them.
 
     The best leads, if its memory holds some rows of each class; at first, a short memory must be better by more than
-    chance. A team, which is all lengths of memory of one rule and prior, stops when its best trails the leader by more
-    than chance, or when there is no more time for so many. `common` goes on in any case.
+    chance. A team stops when its best trails the best by more than chance, or when there is no more time for so many.
+    Those that last and those that stop after a while in any case race apart, so that the best of those that last are
+    there when the others leave. The common candidate goes on in any case.
     """
-    scores, (team_of, forgets) = board.scores(*scored_by), _teams(specs)
+    scores, team_of, forgets, common = board.scores(*scored_by), entered.teams, entered.forgets, entered.common
     rows, rarer = (float(of_problem.mean()) for of_problem in (board.total.sum(axis=1), board.total.min(axis=1)))
     leading = scores
     if rows < 20 * AT_FIRST:
@@ -161,16 +156,15 @@ def race(
     if len(racing) == 1:  # the race is over, and what else goes on beside the winners is not to win by chance
         return awake, max((k for k in awake if team_of[k] in racing), key=lambda k: leading[k])
     leader = max(awake, key=lambda k: leading[k])  # of equals the first
-    chance = BEYOND_CHANCE * board.deviation(leader, *scored_by)
-    best = {team: max(scores[k] for k in awake if team_of[k] == team) for team in {team_of[k] for k in awake}}
     known = max(min(rows, RARE * rarer), rows / 10, 1.0)
-    n_left = max(1, int(len({team_of[k] for k in begun}) * min(1.0, ALL_LEARN / known)))
-    least = max(sorted(best.values(), reverse=True)[:n_left][-1], scores[leader] - chance)
-    return [k for k in awake if best[team_of[k]] >= least or k == common or team_of[k] == team_of[leader]], leader
-
-
-@functools.lru_cache(maxsize=64)
-def _teams(specs: Specs) -> tuple[list[int], Floats]:
-    """Which team each of the specs is in: those are in one that differ in their memory alone; and what each forgets."""
-    teams = [spec._replace(forgetting=1.0, average=False) for spec in specs]
-    return [teams.index(team) for team in teams], np.array([1.0 - spec.forgetting for spec in specs])
+    staying = [common]
+    for heat in (entered.lasting, entered.passing):
+        those = [k for k in awake if k in heat]
+        if those:
+            first = leader if leader in heat else max(those, key=lambda k: leading[k])
+            best = {team: max(scores[k] for k in those if team_of[k] == team) for team in {team_of[k] for k in those}}
+            n_left = max(1, int(len({team_of[k] for k in heat}) * min(1.0, ALL_LEARN / known)))
+            least = scores[first] - BEYOND_CHANCE * board.deviation(first, *scored_by)
+            least = max(sorted(best.values(), reverse=True)[:n_left][-1], least)
+            staying += [k for k in those if best[team_of[k]] >= least or team_of[k] == team_of[first]]
+    return sorted(set(staying)), leader

@@ -3,7 +3,8 @@
 Knows the encoders of columns and the kernels; knows no scikit-learn and no file. Output columns come in three groups:
 z-scores, bins, and indicators in the order in which rows first had them, at the end, where there is room for more.
 The first two groups are fixed from the beginning. At every resolution of the bins the same rows have a view of their
-own, with columns of its own.
+own, with columns of its own. A column has a level: 0 if it is no bin, 1 and 2 for the bins of a resolution in turn, so
+that who learns may leave out what is too detailed.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from numpy.typing import NDArray
 from ..kernels.doors import CheckedRows, checked
 from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
+from .counts import Counts
 from .encoding_kernels import find_bins, settle, standardise, write_rows
 from .features import Feature
 from .kinds import encoder_of
 from .settings import RESOLUTIONS, EncodingSettings
 
+Layout = tuple[NDArray[np.int32], int]
 PIECE = 1 << 13  # rows that are encoded at a time, so that what is in between stays small
 
 
@@ -40,6 +43,8 @@ class Encoding:
         How many indicators there are so far.
     rows
         How many rows were learned from.
+    counts
+        How many of them had each bin and each indicator; None where an older file does not say.
     """
 
     settings: EncodingSettings
@@ -48,7 +53,8 @@ class Encoding:
     places: NDArray[np.int32]
     known: int = 0
     rows: int = 0
-    _layouts: dict[str, tuple[NDArray[np.int32], int]] = field(default_factory=dict, repr=False)
+    counts: Counts | None = None
+    _layouts: dict[str, Layout] = field(default_factory=dict, repr=False)
 
     @classmethod
     def begun(cls, table: Table, settings: EncodingSettings) -> Encoding:
@@ -65,9 +71,10 @@ class Encoding:
     @classmethod
     def of_columns(cls, settings: EncodingSettings, columns: list[ColumnEncoder]) -> Encoding:
         """An encoding of these columns that has seen no row."""
-        numbers = sum(isinstance(column, NumberEncoder) for column in columns)
+        edges = [column.edges.size for column in columns if isinstance(column, NumberEncoder)]
         size = sum(sum(column.slots()) + column.n_tokens() for column in columns)
-        return cls(settings, columns, np.zeros((numbers, 3)), np.full(size, -1, np.int32))
+        counts = Counts.none(len(edges), max(edges, default=0) + 1)
+        return cls(settings, columns, np.zeros((len(edges), 3)), np.full(size, -1, np.int32), counts=counts)
 
     @cached_property
     def numbers(self) -> list[NumberEncoder]:
@@ -94,8 +101,8 @@ class Encoding:
 
     @property
     def largest_width(self) -> int:
-        """How many there can ever be at the finest resolution."""
-        return self._layout("fine")[1] + self.places.size
+        """How many there can ever be, at any resolution."""
+        return self._layout("nested")[1] + self.places.size
 
     def encode(self, table: Table, *, learn: bool = False) -> Encoded:
         """Encode rows; with `learn`, take each into account first, and give new indicators their columns."""
@@ -117,7 +124,7 @@ class Encoding:
         x = np.empty((len(numbers), n_rows))
         for j, column in enumerate(numbers):
             x[j] = column.values(table[column.name])
-        z, bins = np.empty(x.shape), np.empty(x.shape, np.int16)
+        z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
         local = np.full((n_rows, slots.bases.size), -1, np.int32)
         standardise(x, learn, self.moments, float(self.settings.clip), z)
         find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
@@ -131,28 +138,43 @@ class Encoding:
                 tokens.append((rows, found + start, sizes))
         starts, found, sizes = _by_rows(tokens, n_rows)
         self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
+        if learn and self.counts is not None:
+            self.counts.note(bins, local, found, self.known)
         return _Piece(z, bins, local, starts, found, sizes)
 
-    def _layout(self, resolution: str) -> tuple[NDArray[np.int32], int]:
-        """The output column of each bin of each column of numbers, and how many come before the indicators."""
+    def levels(self, resolution: str) -> NDArray[np.uint8]:
+        """The level of each output column so far. All that come later have level 0."""
+        numbers = self.numbers
+        of_bins = [
+            np.full(sum(len(_bins(column, resolution, layer)) for column in numbers), layer + 1, np.uint8)
+            for layer in range(len(RESOLUTIONS[resolution]))
+        ]
+        return np.concatenate([np.zeros(len(numbers), np.uint8), *of_bins, np.zeros(self.known, np.uint8)])
+
+    def _layout(self, resolution: str) -> Layout:
+        """The output columns of each bin of each column of numbers, and how many come before the indicators."""
         if resolution not in self._layouts:
-            numbers = self.numbers
-            at = np.full((len(numbers), max([1, *(column.edges.size + 1 for column in numbers)])), -1, np.int32)
+            numbers, layers = self.numbers, RESOLUTIONS[resolution]
+            most = max([1, *(column.edges.size + 1 for column in numbers)])
+            at = np.full((len(layers), len(numbers), most), -1, np.int32)
             width = len(numbers)
-            for j, column in enumerate(numbers):
-                for bin in range(column.edges.size + 1):
-                    group = column.group_of(bin, resolution)
-                    at[j, bin] = -1 if group < 0 else width + group
-                width += len(column.bins(resolution))
+            for layer, kind in enumerate(layers):
+                for j, column in enumerate(numbers):
+                    kept = _kept(column, resolution, layer)
+                    places = np.where(kept, width + np.cumsum(kept) - 1, -1)
+                    for bin in range(column.edges.size + 1 if kept.size else 0):
+                        at[layer, j, bin] = places[column.group_of(bin, kind)]
+                    width += int(np.count_nonzero(kept))
             self._layouts[resolution] = at, width
         return self._layouts[resolution]
 
-    def features(self, resolution: str = "fine") -> list[Feature]:
+    def features(self, resolution: str = "nested") -> list[Feature]:
         """What each output column stands for."""
         numbers = self.numbers
         found = [Feature(column.name, "z", is_date=column.kind == "date") for column in numbers]
-        for column in numbers:
-            found += column.bins(resolution)
+        for layer in range(len(RESOLUTIONS[resolution])):
+            for column in numbers:
+                found += _bins(column, resolution, layer)
         meanings: list[Feature] = []
         at = 0
         order = []
@@ -168,9 +190,9 @@ class Encoding:
     def copy(self) -> Encoding:
         """One that learns by itself."""
         columns = [column.copy() for column in self.columns]
-        return Encoding(
-            self.settings, columns, self.moments.copy(), self.places.copy(), self.known, self.rows, self._layouts
-        )
+        counts = None if self.counts is None else self.counts.copy()
+        learned = self.moments.copy(), self.places.copy(), self.known, self.rows, counts
+        return Encoding(self.settings, columns, *learned, self._layouts)
 
 
 class _Slots(NamedTuple):
@@ -230,7 +252,7 @@ class Encoded:
     """Encoded rows, to be had at every resolution."""
 
     pieces: list[_Piece]
-    layouts: dict[str, tuple[NDArray[np.int32], int]]
+    layouts: dict[str, Layout]
     known: int
 
     def __len__(self) -> int:
@@ -240,10 +262,10 @@ class Encoded:
         """How many output columns there were after these rows."""
         return self.layouts[resolution][1] + self.known
 
-    def rows(self, resolution: str = "fine") -> CheckedRows:
+    def rows(self, resolution: str = "nested") -> CheckedRows:
         """The rows in the form of the kernels: CSR, columns ascending."""
         at, first = self.layouts[resolution]
-        most = sum(2 * piece.z.size + piece.slots.size + piece.tokens.size for piece in self.pieces)
+        most = sum((1 + len(at)) * piece.z.size + piece.slots.size + piece.tokens.size for piece in self.pieces)
         kind = np.uint32 if most < 1 << 31 else np.uint64
         indptr, indices, data = np.zeros(len(self) + 1, kind), np.empty(most, kind), np.empty(most)
         row = filled = 0
@@ -252,6 +274,18 @@ class Encoded:
             filled = write_rows(piece.z, piece.bins, at, first, *found, indptr[row:], indices, data, filled)
             row += piece.slots.shape[0]
         return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))
+
+
+def _kept(column: NumberEncoder, resolution: str, layer: int) -> NDArray[np.bool_]:
+    """Which bins of a layer have a column: all but those that are alone in their coarse bin, which has one."""
+    n_bins = len(column.bins(RESOLUTIONS[resolution][layer]))
+    return np.ones(n_bins, np.bool_) if layer == 0 or not n_bins else np.bincount(column.groups)[column.groups] > 1
+
+
+def _bins(column: NumberEncoder, resolution: str, layer: int) -> list[Feature]:
+    """The bins of a column of numbers that have a column in this layer."""
+    bins = column.bins(RESOLUTIONS[resolution][layer])
+    return [bin for bin, kept in zip(bins, _kept(column, resolution, layer), strict=True) if kept]
 
 
 def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -265,8 +299,10 @@ def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDAr
 
 
 def _lean(table: Table) -> Table:
-    """The same rows without the texts of others, where those are many."""
+    """The same rows without the texts of others, where those are many and would be looked at one by one."""
     return {
-        name: without_unused(column) if isinstance(column, Texts) and len(column.names) > column.codes.size else column
+        name: without_unused(column)
+        if isinstance(column, Texts) and column.hashes is None and len(column.names) > column.codes.size
+        else column
         for name, column in table.items()
     }

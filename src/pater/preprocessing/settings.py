@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-RESOLUTIONS = ("none", "coarse", "fine")
+# The bins that each has, coarse before fine; a row has one bin of each kind.
+RESOLUTIONS = {"none": (), "coarse": ("coarse",), "fine": ("fine",), "nested": ("coarse", "fine")}
 
 
 @dataclass(frozen=True)

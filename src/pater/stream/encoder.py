@@ -19,16 +19,18 @@ from ..formats.raw import RawBatch
 from ..preprocessing.encoding import Encoded, Encoding
 from ..preprocessing.encoding_merge import merge_encodings
 from ..preprocessing.encoding_state import from_state, to_state
-from ..preprocessing.settings import EncodingSettings
+from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
 from ..preprocessing.stream_encoder import Piece, StreamEncoder
 
-RESOLUTION = "fine"
+RESOLUTION = "nested"
+FIRST = "fine"  # the resolution of model files that name none
 
 
 class Encoder:
     """Learns how to encode a table as its rows pass."""
 
-    def __init__(self, stream: StreamEncoder | None = None) -> None:
+    def __init__(self, stream: StreamEncoder | None = None, resolution: str = RESOLUTION) -> None:
+        self.resolution = resolution
         self._stream = stream or StreamEncoder(EncodingSettings())
         self._held: list[RawBatch] = []
         self._loose: list[Fault] = []  # malformed lines of batches that have no row
@@ -42,7 +44,11 @@ class Encoder:
     @property
     def n_columns(self) -> int:
         """How many columns encoded rows have so far."""
-        return self.encoding.width(RESOLUTION)
+        return self.encoding.width(self.resolution)
+
+    def levels(self) -> NDArray[np.uint8]:
+        """How much detail each of the columns so far adds."""
+        return self.encoding.levels(self.resolution)
 
     def over(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """A stream of batches, encoded."""
@@ -94,8 +100,8 @@ class Encoder:
     def _batch(self, piece: tuple[Encoded, tuple[Any, ...]], of: RawBatch) -> Batch:
         encoded, (labels, weights, lines) = piece
         return Batch(
-            encoded.rows(RESOLUTION),
-            encoded.width(RESOLUTION),
+            encoded.rows(self.resolution),
+            encoded.width(self.resolution),
             labels,
             weights,
             source=of.source,
@@ -109,25 +115,32 @@ class Encoder:
 
     def names(self) -> list[str]:
         """What the columns of encoded rows stand for."""
-        return [feature.name for feature in self.encoding.features(RESOLUTION)]
+        return [feature.name for feature in self.encoding.features(self.resolution)]
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file holds of it: JSON and arrays."""
-        return to_state(self.encoding)
+        told, arrays = to_state(self.encoding)
+        return {**told, "resolution": self.resolution}, arrays
 
     @classmethod
     def from_state(cls, told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoder:
         """The encoder that a model file holds; a ValueError if it holds none."""
+        told = dict(told or {})
+        resolution = told.pop("resolution", FIRST)
+        if resolution not in RESOLUTIONS:
+            raise ValueError(f"its encoder has a resolution {resolution!r}, which is not known")
         encoding = from_state(told, arrays)
-        return cls(StreamEncoder(encoding.settings, encoding))
+        return cls(StreamEncoder(encoding.settings, encoding), resolution)
 
     def merged(self, other: Encoder) -> tuple[Encoder, NDArray[np.int64]]:
         """The encoder of what both have seen, and the column that each of the other's has in it, or −1 for none."""
         try:
-            encoding, columns = merge_encodings(self.encoding, other.encoding, RESOLUTION)
+            if self.resolution != other.resolution:
+                raise ValueError(f"their bins are {self.resolution} and {other.resolution}.")
+            encoding, columns = merge_encodings(self.encoding, other.encoding, self.resolution)
         except ValueError as error:
             raise InputError(f"the models cannot be merged: {error}") from None
-        return Encoder(StreamEncoder(encoding.settings, encoding)), columns
+        return Encoder(StreamEncoder(encoding.settings, encoding), self.resolution), columns
 
 
 def is_encoded(encoding: str | None, *, scale: bool, bits: int | None) -> bool | None:

@@ -19,7 +19,7 @@ from ..models.errors import NotFiniteError, TwoClassesError
 from ..models.labels import encode
 from ..models.matrices import number_of_rows, part
 from ..models.pool import Pool
-from ..models.predict import margins_of, probabilities
+from ..models.predict import probabilities
 from .judged import LOWEST, Judged, Said
 from .learner import STATE_TOO_LARGE, Learner, width_told
 
@@ -147,7 +147,7 @@ class _Delayed:
         if learner.rows:  # before a label has come, there is nothing to judge
             model, chosen = learner.model, learner.chosen()
             assert model is not None
-            margins = margins_of(rows, learner.state(), average=model.spec.average)
+            margins = model.margins(rows, learner.scored_by, average=model.spec.average)
             p, scalars = None, model.state.scalars[chosen]
             if learner.specs[0].calibrate:
                 p = probabilities(margins, scalars, model.classes.size, average=model.spec.average)

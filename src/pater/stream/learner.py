@@ -20,8 +20,9 @@ from ..files.container import OF_ANOTHER_KIND
 from ..formats.batches import Batch, too_large
 from ..formats.columns import INDICES, Columns
 from ..formats.errors import Fault, InputError
+from ..formats.hashed_names import HashedNames, with_news
 from ..kernels.doors import checked
-from ..kernels.run import Rows, available_threads
+from ..kernels.run import available_threads
 from ..kernels.state import State, TooWideError
 from ..models.candidates import WIDEST, is_pool
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
@@ -31,11 +32,13 @@ from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, f
 from ..models.model import Model
 from ..models.new_model import new_model
 from ..models.pool import Pool
-from ..models.predict import labels_of, margins_of, probabilities
+from ..models.predict import labels_of, probabilities
 from ..models.spec import Specs
+from ..models.views import NO_LEVELS, Views
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 from .learner_file import parts_of, to_save
+from .ready import ready_rows
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
@@ -73,6 +76,7 @@ class Learner:
     n_features: int = 0
     sources: list[str] = field(default_factory=list)
     threads: int = field(default_factory=available_threads)
+    names: HashedNames | None = None  # behind hashed columns
     fading: float | None = None  # of what a pool is chosen by; None is as it is by itself
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
@@ -85,6 +89,7 @@ class Learner:
             if len(ready):
                 ends = [stop - self.rows for stop in at if self.rows < stop < self.rows + len(ready)]
                 self._learn_in_pieces(ready, ends, report)
+        self.names = with_news(self.names, batch.news, self.columns.bits if self.columns is not None else 0)
         return faults
 
     def _learn_in_pieces(self, batch: Batch, ends: list[int], report: Callable[[], None]) -> None:
@@ -131,7 +136,7 @@ class Learner:
         batch.check_form()
         ready, faults, model = replace(batch), [], self.model
         if len(ready):
-            classes, width = (NO_CLASSES, 0) if model is None else (model.classes, model.state.n_features)
+            classes, width = (NO_CLASSES, 0) if model is None else (model.classes, model.n_features)
             ready.check_to_learn(classes, width)
         if not self.scale:
             faults = ready.refuse(too_large(ready.rows), TOO_LARGE, skip=self.skip)
@@ -173,9 +178,10 @@ class Learner:
             classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
             known = classes if classes.size == 2 else classes[:0]
             judged_by, is_open = (self.scoring, self.scoring_settings, self.fading), is_open or self.encoder is not None
-            self.model = new_model(known, wanted, self.specs, judged_by, more_may_come=is_open)
+            views = Views(wanted, NO_LEVELS if self.encoder is None else self.encoder.levels()[:wanted])
+            self.model = new_model(known, views, self.specs, judged_by, more_may_come=is_open)
             self.scaler = Scaler.new(wanted) if self.scale else None
-        if self.model.state.n_features < n_features:
+        if self.model.n_features < n_features:
             self.model.resize(wanted)
             if self.scaler is not None:
                 self.scaler.grow(wanted)
@@ -198,26 +204,22 @@ class Learner:
 
     def chosen(self) -> list[int]:
         """Which model speaks for each class, or for both of two: the best by its progressive score."""
-        return self._fitted().chosen(self.scoring, self.scoring_settings)
+        return self._fitted().chosen(*self.scored_by)
+
+    @property
+    def scored_by(self) -> tuple[str, dict[str, float] | None]:
+        """By which score the models are chosen."""
+        return self.scoring, self.scoring_settings
 
     def state(self) -> State:
-        """The models that were chosen."""
-        return self._fitted().speaking(self.scoring, self.scoring_settings)
+        """The models that were chosen; of a pool behind an encoder, with those columns only that its leader sees."""
+        return self._fitted().speaking(*self.scored_by)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
         model = self._fitted()
-        batch = batch if self.encoder is None else self.encoder.read(batch)
-        batch.check_form()
-        rows, width = batch.rows, model.state.n_features
-        if len(rows) == 3 and batch.n_features > width:
-            rows = _without_columns_from(width, rows)  # of features never seen, a model says nothing
-        elif len(rows) == 1 and batch.n_features != width:
-            raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
-        if self.scaler is not None:
-            rows = self.scaler.scaled(rows, learn=False)
-            rows = rows if len(rows) == 1 else checked(rows, width)
-        return margins_of(rows, self.state(), average=model.spec.average)
+        rows = ready_rows(batch, self.encoder, self.scaler, model.n_features)
+        return model.margins(rows, self.scored_by, average=model.spec.average)
 
     def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
         """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
@@ -236,7 +238,7 @@ class Learner:
 
     def threshold(self) -> float:
         """The margin from which on the second of two classes is predicted."""
-        return self._fitted().threshold(self.specs[0].operating_point, self.scoring, self.scoring_settings)
+        return self._fitted().threshold(self.specs[0].operating_point, *self.scored_by)
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities of the classes, fitted along the stream if that was asked for when training began."""
@@ -251,7 +253,7 @@ class Learner:
 
         With probabilities, their Brier score and log loss are among them, of each class against the rest.
         """
-        counts = self._fitted().progressive(self.scoring, self.scoring_settings)
+        counts = self._fitted().progressive(*self.scored_by)
         rates = {
             "accuracy": accuracy,
             "balanced_accuracy": balanced_accuracy,
@@ -291,10 +293,3 @@ def load(path: str | os.PathLike[str]) -> Learner:
         return Learner.from_saved(saved)
     except OF_ANOTHER_KIND as error:
         raise modelfile.ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
-
-
-def _without_columns_from(width: int, rows: Rows) -> Rows:
-    indptr, indices, data = rows
-    known = indices < width
-    starts = np.concatenate([[0], np.cumsum(known)])
-    return checked((starts[indptr].astype(np.uint32), indices[known], data[known]), width)

@@ -48,6 +48,8 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
         result.missing += learner.missing
         result.sources += learner.sources
         result.n_features = max(result.n_features, learner.n_features)
+        if learner.names is not None:
+            result.names = learner.names if result.names is None else result.names.merged(learner.names)
     for learner in learners[1:]:
         other, their_scaler = learner.model, learner.scaler
         assert other is not None
@@ -57,10 +59,10 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
             encoder, places = encoder.merged(learner.encoder)
             with width_told("the models together"):
                 other = with_columns_at(other, places, encoder.n_columns)
-        width = max(model.state.n_features, other.state.n_features)
+        width = max(model.n_features, other.n_features)
         with width_told("the models together"):
             for each in (model, other):
-                if each.state.n_features < width:
+                if each.n_features < width:
                     each.resize(width)
             try:
                 model = model.merge(other)  # type: ignore[arg-type]  # of the same specs, they are of one kind

@@ -1,6 +1,6 @@
 """From a data set to a training half and a test half, scaled by what the training half alone knows.
 
-Knows NumPy and SciPy's sparse arrays; knows no learner.
+Knows NumPy, pandas and SciPy's sparse arrays; knows no learner.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 from numpy.typing import NDArray
 
 from pater.data import DATA_SETS, DataSet
@@ -20,22 +21,44 @@ Indices = NDArray[np.intp]
 
 
 class Fold(NamedTuple):
-    """A stream to learn from and the rows to be tested on; classes are 1 (positive) and 0."""
+    """A stream to learn from and the rows to be tested on; classes are 1 (positive) and 0.
+
+    Where the data set is a table, its raw columns are there, too.
+    """
 
     X_train: Dense | csr_array
     X_test: Dense | csr_array
     train_codes: NDArray[np.int64]
     test_codes: NDArray[np.int64]
+    train_table: Any = None
+    test_table: Any = None
 
 
 def folds(data: DataSet, seed: int, run: int) -> list[Fold]:
     """The two folds of a run: each half is learned from once, in random order, and tested on once."""
     codes = (data.y > 0).astype(np.int64)
     first, second = random_halves(len(codes), (seed, DATA_SETS[data.key].number, run))
+    table = raw_table(data)
     return [
-        Fold(*_scaled(data.X, train, test), codes[train], codes[test])
+        Fold(
+            *_scaled(data.X, train, test),
+            codes[train],
+            codes[test],
+            *(None if table is None else table.iloc[rows] for rows in (train, test)),
+        )
         for train, test in ((first, second), (second, first))
     ]
+
+
+def raw_table(data: DataSet) -> pd.DataFrame | None:
+    """The columns of a data set as its file has them, categories by their texts; None if it is no table."""
+    if not isinstance(data.X, np.ndarray):
+        return None
+    listings = getattr(DATA_SETS[data.key].format, "codes", {})
+    columns: dict[str, Any] = dict(zip(data.feature_names, data.X.T, strict=True))
+    for name, listing in listings.items():
+        columns[name] = np.array(listing.split(), object)[columns[name].astype(np.intp)]
+    return pd.DataFrame(columns)
 
 
 def _scaled(X: Any, train: Indices, test: Indices) -> tuple[Any, Any]:

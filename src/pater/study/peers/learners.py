@@ -12,6 +12,8 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from pater.estimators.auto import AutoPATERClassifier
+from pater.estimators.pipeline import OnlinePipeline
+from pater.estimators.table_encoder import TableEncoder
 from pater.models.search import alpha_grid
 from pater.models.settings import SETTINGS
 from pater.models.spec import Spec
@@ -19,7 +21,7 @@ from pater.models.spec import Spec
 from ..plan import Plan
 from .gradient import Descent
 
-Kind = Literal["published", "PATER", "balanced", "chosen", "batch"]
+Kind = Literal["published", "PATER", "balanced", "chosen", "table", "batch"]
 
 
 class Shipped(NamedTuple):
@@ -33,7 +35,8 @@ class Learner(NamedTuple):
 
     Its kind is "published" for what the literature has, the paper's own algorithms included; "PATER" for second-order
     PATER; "balanced" for published learners with class_weight="balanced", which is this package's doing; "chosen" for
-    what chooses among rules. Its settings are specs, or descents where the package does not offer the learner.
+    what chooses among rules; "table" for what learns from raw columns behind an encoder. Its settings are specs, or
+    descents where the package does not offer the learner.
     """
 
     name: str
@@ -43,7 +46,7 @@ class Learner(NamedTuple):
 
 
 def is_full(spec: Spec | Descent | Shipped) -> bool:
-    """Does it keep a full covariance, whatever the rows?"""
+    """Whether it keeps a full covariance, whatever the rows."""
     if isinstance(spec, Shipped):
         return False
     return (spec.steps if isinstance(spec, Descent) else spec.family[1]) == "full"
@@ -73,6 +76,14 @@ AUTO, AUTO_BY_ACCURACY = "Auto", "Auto by accuracy"
 
 def _auto_by_accuracy() -> Any:
     return AutoPATERClassifier(scoring="accuracy")
+
+
+def _behind_encoder(scoring: str = "balanced_accuracy") -> Any:
+    return OnlinePipeline([("table", TableEncoder()), ("model", AutoPATERClassifier(scoring=scoring))])
+
+
+def _behind_encoder_by_accuracy() -> Any:
+    return _behind_encoder("accuracy")
 
 
 LEARNERS = (
@@ -158,6 +169,15 @@ LEARNERS = (
     ),
 )
 
+OF_TABLES = (
+    Learner("Auto on the table", "table", (Shipped(_behind_encoder),), "raw columns, as pater train takes them"),
+    Learner("Auto on the table by accuracy", "table", (Shipped(_behind_encoder_by_accuracy),), 'scoring="accuracy"'),
+)
+"""What `pater train` does with a table: one pass over its raw columns. It sees more than the z-scores that the others
+have, so it has no rank among them; of a bag of words it sees the same, without an encoder."""
+
+TABLES = tuple(learner.name for learner in OF_TABLES)
+
 LINES = ("LR", "LR balanced", "LDA", "TER", "HGB", "HGB at prior")
 """Batch solutions, which see all rows at once (`lines.py`): what one pass is to reach."""
 
@@ -165,8 +185,8 @@ BATCH_GOAL = "LR balanced"
 
 ONE_PASS = tuple(learner.name for learner in LEARNERS)
 PUBLISHED = tuple(learner.name for learner in LEARNERS if learner.kind == "published")
-KINDS: dict[str, Kind] = {learner.name: learner.kind for learner in LEARNERS} | dict.fromkeys(LINES, "batch")
-NOTES = {learner.name: learner.note for learner in LEARNERS} | {
+KINDS: dict[str, Kind] = {one.name: one.kind for one in (*LEARNERS, *OF_TABLES)} | dict.fromkeys(LINES, "batch")
+NOTES = {one.name: one.note for one in (*LEARNERS, *OF_TABLES)} | {
     "LR": "C = 1",
     "LR balanced": "C = 1",
     "LDA": "",
@@ -178,4 +198,4 @@ NOTES = {learner.name: learner.note for learner in LEARNERS} | {
 
 def plan_of_peers(plan: Plan) -> Plan:
     """The same data sets, runs and seed, for all learners."""
-    return replace(plan, algorithms=(*ONE_PASS, *LINES))
+    return replace(plan, algorithms=(*ONE_PASS, *TABLES, *LINES))

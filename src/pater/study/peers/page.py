@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from .. import figures, ink
-from .learners import AUTO, AUTO_BY_ACCURACY, BATCH_GOAL, KINDS, LINES, ONE_PASS, SECOND_ORDER_PATER
+from .learners import AUTO, AUTO_BY_ACCURACY, BATCH_GOAL, KINDS, LINES, ONE_PASS, SECOND_ORDER_PATER, TABLES
 from .tables import AGAINST_PUBLISHED, EVERYONE, PeerResults
 
 TITLES = {
@@ -20,7 +20,14 @@ TITLES = {
 }
 
 # Like what: by these names the page knows its colours.
-LIKENESS = {"published": "PA", "PATER": "wPATER-I", "balanced": "wPATER-II", "chosen": "PATER-I", "batch": "PE"}
+LIKENESS = {
+    "published": "PA",
+    "PATER": "wPATER-I",
+    "balanced": "wPATER-II",
+    "chosen": "PATER-I",
+    "table": "PATER-II",
+    "batch": "PE",
+}
 
 
 def draw_peers(found: PeerResults) -> dict[str, str]:
@@ -42,15 +49,17 @@ def peers_on_the_page(found: PeerResults) -> dict[str, Any]:
     return {
         "means": means,
         "one_pass": names,
-        "lines": LINES,
+        "lines": (*TABLES, *LINES),
         "default": SECOND_ORDER_PATER,
         "auto": AUTO,
         "auto_by_accuracy": AUTO_BY_ACCURACY,
+        "table": TABLES[0],
+        "table_by_accuracy": TABLES[1],
         "goal": BATCH_GOAL,
         "tests": {f"{measure}-{field}": test for (measure, field), test in found.tests.items()},
         "verdict": found.verdict,
         "first_by_accuracy": max(names, key=lambda name: -means[name]["accuracy_rank"]),
-        "cells": _grid(found.peers_scores, [*names, *LINES]),
+        "cells": _grid(found.peers_scores, [*names, *TABLES, *LINES]),
         "likeness": {name: LIKENESS[kind].lower() for name, kind in KINDS.items()},
         "seconds": found.seconds,
     }

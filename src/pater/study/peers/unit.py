@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.metrics import roc_auc_score
@@ -25,7 +26,7 @@ from ..plan import Plan
 from ..runner import Work
 from ..unit import SCORES, Line, scores_of
 from .gradient import Descent, descend
-from .learners import LEARNERS, Learner, Shipped, is_full
+from .learners import LEARNERS, OF_TABLES, Learner, Shipped, is_full
 from .lines import batch_solutions
 from .span import in_own_span
 
@@ -78,12 +79,34 @@ def everyone(fold: Fold) -> dict[str, Learned]:
     found = {}
     for learner in LEARNERS:
         place = turned if is_full(learner.specs[0]) else fold
-        few = place._replace(X_train=place.X_train[:WARMING], train_codes=place.train_codes[:WARMING])
-        _learned(learner, few)  # whoever is first to meet rows of this form would pay for the compiler
+        _learned(learner, _beginning(place))  # whoever is first to meet rows of this form would pay for the compiler
         found[learner.name] = _learned(learner, place)
+    for learner in OF_TABLES:
+        _learned_from_table(learner, _beginning(fold))
+        found[learner.name] = _learned_from_table(learner, fold)
     dense = _dense(turned.X_train), fold.train_codes, _dense(turned.X_test)
     found |= {name: Learned(margins, ("", "", ""), took) for name, (margins, took) in batch_solutions(*dense).items()}
     return found
+
+
+def _beginning(fold: Fold) -> Fold:
+    """The same with few rows to learn from."""
+    table = None if fold.train_table is None else fold.train_table[:WARMING]
+    return fold._replace(X_train=fold.X_train[:WARMING], train_codes=fold.train_codes[:WARMING], train_table=table)
+
+
+def _learned_from_table(learner: Learner, fold: Fold) -> Learned:
+    """One pass over raw columns, or over a bag of words as it is."""
+    shipped = learner.specs[0]
+    assert isinstance(shipped, Shipped)
+    model, train, test = shipped.make(), fold.train_table, fold.test_table
+    if train is None:
+        model, train, test = model.named_steps["model"], fold.X_train, fold.X_test
+    started = time.thread_time()
+    model.partial_fit(train, fold.train_codes, classes=CLASSES)
+    model.decision_function(test[:1])  # of a short stream, rows are held back until it is asked
+    seconds = time.thread_time() - started
+    return Learned(model.decision_function(test), ("", "", ""), seconds)
 
 
 def _learned(learner: Learner, fold: Fold) -> Learned:
@@ -146,8 +169,10 @@ def _dense(X: Any) -> NDArray[np.float64]:
 def warm_up() -> None:
     """Compile, or read from the cache, most of what a unit calls, before there are threads."""
     X, codes = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
-    for rows in (X, csr_array(np.hstack([X] * 20))):
-        everyone(Fold(rows, rows, codes, codes))
+    table = pd.DataFrame(X).rename(columns=str)
+    everyone(Fold(X, X, codes, codes, table, table))
+    rows = csr_array(np.hstack([X] * 20))
+    everyone(Fold(rows, rows, codes, codes))
 
 
 WORK = Work(run_unit, warm_up, measures_time=False)

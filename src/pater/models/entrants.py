@@ -1,0 +1,74 @@
+"""Who takes part in a race: each learner at each level of detail that suits the columns.
+
+Knows `candidates`, `views` and `spec`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .candidates import rows_at_most, suited, suited_to_encoded
+from .spec import Specs
+from .views import Views
+
+
+@dataclass(frozen=True)
+class Entrants:
+    """Candidates by their places: all specs at the first level, then all at the next.
+
+    fits
+        Whether each takes part.
+    common
+        The one that never stops: it suits any width that may come, and by it pools can be merged.
+    teams, forgets
+        The team of each: those are in one that differ in their memory alone; and what each forgets with a row.
+    until
+        After how many rows each stops in any case.
+    """
+
+    fits: list[bool]
+    common: int
+    teams: list[int]
+    forgets: NDArray[np.float64]
+    until: list[float]
+
+    @cached_property
+    def places(self) -> list[int]:
+        """Those that take part."""
+        return [k for k, fits in enumerate(self.fits) if fits]
+
+    @cached_property
+    def lasting(self) -> frozenset[int]:
+        """Those of them that may learn for ever."""
+        return frozenset(k for k in self.places if math.isinf(self.until[k]))
+
+    @cached_property
+    def passing(self) -> frozenset[int]:
+        """Those of them that may not."""
+        return frozenset(self.places) - self.lasting
+
+
+def entrants(specs: Specs, views: Views, *, more_may_come: bool) -> Entrants:
+    """The candidates for rows of these columns."""
+    n_levels = views.n_levels
+    widths = [views.first_width(level) for level in range(n_levels)]
+    if views.encoded:
+        fits = [fit for width in widths for fit in suited_to_encoded(specs, width)]
+        until = [rows for width in widths for rows in rows_at_most(specs, width)]
+    else:
+        fits = suited(specs, widths[0], more_may_come=more_may_come)
+        until = [math.inf] * len(specs)
+    places = [k for k, fit in enumerate(fits) if fit]
+    diagonal = [k for k in places if specs[k % len(specs)].covariance == "diagonal"]
+    common = places[0]
+    if diagonal and (more_may_come or views.encoded):
+        common = next(k for k in diagonal if k // len(specs) == diagonal[-1] // len(specs))  # with all columns in view
+    alike = [spec._replace(forgetting=1.0, average=False) for spec in specs]
+    first = [alike.index(spec) for spec in alike]
+    teams = [level * len(specs) + team for level in range(n_levels) for team in first]
+    return Entrants(fits, common, teams, np.tile([1.0 - spec.forgetting for spec in specs], n_levels), until)

@@ -1,0 +1,77 @@
+"""Rows passed through a pool: from decision to decision, each candidate in its view.
+
+Knows `race`, `views` and what a pool is made of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.run import NOTHING, Rows
+from .errors import BadRowError, NotFiniteError, stopped_at
+from .matrices import part
+from .pool_operations import counts_of
+from .race import count_answers, stretch
+
+if TYPE_CHECKING:
+    from .pool import Pool
+
+
+def learn_all(
+    pool: Pool,
+    rows: Rows,
+    codes: NDArray[np.int64],
+    *,
+    weights: NDArray[np.float64],
+    order: NDArray[np.int64],
+    threads: int | None,
+    margins: NDArray[np.float64] | None,
+) -> None:
+    """Pass rows of known classes through the candidates in the given order; after an error all is undefined."""
+    n_rows, stop, in_order, several = order.size or codes.size, 0, not order.size, pool.classes.size > 2
+    views: dict[int, Rows] = {}  # of the rows that are passed, made when they are needed
+    while stop < n_rows:
+        start, stop = stop, min(n_rows, stop + pool.next_decision - pool.rows)
+        some = part(rows, start, stop) if in_order and stop - start < n_rows else rows
+        those = slice(start, stop) if in_order else slice(None)
+        views = {} if in_order else views
+        for k, model in pool.models.items():
+            level = pool.level(k)
+            views[level] = views.get(level) or pool.views.of(some, level)
+            wanted = several or (margins is not None and k == pool.leader)
+            said = np.empty((len(pool.made), stop - start)) if wanted else None
+            try:
+                model.learn_all(
+                    views[level],
+                    codes[those],
+                    weights=weights[those],
+                    order=order[start:stop],
+                    threads=threads,
+                    margins=said,
+                )
+            except (BadRowError, NotFiniteError) as error:
+                raise stopped_at(rows, error.row + (start if in_order else 0)) from None
+            if said is not None and margins is not None and k == pool.leader:
+                margins[:, start:stop] = said
+            if said is not None and several:
+                passed = slice(start, stop) if in_order else order[start:stop]
+                pool.adjustments[k] = pool.adjustments[k].copy()
+                count_answers(said, codes[passed], weights[passed] if weights.size else NOTHING, pool.adjustments[k])
+        pool.rows += stop - start
+        if pool.rows == pool.next_decision:
+            _decide(pool)
+
+
+def _decide(pool: Pool) -> None:
+    """Look at the answers since the last decision: who leads from here on, and who stops."""
+    awake, now = list(pool.models), {k: counts_of(model) for k, model in pool.models.items()}
+    since = np.stack([now[k] + pool.adjustments[k] for k in awake])
+    pool.made = pool.made + since[awake.index(pool.leader)]
+    pool.adjustments = {k: -counts for k, counts in now.items()}
+    pool.board.note(awake, since, pool.fading)
+    pool.next_decision = pool.rows + stretch(pool.rows)
+    pool.history.reached(pool.rows, pool.made)
+    pool.race()

@@ -22,7 +22,8 @@ from . import csv_fields as fields
 from .arrow import RecordParser, note
 from .batches import Batch
 from .columns import CATEGORY, NUMBER
-from .csv import Cells, TableParser
+from .csv import TableParser
+from .csv_cells import Cells
 from .csv_dates import moments
 from .errors import InputError
 

@@ -17,8 +17,8 @@ from ..preprocessing.values import STYLES, number_in
 from . import csv_fields as fields
 from .arrow import is_number, is_text, is_whole
 from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
-from .csv import Cells
 from .csv_blocks import TableBlock
+from .csv_cells import Cells
 from .errors import Hint, InputError, listed
 from .labels import label_faults
 

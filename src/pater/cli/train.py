@@ -50,6 +50,7 @@ def train(
     drop: o.Drop = None,
     encoding: o.Encoding = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
     max_classes: o.MaxClasses = o.MOST_CLASSES,
     bits: o.Bits = None,
     features: o.Features = o.LIMIT_OF_FEATURES,
@@ -106,6 +107,7 @@ def train(
                 drop=drop or (),
                 encoding=encoding,
                 delimiter=delimiter,
+                decimal=decimal,
                 max_classes=max_classes,
                 bits=bits,
             )

@@ -1,14 +1,13 @@
 """CSV and TSV with a header: columns by name, text hashed as `column=value`.
 
-Knows `csv_cells`, `delimiters`, `columns` and `batches`. Which columns are numbers is decided by the first block,
+Knows `csv_blocks`, `csv_cells`, `columns` and `batches`. Which columns are numbers is decided by the first block,
 unless a model or the caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its
 mean), no feature in a hashed one.
 """
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,13 @@ from numpy.typing import NDArray
 from ..kernels.doors import NO_WEIGHT, are_weights
 from . import csv_fields as fields
 from .batches import OVERFLOW, Batch, tidy
-from .blocks import BLOCK_BYTES, blocks
 from .columns import NUMBER, TABLE, Columns
-from .csv_cells import Cells, TableBlock
-from .delimiters import recognised
+from .csv_blocks import TableBlock, table_blocks
+from .csv_cells import Cells
 from .errors import InputError, listed
 from .hashed_names import LONGEST, NOTHING_SEEN, News, Seen, news_of
 from .hashing import places_of
 from .labels import label_faults
-from .names import check_names
 from .sources import Source
 
 _NO_NUMBER = {
@@ -33,7 +30,6 @@ _NO_NUMBER = {
     fields.IS_TEXT: "{text!r} is no number, but column {name!r} holds numbers; "
     "if it does not, say --categorical '{name}'",
 }
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class TableParser:
@@ -44,11 +40,12 @@ class TableParser:
         columns: Columns,
         *,
         delimiter: str | None = None,
+        decimal: str | None = None,
         labelled: bool = True,
         keep_missing: bool = False,
         seen: Seen | None = None,
     ) -> None:
-        self.columns, self.delimiter, self.seen = columns, delimiter, seen
+        self.columns, self.delimiter, self.decimal, self.seen = columns, delimiter, decimal, seen
         self.labelled, self.keep_missing = labelled, keep_missing
         self.numeric = np.array([kind == NUMBER for _, kind in columns.table], np.bool_)
         if columns.bits:
@@ -60,7 +57,7 @@ class TableParser:
             self.longest = max(map(len, prefixes), default=0)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[TableBlock]:
-        return table_blocks(source, self.delimiter, hashed=hashed)
+        return table_blocks(source, self.delimiter, self.decimal, hashed=hashed)
 
     def __call__(self, block: TableBlock, source: str) -> Batch:
         cells = Cells(block, ord(block.delimiter), source)
@@ -164,43 +161,3 @@ class TableParser:
         text, quoted = cells.block.text[start:end].strip(b" \t"), cells.block.text[start - 1 : start] == b'"'
         value = (text.replace(b'""', b'"') if quoted else text).decode("utf-8", "replace")
         return f"{self.columns.table[feature][0]}={value}"[:LONGEST]
-
-
-def table_blocks(
-    source: Source, delimiter: str | None, *, hashed: bool, size: int = BLOCK_BYTES
-) -> Generator[TableBlock]:
-    """The blocks of a table, each with the header of its file; a delimiter that is not given is recognised."""
-    header: tuple[str, ...] | None = None
-
-    def cut(text: bytes) -> int:
-        nonlocal delimiter
-        if delimiter is None:
-            delimiter = recognised(text)
-        return _row_end(text, delimiter)
-
-    for block in blocks(source, hashed=hashed, size=size, cut=cut):
-        text, first_line = block.text, block.first_line
-        assert delimiter is not None
-        if header is None:
-            end = _row_end(text, delimiter, first=True) % len(text)  # an open quote leaves the whole text
-            header = _header(text[:end], delimiter, source.shown)
-            text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
-        yield TableBlock(text, header, first_line, block.end, delimiter)
-
-
-def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:
-    if b'"' not in text:
-        return text.find(b"\n") if first else text.rfind(b"\n")
-    return int(fields.row_end(np.frombuffer(text, np.uint8), ord(delimiter), first))
-
-
-def _header(line: bytes, delimiter: str, source: str) -> tuple[str, ...]:
-    text = line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "replace").strip("\r\n")
-    try:
-        names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter, strict=True), [])]
-    except csv.Error as error:
-        raise InputError(f"{source}, line 1: the header cannot be read: {error}.") from None
-    if not any(names):
-        raise InputError(f"{source}, line 1: expected a header with the names of the columns.")
-    check_names(names, f"{source}, line 1: the header")
-    return tuple(names)

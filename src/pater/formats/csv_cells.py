@@ -1,19 +1,19 @@
 """The fields of a block of CSV: where they are, what they hold, and what is wrong with them.
 
-Knows `csv_fields` and `labels`.
+Knows `csv_fields`, `csv_blocks` and `labels`.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import csv_fields as fields
 from .batches import how_many
-from .blocks import Place
+from .csv_blocks import TableBlock
 from .errors import Fault, shortened
 from .labels import Texts
 
@@ -24,16 +24,6 @@ _WRONG = {
     fields.OPEN_QUOTE: "a quote is opened and never closed",
     fields.LONE_RETURN: "a carriage return that ends no line; put text that holds one in quotes",
 }
-
-
-class TableBlock(NamedTuple):
-    """Some whole rows below the header of their file."""
-
-    text: bytes
-    header: tuple[str, ...]
-    first_line: int
-    end: Place
-    delimiter: str = ","
 
 
 class Cells:
@@ -74,6 +64,15 @@ class Cells:
             return False
         return True
 
+    @cached_property
+    def with_points(self) -> bytes:
+        """The text of the block with a point in every number; what ends a field stays."""
+        if self.block.decimal == ".":
+            return self.block.text
+        text = np.where(self.text == ord(","), np.uint8(ord(".")), self.text)
+        text[self.ends] = self.text[self.ends]
+        return text.tobytes()
+
     @property
     def faults(self) -> list[Fault]:
         """All rows that are malformed, in order."""
@@ -96,10 +95,11 @@ class Cells:
         order: Literal["C", "F"] = "F" if by_column else "C"
         values = np.empty((len(self), wanted.size), order=order)
         kinds = np.empty(values.shape, np.uint8, order=order)
-        fields.numbers(self.text, self.starts, self.ends, wanted, self.codes, values, kinds)
+        text = self.text if self.block.decimal == "." else np.frombuffer(self.with_points, np.uint8)
+        fields.numbers(text, self.starts, self.ends, wanted, self.codes, values, kinds)
         for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist():
             j = wanted[k]
-            values[r, k] = float(self.block.text[self.starts[r, j] : self.ends[r, j]])
+            values[r, k] = float(self.with_points[self.starts[r, j] : self.ends[r, j]])
             kinds[r, k] = fields.IS_NUMBER if np.isfinite(values[r, k]) else fields.IS_INFINITE
         return values, kinds
 

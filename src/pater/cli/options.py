@@ -52,6 +52,12 @@ Delimiter = Annotated[
         "--delimiter", metavar="CHAR", help="Between fields of CSV.  [default: comma, semicolon or tab, recognised]"
     ),
 ]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal", metavar=".|,", help="In numbers of CSV.  [default: a comma between semicolons, else a point]"
+    ),
+]
 Encoding = Annotated[
     str | None,
     typer.Option(
@@ -122,6 +128,16 @@ Threshold = Annotated[
         help="Of two classes, predict the second from this margin on.  [default: what the model has learned]",
     ),
 ]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        "--window", min=1, metavar="ROWS", help="Tell how good the answers were in every so many rows, and of drift."
+    ),
+]
+WindowOutput = Annotated[
+    Path | None,
+    typer.Option("--window-output", dir_okay=False, metavar="FILE", help="Windows as .csv, .jsonl or .parquet."),
+]
 Scale = Annotated[bool, typer.Option("--scale", help="Standardise as the stream passes.")]
 ModelOut = Annotated[Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.")]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", dir_okay=False)]
@@ -138,6 +154,14 @@ def check_encoding(encoding: str | None, *, scale: bool, bits: int | None) -> No
     given = [option for option, there in (("--scale", scale), ("--bits", bits is not None)) if there]
     if encoding == "table" and given:
         raise UsageError(f"{given[0]} cannot go with --encoding table: it is for plain columns.")
+
+
+def check_outputs(*paths: Path | None) -> None:
+    """It is wrong usage to write two things to one place."""
+    places = [path.resolve() for path in paths if path is not None]
+    for place in places:
+        if places.count(place) > 1:
+            raise UsageError(f"{place} cannot be two outputs at once.")
 
 
 def checked_threshold(threshold: float | None, learner: Learner) -> float | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from .encoding_kernels import find_bins, settle, standardise, write_rows
 from .features import Feature
 from .kinds import encoder_of
 from .settings import RESOLUTIONS, EncodingSettings
+from .slots import Slots
 
 Layout = tuple[NDArray[np.int32], int]
 PIECE = 1 << 13  # rows that are encoded at a time, so that what is in between stays small
@@ -82,8 +82,8 @@ class Encoding:
         return [column for column in self.columns if isinstance(column, NumberEncoder)]
 
     @cached_property
-    def _slots(self) -> _Slots:
-        return _Slots.of(self.columns)
+    def _slots(self) -> Slots:
+        return Slots.of(self.columns)
 
     @property
     def names(self) -> list[str]:
@@ -193,46 +193,6 @@ class Encoding:
         counts = None if self.counts is None else self.counts.copy()
         learned = self.moments.copy(), self.places.copy(), self.known, self.rows, counts
         return Encoding(self.settings, columns, *learned, self._layouts)
-
-
-class _Slots(NamedTuple):
-    """Where the indicators of columns stand among all, and what the kernels read of the bins.
-
-    bases
-        Where in `Encoding.places` each slot begins.
-    starts
-        Of each column the first slot that its `places` fills, and where in `Encoding.places` its tokens begin.
-    missing
-        Of each column of numbers the slot of missing ones.
-    """
-
-    bases: NDArray[np.int64]
-    starts: list[tuple[int, int]]
-    missing: NDArray[np.int64]
-    edges: NDArray[np.float64]
-    n_edges: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, columns: list[ColumnEncoder]) -> _Slots:
-        bases: list[int] = []
-        starts, missing, edges = [], [], []
-        at = 0
-        for column in columns:
-            first = len(bases)
-            for size in column.slots():
-                bases.append(at)
-                at += size
-            if isinstance(column, NumberEncoder):
-                missing.append(first)
-                edges.append(column.edges)
-                first += 1
-            starts.append((first, at))
-            at += column.n_tokens()
-        padded = np.zeros((len(edges), max([1, *map(len, edges)])))
-        for row, own in zip(padded, edges, strict=True):
-            row[: own.size] = own
-        n_edges = np.array([own.size for own in edges], np.int64)
-        return cls(np.array(bases, np.int64), starts, np.array(missing, np.int64), padded, n_edges)
 
 
 @dataclass

@@ -144,6 +144,21 @@ def settle(local, base, token_starts, tokens, places, known, learn):
 
 
 @exact_kernel
+def count_rows(bins, local, tokens, of_bins, of_indicators):
+    """Count the bins and the columns that rows have, in place."""
+    for r in range(bins.shape[0]):
+        for j in range(bins.shape[1]):
+            if bins[r, j] >= 0:
+                of_bins[j, bins[r, j]] += 1
+        for s in range(local.shape[1]):
+            if local[r, s] >= 0:
+                of_indicators[local[r, s]] += 1
+    for t in range(tokens.size):
+        if tokens[t] >= 0:
+            of_indicators[tokens[t]] += 1
+
+
+@exact_kernel
 def write_rows(z, bins, places, first, local, token_starts, tokens, values, indptr, indices, data, filled):
     """CSR rows: z-scores, then the bins, then what was settled, in ascending order; how many numbers there are now."""
     columns, numbers = np.empty(SHORT, np.int64), np.empty(SHORT)

@@ -6,7 +6,6 @@ Knows `reading`, `learner`, `guards` and `checkpoints`.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
@@ -24,29 +23,12 @@ from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
 from .algorithms import settings_among, specs_of
-from .checkpoints import go_on_from, progress_of
+from .checkpoints import Every, go_on_from, progress_of
 from .encoder import Encoder, is_encoded
+from .evaluation import learn_and_judge
 from .guards import MOST_CLASSES, Guards
+from .judged import Judged
 from .learner import Learner, load
-
-
-@dataclass
-class Every:
-    """How often to write a checkpoint: after so many rows, or so many seconds."""
-
-    rows: int = 0
-    seconds: float = 0.0
-
-    @classmethod
-    def of(cls, text: str | int | None) -> Every | None:
-        """From 100000 (rows) or 30s, 5m, 2h."""
-        if text is None:
-            return None
-        match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
-        if not match or int(match[1]) == 0:
-            raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")
-        number = int(match[1])
-        return cls(seconds=float(number * {"s": 1, "m": 60, "h": 3600}[match[2]])) if match[2] else cls(rows=number)
 
 
 @dataclass
@@ -65,6 +47,7 @@ class Run:
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
     skipped: Skipped = field(default_factory=Skipped)
     guards: Guards = field(default_factory=Guards)
+    judged: Judged | None = None  # who is told what is said of each row before it is learned from
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
@@ -130,7 +113,10 @@ class Run:
     ) -> list[Fault]:
         faults: list[Fault] = []
         for piece in pieces:
-            faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
+            if self.judged is None:
+                faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
+            else:
+                faults += learn_and_judge(self.learner, piece, self.judged, at=at(self), report=lambda: report(self))
         return faults
 
     def save_checkpoint(self) -> None:
@@ -165,6 +151,7 @@ def train(
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
+    judged: Judged | None = None,
     **options: Any,
 ) -> Learner:
     """Learn from files or pipes, and save the model.
@@ -198,12 +185,14 @@ def train(
         model as numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` say what to do.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
+    judged : Judged, optional
+        Is told what is said of each row before it is learned from (`pater.stream.windows`, `pater.stream.drift`).
     **options
-        `format`, `label`, `weight`, `categorical`, `drop`, `bits` and `delimiter`, as in :func:`pater.stream.read`. And
-        the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `operating_point`,
-        `covariance`, `form`, `r`, `eta` and `approximation`, as of the estimators; `approximation` is ALMA's α. One
-        that the algorithm does not have is an error. Keys of `class_weight` may be text; they are matched to numeric
-        labels.
+        `format`, `label`, `weight`, `categorical`, `drop`, `bits`, `delimiter` and `decimal`, as in
+        :func:`pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
+        `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`, as of the estimators;
+        `approximation` is ALMA's α. One that the algorithm does not have is an error. Keys of `class_weight` may be
+        text; they are matched to numeric labels.
 
     Returns
     -------
@@ -269,9 +258,10 @@ def train(
         "sources": len(source.sources),
         "columns": columns.to_json(),
         "delimiter": source.wishes.delimiter,
+        **({"decimal": source.wishes.decimal} if source.wishes.decimal else {}),
         "initial": as_text(os.fspath(initial)) if initial is not None else None,
     }
-    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes))
+    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes), judged=judged)
     with ExitStack() as stack:
         if model is not None:
             stack.enter_context(lock_place(model))

@@ -1,30 +1,30 @@
 """The encoding of a table: raw columns in, sparse rows out, learned as the rows pass.
 
-Knows the encoders of columns and the kernels; knows no scikit-learn and no file. Output columns come in three groups:
-z-scores, bins, and indicators in the order in which rows first had them, at the end, where there is room for more.
-The first two groups are fixed from the beginning. At every resolution of the bins the same rows have a view of their
-own, with columns of its own. A column has a level: 0 if it is no bin, 1 and 2 for the bins of a resolution in turn, so
-that who learns may leave out what is too detailed.
+Knows the encoders of columns and the kernels; knows no scikit-learn and no file. Output columns come in four groups:
+z-scores, bins, crosses, and indicators in the order in which rows first had them, at the end, where there is room for
+more. The first three groups are fixed from the beginning. At every resolution of the bins the same rows have a view of
+their own, with columns of its own. A column has a level: 0 if it is neither bin nor cross, 1 and 2 for the bins of a
+resolution in turn, and one more for crosses, so that who learns may leave out what is too detailed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import CheckedRows, checked
 from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
-from .encoding_kernels import find_bins, settle, standardise, write_rows
+from .crosses import Crosses
+from .encoded import Encoded, Layout, Piece
+from .encoding_kernels import find_bins, settle, standardise
 from .features import Feature
 from .kinds import encoder_of
 from .settings import RESOLUTIONS, EncodingSettings
+from .slots import Slots
 
-Layout = tuple[NDArray[np.int32], int]
 PIECE = 1 << 13  # rows that are encoded at a time, so that what is in between stays small
 
 
@@ -34,6 +34,8 @@ class Encoding:
 
     columns
         The encoder of each column, by the names of the table.
+    crosses
+        Which of them are crossed, and how.
     moments
         Of each column of numbers or dates how many there were, their mean and the sum of squared distances from it.
     places
@@ -46,6 +48,7 @@ class Encoding:
 
     settings: EncodingSettings
     columns: list[ColumnEncoder]
+    crosses: Crosses
     moments: NDArray[np.float64]
     places: NDArray[np.int32]
     known: int = 0
@@ -59,17 +62,17 @@ class Encoding:
         They are known at once, so that each of them is encoded by what all of them say.
         """
         columns = [encoder_of(name, column, settings) for name, column in table.items()]
-        encoding = cls.of_columns(settings, columns)
+        encoding = cls.of_columns(settings, columns, Crosses.begun(settings, columns, table))
         encoding.rows = rows_in(table)
         encoding._piece(table, learn=True, begins=True)
         return encoding
 
     @classmethod
-    def of_columns(cls, settings: EncodingSettings, columns: list[ColumnEncoder]) -> Encoding:
+    def of_columns(cls, settings: EncodingSettings, columns: list[ColumnEncoder], crosses: Crosses) -> Encoding:
         """An encoding of these columns that has seen no row."""
         numbers = sum(isinstance(column, NumberEncoder) for column in columns)
         size = sum(sum(column.slots()) + column.n_tokens() for column in columns)
-        return cls(settings, columns, np.zeros((numbers, 3)), np.full(size, -1, np.int32))
+        return cls(settings, columns, crosses, np.zeros((numbers, 3)), np.full(size, -1, np.int32))
 
     @cached_property
     def numbers(self) -> list[NumberEncoder]:
@@ -77,8 +80,8 @@ class Encoding:
         return [column for column in self.columns if isinstance(column, NumberEncoder)]
 
     @cached_property
-    def _slots(self) -> _Slots:
-        return _Slots.of(self.columns)
+    def _slots(self) -> Slots:
+        return Slots.of(self.columns)
 
     @property
     def names(self) -> list[str]:
@@ -105,7 +108,7 @@ class Encoding:
         n_rows = rows_in(table)
         pieces = [self._piece(_lean(part(table, at, at + PIECE)), learn) for at in range(0, max(1, n_rows), PIECE)]
         self.rows += n_rows if learn else 0
-        return Encoded(pieces, {name: self._layout(name) for name in RESOLUTIONS}, self.known)
+        return Encoded(pieces, {name: self._layout(name) for name in RESOLUTIONS}, self.crosses.width, self.known)
 
     def check(self, table: Table) -> None:
         """Raise a ValueError if a column is not there."""
@@ -113,7 +116,7 @@ class Encoding:
         if absent:
             raise ValueError(f"the table has no column {absent[0]!r}; the encoder knows {self.names}.")
 
-    def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> _Piece:
+    def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> Piece:
         """Encode some rows. The texts of those that an encoding begins with have been counted already."""
         numbers, slots, n_rows = self.numbers, self._slots, rows_in(table)
         x = np.empty((len(numbers), n_rows))
@@ -132,8 +135,9 @@ class Encoding:
                 rows, found, sizes = each.tokens(raw, learn=learn)
                 tokens.append((rows, found + start, sizes))
         starts, found, sizes = _by_rows(tokens, n_rows)
+        crosses = self.crosses.places(x, bins, local, slots, learn)
         self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
-        return _Piece(z, bins, local, starts, found, sizes)
+        return Piece(z, bins, crosses, local, starts, found, sizes)
 
     def levels(self, resolution: str) -> NDArray[np.uint8]:
         """The level of each output column so far. All that come later have level 0."""
@@ -142,7 +146,9 @@ class Encoding:
             np.full(sum(len(_bins(column, resolution, layer)) for column in numbers), layer + 1, np.uint8)
             for layer in range(len(RESOLUTIONS[resolution]))
         ]
-        return np.concatenate([np.zeros(len(numbers), np.uint8), *of_bins, np.zeros(self.known, np.uint8)])
+        fixed = np.concatenate([np.zeros(len(numbers), np.uint8), *of_bins])
+        crosses = np.full(self.crosses.width, 1 + fixed.max(initial=0), np.uint8)
+        return np.concatenate([fixed, crosses, np.zeros(self.known, np.uint8)])
 
     def _layout(self, resolution: str) -> Layout:
         """The output columns of each bin of each column of numbers, and how many come before the indicators."""
@@ -157,7 +163,7 @@ class Encoding:
                     for bin in range(column.edges.size + 1 if n_bins else 0):
                         at[layer, j, bin] = width + column.group_of(bin, kind)
                     width += n_bins
-            self._layouts[resolution] = at, width
+            self._layouts[resolution] = at, width + self.crosses.width
         return self._layouts[resolution]
 
     def features(self, resolution: str = "nested") -> list[Feature]:
@@ -167,6 +173,7 @@ class Encoding:
         for layer in range(len(RESOLUTIONS[resolution])):
             for column in numbers:
                 found += _bins(column, resolution, layer)
+        found += self.crosses.features()
         meanings: list[Feature] = []
         at = 0
         order = []
@@ -182,90 +189,8 @@ class Encoding:
     def copy(self) -> Encoding:
         """One that learns by itself."""
         columns = [column.copy() for column in self.columns]
-        return Encoding(
-            self.settings, columns, self.moments.copy(), self.places.copy(), self.known, self.rows, self._layouts
-        )
-
-
-class _Slots(NamedTuple):
-    """Where the indicators of columns stand among all, and what the kernels read of the bins.
-
-    bases
-        Where in `Encoding.places` each slot begins.
-    starts
-        Of each column the first slot that its `places` fills, and where in `Encoding.places` its tokens begin.
-    missing
-        Of each column of numbers the slot of missing ones.
-    """
-
-    bases: NDArray[np.int64]
-    starts: list[tuple[int, int]]
-    missing: NDArray[np.int64]
-    edges: NDArray[np.float64]
-    n_edges: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, columns: list[ColumnEncoder]) -> _Slots:
-        bases: list[int] = []
-        starts, missing, edges = [], [], []
-        at = 0
-        for column in columns:
-            first = len(bases)
-            for size in column.slots():
-                bases.append(at)
-                at += size
-            if isinstance(column, NumberEncoder):
-                missing.append(first)
-                edges.append(column.edges)
-                first += 1
-            starts.append((first, at))
-            at += column.n_tokens()
-        padded = np.zeros((len(edges), max([1, *map(len, edges)])))
-        for row, own in zip(padded, edges, strict=True):
-            row[: own.size] = own
-        n_edges = np.array([own.size for own in edges], np.int64)
-        return cls(np.array(bases, np.int64), starts, np.array(missing, np.int64), padded, n_edges)
-
-
-@dataclass
-class _Piece:
-    """Some rows, encoded as far as all resolutions have it in common."""
-
-    z: NDArray[np.float64]
-    bins: NDArray[np.int16]
-    slots: NDArray[np.int32]
-    token_starts: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    token_values: NDArray[np.float64]
-
-
-@dataclass
-class Encoded:
-    """Encoded rows, to be had at every resolution."""
-
-    pieces: list[_Piece]
-    layouts: dict[str, Layout]
-    known: int
-
-    def __len__(self) -> int:
-        return sum(piece.slots.shape[0] for piece in self.pieces)
-
-    def width(self, resolution: str) -> int:
-        """How many output columns there were after these rows."""
-        return self.layouts[resolution][1] + self.known
-
-    def rows(self, resolution: str = "nested") -> CheckedRows:
-        """The rows in the form of the kernels: CSR, columns ascending."""
-        at, first = self.layouts[resolution]
-        most = sum((1 + len(at)) * piece.z.size + piece.slots.size + piece.tokens.size for piece in self.pieces)
-        kind = np.uint32 if most < 1 << 31 else np.uint64
-        indptr, indices, data = np.zeros(len(self) + 1, kind), np.empty(most, kind), np.empty(most)
-        row = filled = 0
-        for piece in self.pieces:
-            found = piece.slots, piece.token_starts, piece.tokens, piece.token_values
-            filled = write_rows(piece.z, piece.bins, at, first, *found, indptr[row:], indices, data, filled)
-            row += piece.slots.shape[0]
-        return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))
+        learned = self.crosses.copy(columns), self.moments.copy(), self.places.copy(), self.known, self.rows
+        return Encoding(self.settings, columns, *learned, self._layouts)
 
 
 def _bins(column: NumberEncoder, resolution: str, layer: int) -> list[Feature]:

@@ -22,13 +22,16 @@ class Feature:
         The column of the table that it is made of.
     kind
         "z" (the clipped z-score), "bin", "missing", "category", "rare" (all categories that were seen too seldom),
-        "bucket" (categories beyond the bound that share a hash), "hour", "weekday", "month" or "word".
+        "bucket" (categories beyond the bound that share a hash), "hour", "weekday", "month", "word" or "cross".
     text
-        The category, the hour, the weekday, the month, or of a bucket the first text that came to it.
+        The category, the hour, the weekday, the month, or of a bucket the first text that came to it; of a
+        cross, what both columns hold.
     low, high
         Of a bin: it holds the numbers from `low` on that are below `high`. Of dates in seconds since 1970.
     is_date
         Whether the column holds dates.
+    crossed
+        The other column, where it is made of two.
     """
 
     column: str
@@ -37,12 +40,15 @@ class Feature:
     low: float = -inf
     high: float = inf
     is_date: bool = False
+    crossed: str = ""
 
     @property
     def name(self) -> str:
         """What a person calls it."""
         if self.kind == "z":
             return self.column
+        if self.kind == "cross":
+            return self.text
         if self.kind == "category":
             return f"{self.column}={self.text}"
         if self.kind in ("bucket", "word"):

@@ -19,6 +19,7 @@ from pater.models.model import Model
 from pater.models.pool import Pool
 from pater.models.race import Board
 from pater.models.spec import Spec
+from pater.models.views import Views
 
 BASE = Spec("so-pater-i")
 
@@ -164,12 +165,14 @@ def test_few_are_left_in_the_long_run_and_one_always():
     auto = AutoPATERClassifier().fit(X, y)
     pool, frame = auto._model, auto.scores_frame()
     assert len(pool.models) <= len(MEMORIES) + 1
-    assert pool.common in pool.models
+    assert pool.entered.common in pool.models
     assert frame["learning"].sum() == len(pool.models)
     assert frame["chosen"].sum() == 1
     assert frame.loc[frame["chosen"], "learning"].all()
     assert {
-        spec._replace(forgetting=1.0) for k, spec in enumerate(pool.specs) if k in pool.models and k != pool.common
+        spec._replace(forgetting=1.0)
+        for k, spec in enumerate(pool.specs)
+        if k in pool.models and k != pool.entered.common
     } == {pool.spec._replace(forgetting=1.0)}
 
 
@@ -205,9 +208,9 @@ def test_the_candidates_suit_the_score_the_width_and_what_was_asked_for():
 def test_more_columns_than_a_full_covariance_is_for():
     specs = candidates(BASE, "balanced_accuracy")
     X, y = stream(2000)
-    pool = Pool.new(np.array([0, 1]), 6, specs, "balanced_accuracy", more_may_come=True)
+    pool = Pool.new(np.array([0, 1]), Views(6), specs, "balanced_accuracy", more_may_come=True)
     pool.learn((X,), y)
-    assert pool.specs[pool.common].covariance == "diagonal"
+    assert pool.specs[pool.entered.common].covariance == "diagonal"
     before = np.stack(pool.progressive())
     pool.resize(4096)
     assert {pool.specs[k].covariance for k in pool.models} == {"diagonal"}
@@ -216,7 +219,7 @@ def test_more_columns_than_a_full_covariance_is_for():
     pool.learn((np.hstack([X, np.zeros((2000, 4090))]),), y)
     assert pool.rows == 4000
 
-    closed = Pool.new(np.array([0, 1]), 6, specs, "balanced_accuracy")
+    closed = Pool.new(np.array([0, 1]), Views(6), specs, "balanced_accuracy")
     closed.learn((X,), y)
     closed.resize(4096)  # others begin
     assert closed.state.scalars["t"][0] == 0
@@ -248,7 +251,7 @@ def test_pools_merge(n_classes):
     both = a._model
     assert both.rows == a.t_ == 6000
     assert set(both.models) <= set(mine.models) & set(theirs.models)
-    assert both.common in both.models
+    assert both.entered.common in both.models
     assert_allclose(np.stack(both.progressive()), np.stack(mine.progressive()) + np.stack(theirs.progressive()))
     for k, model in both.models.items():
         assert_array_equal(model.state.weights()[0], mine.models[k].merge(theirs.models[k]).state.weights()[0])
@@ -303,7 +306,7 @@ def test_a_pool_whose_leader_went_away_is_saved(tmp_path):
     for seed in range(20):
         X, y = stream(8 + seed, d=200, seed=seed)
         pool = Pool.new(
-            np.array([0, 1]), 200, candidates(BASE, "balanced_accuracy"), "balanced_accuracy", more_may_come=True
+            np.array([0, 1]), Views(200), candidates(BASE, "balanced_accuracy"), "balanced_accuracy", more_may_come=True
         )
         pool.learn((X,), y)
         pool.resize(300)

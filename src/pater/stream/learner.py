@@ -207,6 +207,11 @@ class Learner:
         """By which score the models are chosen."""
         return self.scoring, self.scoring_settings
 
+    def weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights of the models that were chosen, (models, columns), and their intercepts."""
+        model = self._fitted()
+        return model.weights(self.scored_by, average=model.spec.average)
+
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
         model = self._fitted()

@@ -101,6 +101,8 @@ class Plain:
         return found
 
     def of_number(self, name: str, value: float, resolution: str) -> dict[str, float]:
+        if resolution == "nested":
+            return self.of_number(name, value, "coarse") | self.of_number(name, value, "fine")
         seen = np.array(self.numbers[name])
         z = (value - seen.mean()) / seen.std() if np.ptp(seen) > 0 else 0.0
         found = {name: float(np.clip(z, -self.s.clip, self.s.clip))} if z else {}

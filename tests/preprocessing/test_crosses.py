@@ -217,6 +217,21 @@ def test_numbers_that_were_cut_elsewhere_are_not_merged() -> None:
         merge_encodings(begun(a, "all"), begun(b, "all"))
 
 
+def test_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pater.preprocessing.crosses.MOST_NAMES", 50)
+    table = columns(900)
+    mine, theirs, short = (begun(table, cross_buckets=64) for _ in range(3))
+    assert len(mine.crosses.names) == 50
+    mine.encode(part(table, 300, 900), learn=True)
+    assert mine.crosses.names == theirs.crosses.names
+    short.crosses.names.popitem()
+    theirs.crosses.names |= {1: "one", 2: "two"}
+    both = merge_encodings(short, theirs)[0].crosses.names
+    assert len(both) == 50
+    assert short.crosses.names.items() <= both.items()
+    assert any("~" in feature.name for feature in mine.features() if feature.kind == "cross")
+
+
 def test_copies_learn_by_themselves() -> None:
     table = columns(900)
     encoding = begun(table)

@@ -90,7 +90,7 @@ def test_merged_moments_and_categories_are_those_of_all_rows() -> None:
     x = x[~np.isnan(x)]
     np.testing.assert_allclose(both.moments[0], [x.size, x.mean(), ((x - x.mean()) ** 2).sum()])
     assert both.rows == 1200
-    assert both.features()[: mine.width("fine")] == mine.features()
+    assert both.features()[: mine.width("nested")] == mine.features()
     names, their_names = both.features(), theirs.features()
     for k, place in enumerate(places):
         one, other = names[place], their_names[k]

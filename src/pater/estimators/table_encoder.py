@@ -69,7 +69,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Numbers are crossed by their coarse bins, dates by hour, weekday and month. "all" crosses all columns that are
         neither text nor id, up to twenty of them. An `AutoPATERClassifier` behind it in an `OnlinePipeline` finds out
         whether to look at the crosses.
-    cross_buckets : int, default=256
+    cross_buckets : int, default=1024
         Indicators of two columns; where their crosses could be more, they are hashed to as many.
 
     Attributes
@@ -111,7 +111,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         min_count: int = 3,
         word_buckets: int = 1024,
         interactions: Any = None,
-        cross_buckets: int = 256,
+        cross_buckets: int = 1024,
     ) -> None:
         self.resolution = resolution
         self.warm_up = warm_up

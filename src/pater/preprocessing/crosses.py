@@ -25,6 +25,7 @@ from .settings import MOST_PAIRS, EncodingSettings
 from .slots import Slots
 
 _RARE, _MISSING, _BUCKETS = 1 << 32, (1 << 32) + 1, (1 << 32) + 2  # beyond all hashes of texts
+MOST_NAMES, LONGEST_NAME = 1 << 16, 200  # of hashed crosses that are remembered, and characters of each
 _WHY_NOT = {"text": "free text", "id": "texts that are nearly all different"}
 
 
@@ -57,6 +58,11 @@ class Crosses:
         crossed = {name for pair in _pairs(settings, columns, splits) for name in pair}
         return cls(settings, columns, {name: at for name, at in splits.items() if name in crossed})
 
+    def take_in(self, names: dict[int, str]) -> None:
+        """Add the names that others have, after those that are here."""
+        new = [place for place in sorted(names) if place not in self.names]
+        self.names |= {place: names[place] for place in new[: MOST_NAMES - len(self.names)]}
+
     def copy(self, columns: list[ColumnEncoder]) -> Crosses:
         """The same of other columns, learning by itself."""
         return Crosses(self.settings, columns, self.splits, dict(self.names))
@@ -83,11 +89,12 @@ class Crosses:
         for k, facet in enumerate(plan.facets):
             of_places = facet.codes if facet.values else self._hashed(facet)
             codes[:, k] = of_places[facet.held(x, bins, local, slots)]
-        new = np.empty((self.width - len(self.names) if learn else 0, 2), np.int64)
+        room = min(self.width, MOST_NAMES) - len(self.names)
+        new = np.empty((room if learn else 0, 2), np.int64)
         found = cross(codes, plan.of, plan.direct, plan.starts, plan.seeds, self._named, new, learn, places)
         for row, k in new[:found].tolist():
             sides = (self._called(plan.facets[f], codes[row, f], local[row], slots) for f in plan.of[k].tolist())
-            self.names[int(places[row, k])] = " × ".join(sides)
+            self.names[int(places[row, k])] = " × ".join(sides)[:LONGEST_NAME]
         return places
 
     def _hashed(self, facet: Facet) -> Codes:

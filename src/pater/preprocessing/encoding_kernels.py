@@ -122,7 +122,8 @@ def cross(codes, of, direct, starts, seeds, named, new, learn, places):
         Of each cross its two facets, how many values the second has if places are counted and not hashed, where its
         places begin, and what its hashes begin with.
     named, new
-        Of hashed places those that some row had; with `learn`, rows and crosses that are the first at theirs.
+        Of hashed places those that have a name; with `learn`, rows and crosses that are the first at theirs, while
+        there is room.
 
     Returns
     -------
@@ -136,7 +137,7 @@ def cross(codes, of, direct, starts, seeds, named, new, learn, places):
                 at = starts[k] + a * direct[k] + b
             else:
                 at = starts[k] + _hash(a, b, seeds[k]) % (starts[k + 1] - starts[k])
-                if learn and not named[at]:
+                if learn and found < new.shape[0] and not named[at]:
                     named[at] = True
                     new[found, 0], new[found, 1] = r, k
                     found += 1

@@ -22,7 +22,7 @@ from .column_encoders import (
     NumberEncoder,
     TextEncoder,
 )
-from .crosses import Crosses, check_names
+from .crosses import MOST_NAMES, Crosses, check_names
 from .encoding import Encoding
 from .settings import EncodingSettings
 from .values import STYLES
@@ -109,8 +109,9 @@ def _crosses(told: dict[str, Any], settings: EncodingSettings, columns: list[Col
     )
     check_names(settings, [column.name for column in columns])
     crosses = Crosses(settings, columns, splits)
-    sound = isinstance(names, dict) and all(key.isdecimal() and isinstance(name, str) for key, name in names.items())
-    _demand(sound and all(int(key) < crosses.width for key in names), "has names of crosses that are not sound")
+    sound = isinstance(names, dict) and all(key.isdecimal() and _is_text(name) for key, name in names.items())
+    sound = sound and len(names) <= MOST_NAMES and all(int(key) < crosses.width for key in names)
+    _demand(sound, "has names of crosses that are not sound")
     crosses.names = {int(key): name for key, name in names.items()}
     return crosses
 

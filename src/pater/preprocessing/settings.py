@@ -41,7 +41,7 @@ class EncodingSettings:
     min_count: int = 3
     word_buckets: int = 1024
     interactions: tuple[tuple[str, str], ...] | Literal["all"] = ()
-    cross_buckets: int = 256
+    cross_buckets: int = 1024
 
     def __post_init__(self) -> None:
         """Raise a ValueError that names the setting that makes no sense."""

@@ -249,7 +249,7 @@ def train(
         "operating_point": given["operating_point"] and str(given["operating_point"]),
         "scoring": scoring,
         "scale": scale,
-        **({"interactions": str(interactions)} if interactions else {}),
+        "interactions": str(interactions) if interactions else None,
         "passes": passes,
         "on_error": on_error,
         "sources": len(source.sources),

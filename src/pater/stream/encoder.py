@@ -155,10 +155,9 @@ def new_encoder(columns: Columns, interactions: Interactions = None) -> Encoder 
         return None
     try:
         settings = EncodingSettings(interactions=interactions)  # type: ignore[arg-type]
-        for pair in settings.interactions if settings.interactions != "all" else ():
-            if {columns.label, columns.weight} & set(pair):
-                what = "label" if columns.label in pair else "importance of rows"
-                raise ValueError(f"{getattr(columns, what.split()[0])!r} is the {what}, which cannot be crossed.")
+        for name, what in ((columns.label, "label"), (columns.weight, "importance of rows")):
+            if settings.interactions != "all" and any(name in pair for pair in settings.interactions):
+                raise ValueError(f"{name!r} is the {what}, which cannot be crossed.")
         check_names(settings, [name for name, _ in columns.table])
     except ValueError as error:
         raise InputError(str(error)) from None

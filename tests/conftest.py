@@ -20,14 +20,11 @@ from hypothesis import HealthCheck, settings
 
 from pater import Perceptron
 from pater.estimators.load import OF_RULE
-from pater.kernels import run as passes
 
 settings.register_profile(
     "pater", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], print_blob=True
 )
 settings.load_profile("pater")
-
-passes.WIDE = 60  # so that the tests' widths of 64, 70 and 80 are wide, and rows need not have a thousand columns
 
 _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

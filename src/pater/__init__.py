@@ -24,6 +24,7 @@ _HOMES = {
     "SecondOrderPerceptron": "estimators.baselines_second_order",
     "TERClassifier": "estimators.ter",
     "load": "estimators.load",
+    "plot_effects": "estimators.plots",
     "plot_progress": "estimators.plots",
 }
 
@@ -41,6 +42,7 @@ __all__ = [
     "TERClassifier",
     "__version__",
     "load",
+    "plot_effects",
     "plot_progress",
 ]
 
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
     from .estimators.baselines_second_order import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
     from .estimators.load import load
     from .estimators.pater import PATERClassifier, SecondOrderPATERClassifier
-    from .estimators.plots import plot_progress
+    from .estimators.plots import plot_effects, plot_progress
     from .estimators.ter import TERClassifier
     from .models.warnings import OneClassWarning
 

@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.feature_extraction import FeatureHasher
 
 from pater.formats.blocks import BLOCK_BYTES, Place
@@ -307,3 +309,14 @@ def test_a_doubled_quote_is_one_only_where_a_field_stands_in_quotes(tmp_path: Pa
     batch = one(tmp_path / "a.csv", 't,y\na""b,n""o\n"a""b","n""o"\n', bits=16)
     assert batch.labels.tolist() == ['n""o', 'n"o']
     assert abs(batch.X - FeatureHasher(1 << 16).transform([{'t=a""b': 1}, {'t=a"b': 1}])).max() == 0
+
+
+@given(st.lists(st.lists(st.text("ab1. ", max_size=4), min_size=1, max_size=4), min_size=1, max_size=8))
+def test_fields_without_quotes_are_found_as_those_with_quotes_are(rows: list[list[str]]) -> None:
+    text = "".join(",".join(row) + "\n" for row in rows)
+    block = TableBlock(text.encode(), ("a", "b"), 1, Place())
+    cells, careful = Cells(block, ord(","), ""), Cells(block._replace(text=block.text + b'"",""\n'), ord(","), "")
+    assert np.array_equal(cells.starts, careful.starts[:-1])
+    assert np.array_equal(cells.ends, careful.ends[:-1])
+    assert np.array_equal(cells.lines, careful.lines[:-1])
+    assert cells.faults == careful.faults

@@ -20,7 +20,10 @@ from pater.formats.columns import Columns
 from pater.formats.csv import Cells, TableBlock
 from pater.formats.raw import RawBatch, texts_of
 from pater.formats.reading import make_input
-from pater.preprocessing.columns import Numbers, Texts, Times
+from pater.preprocessing.columns import Numbers, Texts, Times, as_texts, part
+from pater.preprocessing.settings import EncodingSettings
+from pater.preprocessing.stream_encoder import StreamEncoder
+from pater.preprocessing.tables import table_of
 from pater.stream import InputError
 
 
@@ -204,3 +207,31 @@ def test_texts_that_are_no_utf8_are_one(tmp_path: Path) -> None:
 def test_quotes_that_stand_for_themselves(tmp_path: Path) -> None:
     batch = one(tmp_path / "a.csv", 'a,y\n"x""y",1\nx""y,0\nx"y,0\n')
     assert values(batch.table["a"]) == ['x"y', 'x""y', 'x"y']
+
+
+def test_dates_come_as_moments_and_can_be_had_as_texts(tmp_path: Path) -> None:
+    batch = one(tmp_path / "a.csv", "day,y\n2024-01-01,1\n,0\n 2024-01-02 06:00 ,1\nx,2,3\n", on_error="skip")
+    days = batch.table["day"]
+    assert isinstance(days, Times)
+    assert values(days) == [1704067200.0, None, 1704175200.0]
+    assert values(as_texts(days)) == ["2024-01-01", None, "2024-01-02 06:00"]
+    assert values(as_texts(part(batch.table, 1, 3)["day"])) == [None, "2024-01-02 06:00"]
+    assert isinstance(one(tmp_path / "a.csv", categorical=["day"], on_error="skip").table["day"], Texts)
+
+
+@pytest.mark.parametrize("first", ["red", "2024-01-01"])
+def test_dates_among_texts_are_what_the_beginning_says(tmp_path: Path, first: str) -> None:
+    texts = [*[first, "blue"] * 20, *[f"2024-01-{1 + k % 9:02} 10:00" for k in range(60)], "red"]
+    settings = EncodingSettings(warm_up=30)
+    by_texts, by_file = StreamEncoder(settings), StreamEncoder(settings)
+    (whole,) = by_texts.take(table_of([{"a": text} for text in texts]))[1:]
+    rows = []
+    for at, stop in ((0, 40), (40, 100), (100, 101)):
+        lines = "".join(f"{text},1\n" for text in texts[at:stop])
+        pieces = by_file.take(one(tmp_path / f"{at}.csv", "a,y\n" + lines).table)
+        rows += [encoded.rows() for encoded, _ in pieces]
+    indices = np.concatenate([each[1] for each in rows[1:]])
+    assert np.array_equal(indices, whole[0].rows()[1])
+    assert by_texts.encoding is not None
+    assert by_file.encoding is not None
+    assert by_texts.encoding.features() == by_file.encoding.features()

@@ -9,7 +9,7 @@ its condition, n additions round a class mean by at most n·u·M, hence z by at 
     |computed ‖z‖² − ‖z‖²| ≤ (2ε + ε² + (d + 8)·u)·‖z‖²,   ε = κ·n·u,
 
 the last term for the d squares and their sum. No pass that keeps its sums in double precision can promise more. Where
-a pass takes care (dense rows: ‖z‖² from the sums themselves, wide ones always; sparse rows: from products in twice the
+a pass takes care (dense rows: ‖z‖² from the sums themselves; sparse rows: from products in twice the
 precision), it must keep this bound. While it takes ‖z‖² from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ in working precision, the rounding
 of these in the r rows since they were last computed afresh counts by κ²: 4·(r + d + 8)·u·κ² more. It may do so only
 while ‖z‖² is above 1e-5 of its terms, and there κ² ≤ 4e5.
@@ -27,7 +27,6 @@ import pytest
 from scipy.sparse import issparse
 
 from pater import PATERClassifier
-from pater.kernels import run as passes
 from pater.kernels.lazy_form import CANCELLED, FOLD_AT_LEAST, FOLD_EVERY
 from pater.reference import first_order as reference
 
@@ -35,11 +34,6 @@ u = 2.0**-53
 
 if np.finfo(np.longdouble).eps > 2.0**-60:
     pytest.skip("no extended precision on this machine", allow_module_level=True)
-
-
-def is_lazy(d, form, variant="II"):
-    """Is this a pass that keeps its steps in A± until it folds?"""
-    return form.startswith("csr") or d < passes.WIDE or variant == "I"
 
 
 def probed_gap(model, row, label):
@@ -52,7 +46,7 @@ def probed_gap(model, row, label):
     state.scalars["unit"] = 1
     twin.partial_fit(row, [label])
     m = twin._model.state.scalars[0]
-    if is_lazy(row.shape[1], "csr" if issparse(row) else "dense") and m["work_since_fold"] == 0:
+    if m["work_since_fold"] == 0:
         return None, bool(m["careful"])
     side = "pos" if label > 0 else "neg"
     step, a = m[f"A_{side}"], 1 / m[f"n_{side}"]
@@ -89,7 +83,7 @@ def test_the_squared_gap_is_as_exact_as_its_condition_permits(d, form, ratio, as
             bound = 2 * rounding + rounding**2 + (d + 8) * u
             if issparse(rows) and not careful:
                 assert kappa**2 <= 4 / CANCELLED
-            if is_lazy(d, form) and not careful and kappa**2 <= 4 / CANCELLED:
+            if not careful and kappa**2 <= 4 / CANCELLED:
                 bound += 4 * (min(t, max(FOLD_AT_LEAST // d, FOLD_EVERY)) + d + 8) * u * kappa**2
             if found is not None:
                 probes += 1
@@ -112,11 +106,10 @@ def test_every_step_moves_along_the_gap_never_against_it(d, form, variant, ratio
         m = None if t == 0 else model._model.state.scalars[0].copy()
         model.partial_fit(rows[t : t + 1], y[t : t + 1], classes=[-1, 1])
         after = model._model.state.scalars[0]
-        lazy = is_lazy(d, form, variant)
-        if m is not None and after["exponent"] == m["exponent"] and (after["work_since_fold"] > 0 or not lazy):
+        if m is not None and after["exponent"] == m["exponent"] and after["work_since_fold"] > 0:
             entered = after["entered"] - m["entered"]
-            folded = lazy and after["work_since_fold"] != m["work_since_fold"] + entered * d  # before the row entered
-            before = (m["A_pos"], m["A_neg"]) if lazy and not folded else (0.0, 0.0)
+            folded = after["work_since_fold"] != m["work_since_fold"] + entered * d  # before the row entered
+            before = (m["A_pos"], m["A_neg"]) if not folded else (0.0, 0.0)
             assert after["A_pos"] >= before[0]
             assert after["A_neg"] >= before[1]
             steps += after["updates"] > m["updates"]

@@ -47,7 +47,7 @@ def test_they_speak_until_more_is_learned(saved, tmp_path):
     path = with_header(path, tmp_path / "other", chosen=others)
     loaded, learner = pater.load(path), stream.load(path)
     expected = model._model.state.some_of(others).weights()[0]
-    assert loaded.coef_.tobytes() == learner.weights()[0].tobytes() == expected.tobytes()
+    assert loaded.coef_.tobytes() == learner.state().weights()[0].tobytes() == expected.tobytes()
     assert learner.chosen() == others
     loaded.save(tmp_path / "again")
     assert pater.load(tmp_path / "again").coef_.tobytes() == expected.tobytes()

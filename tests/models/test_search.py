@@ -113,7 +113,7 @@ def test_sample_weights_of_many(form):
 
 
 def in_units(margins):
-    """Margins over the root of their mean square so far, which is how those of PATER-II are told."""
+    """Margins over the root of their mean square so far, which is how those of PATER are told."""
     told, square = [], 0.0
     for t, margin in enumerate(margins, start=1):
         told.append(margin / np.sqrt(square) if square > 0 else margin)
@@ -132,7 +132,7 @@ def test_margins_of_many_are_those_before_learning(form):
         w = reference.pater(Xb, signs, variant, alpha=ALL[k].alphas)
         before = np.vstack([np.zeros(5), w[:-1]])
         exact = (before * Xb).sum(axis=1)
-        assert_allclose(margins[k], exact if variant == "I" else in_units(exact), rtol=1e-9, atol=1e-12)
+        assert_allclose(margins[k], in_units(exact), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("fading", "discount"), [(1.0, False), (0.99, False), (1.0, True), (0.98, True)])

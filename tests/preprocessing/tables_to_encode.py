@@ -101,22 +101,24 @@ class Plain:
         return found
 
     def of_number(self, name: str, value: float, resolution: str) -> dict[str, float]:
-        if resolution == "nested":
-            return self.of_number(name, value, "coarse") | self.of_number(name, value, "fine")
         seen = np.array(self.numbers[name])
         z = (value - seen.mean()) / seen.std() if np.ptp(seen) > 0 else 0.0
         found = {name: float(np.clip(z, -self.s.clip, self.s.clip))} if z else {}
-        edges, groups = self.edges[name], self.groups[name]
-        if resolution == "none" or not edges:
+        if resolution == "none" or not self.edges[name]:
             return found
+        for kind in ("coarse", "fine") if resolution == "nested" else (resolution,):
+            found[f"{name}: {self.bin_of(name, value, kind)}"] = 1.0
+        return found
+
+    def bin_of(self, name: str, value: float, resolution: str) -> str:
+        edges, groups = self.edges[name], self.groups[name]
         if resolution == "coarse":
             edges = [edge for k, edge in enumerate(edges) if groups[k] != groups[k + 1]]
         low = max((edge for edge in edges if edge <= value), default=None)
         high = min((edge for edge in edges if edge > value), default=None)
         is_date = self.kinds[name] == "date"
         a, b = ("" if edge is None else shown(edge, is_date) for edge in (low, high))
-        what = f"below {b}" if low is None else f"from {a}" if high is None else f"{a} to {b}"
-        return found | {f"{name}: {what}": 1.0}
+        return f"below {b}" if low is None else f"from {a}" if high is None else f"{a} to {b}"
 
     def of_category(self, name: str, text: str, learn: bool) -> str:
         if text not in self.own[name] and learn:

@@ -218,7 +218,7 @@ def test_numbers_that_were_cut_elsewhere_are_not_merged() -> None:
 
 
 def test_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pater.preprocessing.crosses.MOST_NAMES", 50)
+    monkeypatch.setattr("pater.preprocessing.crosses.MOST_NAMED", 50)
     table = columns(900)
     mine, theirs, short = (begun(table, cross_buckets=64) for _ in range(3))
     assert len(mine.crosses.names) == 50

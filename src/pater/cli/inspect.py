@@ -23,7 +23,7 @@ def inspect(
     ] = 10,
     as_json: o.AsJson = False,
 ) -> None:
-    """Say what a model learned from, its settings and counts, and its largest weights."""
+    """Say what a model learned from, its settings and counts, which columns matter, and its largest weights."""
     with o.one_line_errors():
         from pater.stream import load
         from pater.stream.inspection import summary
@@ -33,13 +33,16 @@ def inspect(
         tell_json(told, indent=1)
         return
     for name, value in told.items():
-        if name == "largest_weights":
-            for each in value:
-                _weights(each)
-        elif isinstance(value, dict):
+        if name in ("largest_weights", "columns_that_matter"):
+            continue
+        if isinstance(value, dict):
             _pairs(name, value)
         else:
             tell(f"{name.replace('_', ' ') + ':':<14}{_text(value)}")
+    for each in told.get("columns_that_matter", []):
+        _table(f"columns that matter, class {each['class']}, by how much their effects differ", each["spreads"][:top])
+    for each in told["largest_weights"]:
+        _table(f"largest weights, class {each['class']}, by {each['rule']}", each["weights"])
 
 
 def _pairs(name: str, value: dict[str, Any]) -> None:
@@ -47,14 +50,14 @@ def _pairs(name: str, value: dict[str, Any]) -> None:
     tell(f"{name.replace('_', ' ') + ':':<14}{shown}")
 
 
-def _weights(each: dict[str, Any]) -> None:
-    if not each["weights"]:
+def _table(title: str, lines: list[tuple[str, float]]) -> None:
+    if not lines:
         return
     tell()
-    tell(f"largest weights, class {each['class']}, by {each['rule']}")
-    names = [printable(str(name)) for name, _ in each["weights"]]
+    tell(title)
+    names = [printable(str(name)) for name, _ in lines]
     width = max(map(len, names))
-    for name, (_, value) in zip(names, each["weights"], strict=True):
+    for name, (_, value) in zip(names, lines, strict=True):
         tell(f"  {name:<{width}}  {value: .6g}")
 
 

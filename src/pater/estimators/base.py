@@ -40,7 +40,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model.chosen(*self._scored_by())
 
     def _average_of(self, model: Model | Pool) -> bool:
-        """Does the average of the weights predict?"""
+        """Whether the average of the weights predicts."""
         return model.spec.average
 
     def _threshold(self, model: Model | Pool) -> float:
@@ -117,6 +117,31 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         threshold = self._threshold(self._fitted_model())
         return labels_of(self._checked_margins(X), self._model.classes, threshold)
+
+    def explain(self, X: Any) -> Any:
+        """What each feature adds to the margin of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        pandas DataFrame
+            A line for each row, and of more than two classes one for each row and class. A column for each feature, of
+            a sparse matrix for each that some row has; then "(base)", which is the intercept, and "(rounding)". A line
+            added from left to right is the margin that `decision_function` tells, to the bit.
+        """
+        from .explaining import explanation_frame
+
+        return explanation_frame(self, X, None, X)
+
+    def effect_curves(self) -> Any:
+        """Of a classifier behind a `TableEncoder` in an `OnlinePipeline`: see there. By itself, a TypeError."""
+        from .explaining import NEEDS_ENCODER
+
+        raise TypeError(NEEDS_ENCODER)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator to a model file, from which :func:`pater.load` brings it back to the bit.

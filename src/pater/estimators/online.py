@@ -221,8 +221,8 @@ class OnlineClassifier(LinearClassifier):
         model = self._fitted_model()
         if not model.spec.calibrate:
             raise OtherModelsError(["probability"])
-        margins = self._checked_margins(X)
-        return probabilities(margins, model.state.scalars[self._chosen(model)], model.classes.size)
+        margins, scalars = self._checked_margins(X), model.state.scalars[self._chosen(model)]
+        return probabilities(margins, scalars, model.classes.size, average=self._average_of(model))
 
     @property
     def t_(self) -> int:
@@ -242,7 +242,7 @@ class OnlineClassifier(LinearClassifier):
         return model.threshold(self._checked_specs()[0].operating_point, *self._scored_by())
 
     def _average_of(self, model: Model | Pool) -> bool:
-        """Does the average predict? It may be left alone at any time, but not be had where it was not kept."""
+        """Whether the average predicts. It may be left alone at any time, but not be had where it was not kept."""
         kept = super()._average_of(model)
         if self.average and not kept:
             raise ValueError("average=True, but no average was kept: it begins with the next rows that are learned.")

@@ -13,7 +13,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
 from ..models.labels import as_labels
+from .base import LinearClassifier
 from .growth import make_room, tell_levels, with_columns_moved
+from .table_encoder import TableEncoder
 
 
 def _last_has(name: str) -> Any:
@@ -181,6 +183,50 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Probabilities of the classes."""
         last, X = self._transformed(X)
         return last.predict_proba(X)
+
+    def explain(self, X: Any) -> Any:
+        """What each column adds to the margin of each row, compared with the average row.
+
+        Parameters
+        ----------
+        X : table
+            The rows.
+
+        Returns
+        -------
+        pandas DataFrame
+            A line for each row, and of more than two classes one for each row and class. A column for each raw column
+            of the table, and for each cross of two; then "(base)", the margin of the average row, and "(rounding)". A
+            line added from left to right is the margin that `decision_function` tells, to the bit. Behind other
+            transformers than a `TableEncoder`, a column for each feature that the classifier sees.
+        """
+        from .explaining import described_by, explanation_frame
+
+        last, rows = self._transformed(X)
+        if not isinstance(last, LinearClassifier):
+            raise TypeError(f"{type(last).__name__} is no learner of pater, which could be explained.")
+        encoder = self._speaking()[0][1]
+        is_table = isinstance(encoder, TableEncoder) and len(self.steps) == 2
+        described = described_by(encoder, last._fitted_model().n_features) if is_table else None
+        return explanation_frame(last, rows, described, X)
+
+    def effect_curves(self) -> Any:
+        """What each raw column of the table adds to the margin, as a function of what it holds.
+
+        Effects are differences from the average row, so that those of all columns and the margin of the average row
+        make up the margin. Crosses of two columns are left out.
+
+        Returns
+        -------
+        pandas DataFrame
+            A line for each thing that a column can hold, columns that matter most first: `column`, `part` (of dates,
+            "hour", "weekday" or "month"), `value`, of numbers and dates the range from `low` on and below `high`, how
+            many `rows` held it, its `effect` (of a range, in its middle) and its `standard_error`, NaN where the model
+            does not know. Of more than two classes, first the `class` whose margin it is.
+        """
+        from .explaining import curves_frame
+
+        return curves_frame(self._speaking())
 
     @property
     def named_steps(self) -> dict[str, Any]:

@@ -14,11 +14,16 @@ from ..models.labels import classes_and_codes
 from ..models.metrics import SCORES, Confusion
 from ..models.model import Model
 from ..models.pool import Pool
+from ..preprocessing.effects import Curve
 from .auto import AutoPATERClassifier
 from .base import at_least_two
+from .explaining import NEEDS_ENCODER, curves_of, spoken_for
 from .inputs import check_labels, take_rows
 from .online import OnlineClassifier
 from .parameters import one_of
+from .pipeline import OnlinePipeline
+
+MOST_BARS = 12  # of a column of categories or words
 
 
 def plot_progress(
@@ -126,3 +131,109 @@ def _problem(classes: NDArray[Any], label: Any) -> int:
     if label not in classes.tolist():
         raise ValueError(f"label must say which of the classes {classes.tolist()} to draw, got {label!r}.")
     return int(classes.tolist().index(label))
+
+
+def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = None, axes: Any = None) -> Any:
+    """Draw what each raw column of a table adds to the margin, compared with the average row.
+
+    Numbers and dates are drawn as lines, everything else as bars; a band or a bar of error is as wide as two standard
+    errors on either side, where the model knows them. Grey columns are the rows that lie there.
+
+    Parameters
+    ----------
+    model : OnlinePipeline
+        A `TableEncoder` and a fitted classifier.
+    columns : list of str, optional
+        What to draw: the columns of the table, or of dates also "when: hour", "when: weekday" and "when: month". By
+        default, the nine curves that matter most.
+    label : optional
+        Whose margin to draw, when there are more than two classes.
+    axes : sequence of matplotlib Axes, optional
+        Where to draw, one for each curve; a new figure otherwise.
+
+    Returns
+    -------
+    ndarray of matplotlib Axes
+        With the drawings.
+    """
+    import matplotlib.pyplot as plt
+
+    if not isinstance(model, OnlinePipeline):
+        raise TypeError(NEEDS_ENCODER)
+    steps = model._speaking()
+    place = _problem(model.classes_, label)
+    found = [curve for curve in curves_of(steps) if curve.model == place]
+    if columns is not None:
+        unknown = [name for name in columns if not any(name in (each.column, each.name) for each in found)]
+        if unknown:
+            raise ValueError(f"there is no effect of {unknown[0]!r}; there are {[each.name for each in found]}.")
+        found = [each for name in columns for each in found if name in (each.column, each.name)]
+    found = sorted(found, key=lambda each: -each.spread)[:9] if columns is None else found
+    if axes is None:
+        across = min(3, max(1, len(found)))
+        down = -(-len(found) // across)
+        axes = plt.subplots(down, across, figsize=(4.2 * across, 3.1 * down), squeeze=False, layout="constrained")[1]
+        for spare in axes.ravel()[len(found) :]:
+            spare.remove()
+    drawn = np.ravel(axes)[: len(found)]
+    if drawn.size < len(found):
+        raise ValueError(f"there are {len(found)} curves to draw, but {drawn.size} axes to draw them in.")
+    for ax, curve in zip(drawn, found, strict=True):
+        _draw_line(ax, curve) if any(effect.kind == "range" for effect in curve.effects) else _draw_bars(ax, curve)
+        ax.set_title(curve.name)
+    for ax in drawn[:1]:
+        ax.set_ylabel(f"adds to the margin of {spoken_for(steps[-1][1])[place]}")
+    return drawn
+
+
+def _draw_line(ax: Any, curve: Curve) -> None:
+    """The effect of numbers or dates along their axis; what is missing is a dotted line."""
+    pieces = [effect for effect in curve.effects if effect.kind == "range"]
+    at: NDArray[Any] = np.array([value for piece in pieces for value in (piece.start, piece.end)])
+    at = at.astype(np.int64).astype("M8[s]") if curve.kind == "date" else at
+    values = np.array([value for piece in pieces for value in (piece.effect_at_start, piece.effect_at_end)])
+    errors = 2 * np.repeat([piece.standard_error for piece in pieces], 2)
+    rows = np.array([piece.rows or 0 for piece in pieces], np.float64)
+    if rows.any():
+        beneath = ax.twinx()
+        beneath.bar(at[::2], rows, at[1::2] - at[::2], align="edge", color="0.5", alpha=0.18, edgecolor="white")
+        beneath.set(ylim=(0, 4 * rows.max()), yticks=[])
+    ax.axhline(0, color="0.7", linewidth=0.8)
+    if np.isfinite(errors).all():
+        ax.fill_between(at, values - errors, values + errors, color="tab:blue", alpha=0.2, linewidth=0)
+    ax.plot(at, values, color="tab:blue", linewidth=1.6)
+    for effect in curve.effects:
+        if effect.kind == "missing":
+            ax.axhline(effect.effect, color="tab:orange", linestyle=":", label="missing")
+            ax.legend(frameon=False)
+    if curve.kind == "date":
+        import matplotlib.dates
+
+        dates: Any = matplotlib.dates
+        locator = dates.AutoDateLocator(maxticks=6)
+        ax.xaxis.set(major_locator=locator, major_formatter=dates.ConciseDateFormatter(locator))
+
+
+def _draw_bars(ax: Any, curve: Curve) -> None:
+    """The effect of each of some things; of too many, those of the largest effects."""
+    effects = list(curve.effects)
+    if len(effects) > MOST_BARS and not curve.part:
+        effects = sorted(effects, key=lambda effect: -abs(effect.effect))[:MOST_BARS]
+    if not curve.part:
+        effects.sort(key=lambda effect: effect.effect)
+    names = [effect.value.removeprefix(f"{curve.part} ") for effect in effects]
+    errors = [2 * effect.standard_error for effect in effects]
+    sizes = [effect.effect for effect in effects]
+    across = curve.part == "hour"
+    (ax.bar if across else ax.barh)(range(len(effects)), sizes, color="tab:blue", alpha=0.8)
+    if np.isfinite(errors).all():
+        points = (range(len(effects)), sizes) if across else (sizes, range(len(effects)))
+        ax.errorbar(*points, **{"yerr" if across else "xerr": errors}, fmt="none", ecolor="0.3", elinewidth=0.8)
+    if across:
+        ax.set(xticks=range(0, len(effects), 6), xticklabels=[name.split()[0] for name in names[::6]])
+        ax.axhline(0, color="0.7", linewidth=0.8)
+    else:
+        ax.set(yticks=range(len(effects)), yticklabels=[name if len(name) < 25 else f"{name[:24]}…" for name in names])
+        ax.axvline(0, color="0.7", linewidth=0.8)
+        if curve.part:
+            ax.invert_yaxis()

@@ -133,5 +133,5 @@ def family(spec: Spec) -> tuple[bool, Metric]:
 
 
 def is_number(value: Any) -> bool:
-    """Is this a number that is finite, also as a float? JSON has whole numbers of any length."""
+    """Whether this is a number that is finite, also as a float: JSON has whole numbers of any length."""
     return type(value) in (int, float) and -_LARGEST <= value <= _LARGEST

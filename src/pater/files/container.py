@@ -59,7 +59,7 @@ def minor(version: Any) -> int:
 
 
 def is_newer(version: Any) -> bool:
-    """Is a file of this version, which is one that can be read, newer than what this program writes?"""
+    """Whether a file of this version, which is one that can be read, is newer than what this program writes."""
     return minor(version) > MINOR
 
 

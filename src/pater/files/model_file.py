@@ -38,6 +38,8 @@ class Saved:
     columns, counts, scaler, sources, estimator, progress
         What the one who saved it adds, as JSON: how input becomes columns; rows learned, skipped and the like; how
         columns are scaled; what was learned from; an estimator's class and parameters; how far a checkpoint is.
+    hashed_names
+        Columns and the names that are hashed to them, if any were kept.
     arrays
         Arrays that belong to these, by name.
     newer
@@ -54,6 +56,7 @@ class Saved:
     sources: list[str] = field(default_factory=list)
     estimator: dict[str, Any] | None = None
     progress: dict[str, Any] | None = None
+    hashed_names: list[Any] | None = None
     arrays: Arrays = field(default_factory=dict)
     newer: bool = False
 
@@ -68,6 +71,7 @@ _ADDED = (
     "sources",
     "estimator",
     "progress",
+    "hashed_names",
 )
 _NOTHING_ADDED = Saved(None)  # type: ignore[arg-type]
 

@@ -30,7 +30,7 @@ _DEFAULTS = State.new(1, 0, means=False).scalars
 # products, and where classes cancel, rounding may leave them a little below zero.
 _NEVER_NEGATIVE = {"n_pos", "n_neg", "loss_pos", "loss_neg", "seen_pos", "seen_neg", "largest", "unit", "scales"}
 _NEVER_NEGATIVE |= {"tp", "fp", "tn", "fn", "margin_square", "slope_slope", "offset_offset", "bias_Q"}
-_NEVER_NEGATIVE |= {"told", "brier", "log_loss"}
+_NEVER_NEGATIVE |= {"told", "brier", "log_loss", "size_square", "mean_size"}
 _GAINS = {"gain_pos", "gain_neg"}  # they are divided by, and multiplied with
 LEAST_GAIN, LARGEST_GAIN = 2.0**-2, 2.0**82
 _FLAGS = {"products_known", "careful"}

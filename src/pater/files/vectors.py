@@ -106,5 +106,5 @@ class Same:
 
 
 def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Are two vectors of numbers of eight bytes the same to the bit? −0 is not 0."""
+    """Whether two vectors of numbers of eight bytes are the same to the bit, where −0 is not 0."""
     return a.shape == b.shape and bool((a.view(np.uint64) == b.view(np.uint64)).all())

@@ -115,7 +115,7 @@ def writing(path: StrPath | None, inputs: Iterable[StrPath] = ()) -> Iterator[IO
 
 
 def is_stream(path: StrPath | None) -> bool:
-    """Is this a pipe or a standard stream, which `writing` does not replace?"""
+    """Whether this is a pipe or a standard stream, which `writing` does not replace."""
     return path is None or _kind_of_stream(path) is not None
 
 

@@ -20,7 +20,8 @@ from .blocks import Place
 from .columns import NUMBER, TABLE, Columns
 from .csv_fields import NOT_FINITE_SUM, gather
 from .errors import Fault, InputError, listed
-from .hashing import place_of, places_of
+from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, News, Seen
+from .hashing import marked_place_of, places_of
 from .labels import Texts, label_faults
 from .names import check_names
 from .sources import STANDARD_INPUT, Source
@@ -56,7 +57,7 @@ def is_text(kind: Any) -> bool:
 
 
 def is_whole(kind: Any) -> bool:
-    """May labels of this type be numbers? Floats are looked at one by one."""
+    """Whether labels of this type may be numbers; floats are looked at one by one."""
     return is_number(kind)
 
 
@@ -109,8 +110,10 @@ def _first_line(error: BaseException) -> str:
 class RecordParser:
     """Record batches to batches."""
 
-    def __init__(self, columns: Columns, *, labelled: bool = True, keep_missing: bool = False) -> None:
-        self.columns, self.labelled, self.keep_missing = columns, labelled, keep_missing
+    def __init__(
+        self, columns: Columns, *, labelled: bool = True, keep_missing: bool = False, seen: Seen | None = None
+    ) -> None:
+        self.columns, self.labelled, self.keep_missing, self.seen = columns, labelled, keep_missing, seen
         self.places, self.signs = places_of([name for name, _ in columns.table] if columns.bits else [], columns.bits)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[RecordBlock]:
@@ -165,7 +168,7 @@ class RecordParser:
 
     def batch(self, there: dict[str, Any], n: int, faults: dict[int, str], source: str) -> Batch:
         """The rows of a block, without their labels; `faults` takes note of what is wrong with some."""
-        missing = 0
+        missing, news = 0, list[tuple[int, int, str, int]]()
         shape = len(self.columns.table), n
         places, values = np.empty(shape, np.int64), np.empty(shape)
         for k, (name, kind) in enumerate(self.columns.table):
@@ -177,7 +180,8 @@ class RecordParser:
                     places[k] = np.where((x == 0) | np.isnan(x), -1, self.places[k])
                     values[k] = self.signs[k] * np.nan_to_num(values[k], nan=0.0)
             else:
-                places[k], values[k] = _categories(there[name], name, self.columns.bits, source)
+                places[k], values[k], some = _categories(there[name], name, self.columns.bits, source)
+                news += some
                 absent_values = int((places[k] < 0).sum())
             missing += absent_values
         rows: tuple[NDArray[Any], ...]
@@ -194,7 +198,17 @@ class RecordParser:
             filled = int(indptr[-1])
             rows = indptr, indices[:filled], data[:filled]
         n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
-        return Batch(rows, n_features, None, missing=missing)
+        return Batch(rows, n_features, None, missing=missing, news=self._news(news))
+
+    def _news(self, found: list[tuple[int, int, str, int]]) -> News | None:
+        """The names that columns are not known by yet, in the order of the rows."""
+        marks = NOTHING_SEEN if self.seen is None else self.seen.marks
+        new = [line for line in found if marks.size and marks[line[0]] not in (line[1], SEVERAL)]
+        new.sort(key=lambda line: line[3])
+        if not new:
+            return None
+        columns, own = (np.array([line[k] for line in new], np.int64) for k in (0, 1))
+        return News(columns, own, [line[2][:LONGEST] for line in new])
 
     def _labels(self, there: dict[str, Any], faults: dict[int, str], source: str) -> NDArray[Any] | None:
         name = self.columns.label
@@ -251,11 +265,18 @@ def _coded(column: Any, name: str, source: str) -> tuple[list[Any], NDArray[np.i
     return values, np.array(codes.to_numpy(zero_copy_only=False), np.int64)
 
 
-def _categories(column: Any, name: str, bits: int, source: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Where `name=value` lands for each value; −1 where nothing is there."""
+def _categories(
+    column: Any, name: str, bits: int, source: str
+) -> tuple[NDArray[np.int64], NDArray[np.float64], list[tuple[int, int, str, int]]]:
+    """Where `name=value` lands for each value, −1 for nothing; and of each its column, mark, name and first row."""
     values, codes = _coded(column, name, source)
-    found = [
-        (-1, 0.0) if value is None or value == "" else place_of(f"{name}={value}", bits) for value in [*values, None]
-    ]
+    names = [None if value is None or value == "" else f"{name}={value}" for value in [*values, None]]
+    found = [(-1, 0.0, 0) if each is None else marked_place_of(each, bits) for each in names]
     table = np.array(found)
-    return table[codes, 0].astype(np.int64), table[codes, 1]
+    used, first = np.unique(codes, return_index=True)
+    told = [
+        (found[code][0], found[code][2], str(names[code]), row)
+        for code, row in zip(used.tolist(), first.tolist(), strict=True)
+        if names[code] is not None
+    ]
+    return table[codes, 0].astype(np.int64), table[codes, 1], told

@@ -26,6 +26,7 @@ from ..models.labels import is_text
 from ..models.matrices import SURELY_TAKEN, number_of_rows
 from .blocks import START, Place
 from .errors import Fault, InputError
+from .hashed_names import News
 
 OVERFLOW = "numbers that are hashed to the same column add up to infinity; scale the features"
 NO_LINES = np.zeros(0, np.int64)
@@ -51,6 +52,7 @@ class Batch:
     faults: list[Fault] = field(default_factory=list)
     missing: int = 0
     end: Place = START
+    news: News | None = None  # names behind hashed columns that were not known yet
 
     def __len__(self) -> int:
         return number_of_rows(self.rows)

@@ -30,7 +30,7 @@ class Columns:
     weight
         The table's column with the importance of a row.
     numeric_labels
-        Are the labels of the table whole numbers, or text?
+        Whether the labels of the table are whole numbers, or text.
     """
 
     kind: str = INDICES

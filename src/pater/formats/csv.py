@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Generator, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from .blocks import BLOCK_BYTES, Place, blocks
 from .columns import NUMBER, TABLE, Columns
 from .delimiters import recognised
 from .errors import Fault, InputError, listed, shortened
+from .hashed_names import LONGEST, NOTHING_SEEN, News, Seen, news_of
 from .hashing import places_of
 from .labels import Texts, label_faults
 from .names import check_names
@@ -61,11 +62,15 @@ class Cells:
 
     def __init__(self, block: TableBlock, delimiter: int, source: str) -> None:
         self.block, self.source, self.text = block, source, np.frombuffer(block.text, np.uint8)
-        n_lines, width = block.text.count(b"\n"), len(block.header)
-        n_fields = n_lines + how_many(self.text, delimiter)
+        n_lines, width = int(how_many(self.text, fields.NEWLINE)), len(block.header)
+        n_fields = n_lines + int(how_many(self.text, delimiter))
         starts, ends = np.empty(n_fields, np.int64), np.empty(n_fields, np.int64)
-        lines, wrong = np.empty(n_lines, np.int64), np.empty((3, n_lines), np.int64)
-        n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, *wrong)
+        lines, wrong = np.arange(n_lines), np.empty((3, n_lines), np.int64)
+        plain = n_fields == n_lines * width and width > 1 and b'"' not in block.text and b"\r" not in block.text
+        if plain and fields.split_plain(self.text, delimiter, width, starts, ends):
+            n, n_wrong = n_lines, 0
+        else:
+            n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, *wrong)
         self.starts, self.ends = starts[: n * width].reshape(n, width), ends[: n * width].reshape(n, width)
         self.lines, self.codes = lines[:n] + block.first_line, np.zeros(n, np.uint8)
         self.what: dict[int, tuple[int, str]] = {}
@@ -78,9 +83,13 @@ class Cells:
         return len(self.lines)
 
     @cached_property
-    def ascii(self) -> str | None:
-        """The text of the block, if each of its characters is one byte."""
-        return self.block.text.decode("ascii") if self.block.text.isascii() else None
+    def is_utf8(self) -> bool:
+        """Whether every text can be decoded without loss."""
+        try:
+            self.block.text.decode("utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True
 
     @property
     def faults(self) -> list[Fault]:
@@ -97,9 +106,13 @@ class Cells:
         )
         return Texts.of(rows, len(self))
 
-    def numbers(self, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """The numbers of some columns, and of which kind each is, (rows, wanted)."""
-        values, kinds = np.empty((len(self), wanted.size)), np.empty((len(self), wanted.size), np.uint8)
+    def numbers(
+        self, wanted: NDArray[np.int64], *, by_column: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """The numbers of some columns, and of which kind each is, (rows, wanted); those of a column side by side."""
+        order: Literal["C", "F"] = "F" if by_column else "C"
+        values = np.empty((len(self), wanted.size), order=order)
+        kinds = np.empty(values.shape, np.uint8, order=order)
         fields.numbers(self.text, self.starts, self.ends, wanted, self.codes, values, kinds)
         for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist():
             j = wanted[k]
@@ -126,9 +139,15 @@ class TableParser:
     """Blocks of a table to batches."""
 
     def __init__(
-        self, columns: Columns, *, delimiter: str | None = None, labelled: bool = True, keep_missing: bool = False
+        self,
+        columns: Columns,
+        *,
+        delimiter: str | None = None,
+        labelled: bool = True,
+        keep_missing: bool = False,
+        seen: Seen | None = None,
     ) -> None:
-        self.columns, self.delimiter = columns, delimiter
+        self.columns, self.delimiter, self.seen = columns, delimiter, seen
         self.labelled, self.keep_missing = labelled, keep_missing
         self.numeric = np.array([kind == NUMBER for _, kind in columns.table], np.bool_)
         if columns.bits:
@@ -164,8 +183,9 @@ class TableParser:
     def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
         """The rows of a block, without their labels."""
         dense = self.columns.kind == TABLE
-        rows, missing = self._dense(cells, features) if dense else self._hashed(cells, features)
-        return Batch(rows, 1 << self.columns.bits if self.columns.bits else features.size, None, missing=missing)
+        rows, missing, news = self._dense(cells, features) if dense else self._hashed(cells, features)
+        width = 1 << self.columns.bits if self.columns.bits else features.size
+        return Batch(rows, width, None, missing=missing, news=news)
 
     def _labels(self, cells: Cells, where: dict[str, int]) -> NDArray[Any] | None:
         name = self.columns.label
@@ -205,13 +225,13 @@ class TableParser:
                 cells.fault_in(r, int(wanted[k]), _NO_NUMBER[int(kinds[r, k])])
         return values, int((kinds[cells.codes == fields.SOUND] == fields.IS_MISSING).sum())
 
-    def _dense(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[np.float64]], int]:
+    def _dense(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[np.float64]], int, None]:
         X, missing = self.numbers(cells, features)
         if not self.keep_missing:
             np.nan_to_num(X, copy=False, nan=0.0)
-        return (X,), missing
+        return (X,), missing, None
 
-    def _hashed(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[Any], ...], int]:
+    def _hashed(self, cells: Cells, features: NDArray[np.int64]) -> tuple[tuple[NDArray[Any], ...], int, News | None]:
         shape = features.size, len(cells)
         places, values = np.empty(shape, np.int64), np.empty(shape)
         x, missing = self.numbers(cells, features[self.numeric])
@@ -220,7 +240,10 @@ class TableParser:
         scratch = np.empty(len(cells.text) + self.longest, np.uint8)
         into = np.flatnonzero(~self.numeric)
         words = cells.text, cells.starts, cells.ends, features[into]
-        fields.categories(*words, self.columns.bits, self.prefixes, self.bounds, scratch, into, places, values)
+        seen = NOTHING_SEEN if self.seen is None else self.seen.marks
+        found = np.empty((len(cells) * into.size if seen.size else 0, 4), np.int64)
+        names = self.prefixes, self.bounds, scratch
+        told = fields.categories(*words, self.columns.bits, *names, into, places, values, seen, found)
         missing += int((places[into][:, cells.codes == fields.SOUND] < 0).sum())
         size = int((places >= 0).sum())
         indptr, indices, data = np.empty(len(cells) + 1, np.uint32), np.empty(size, np.uint32), np.empty(size)
@@ -229,7 +252,17 @@ class TableParser:
         for r in np.flatnonzero(cells.codes == fields.NOT_FINITE_SUM).tolist():
             cells.what[r] = 0, OVERFLOW
         filled = int(indptr[-1])
-        return (indptr, indices[:filled], data[:filled]), missing
+        sound = found[:told][cells.codes[found[:told, 2]] == fields.SOUND]
+        sound = sound[np.argsort(sound[:, 2], kind="stable")]  # in the order of the rows
+        news = news_of(sound, lambda line: self._name(cells, line[2], int(into[line[3]]), int(features[into[line[3]]])))
+        return (indptr, indices[:filled], data[:filled]), missing, news
+
+    def _name(self, cells: Cells, row: int, feature: int, j: int) -> str:
+        """What a category is hashed as."""
+        start, end = int(cells.starts[row, j]), int(cells.ends[row, j])
+        text, quoted = cells.block.text[start:end].strip(b" \t"), cells.block.text[start - 1 : start] == b'"'
+        value = (text.replace(b'""', b'"') if quoted else text).decode("utf-8", "replace")
+        return f"{self.columns.table[feature][0]}={value}"[:LONGEST]
 
 
 def table_blocks(
@@ -255,6 +288,8 @@ def table_blocks(
 
 
 def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:
+    if b'"' not in text:
+        return text.find(b"\n") if first else text.rfind(b"\n")
     return int(fields.row_end(np.frombuffer(text, np.uint8), ord(delimiter), first))
 
 

@@ -1,6 +1,6 @@
 """The compiled half of the CSV reader: where fields begin and end, and what they hold.
 
-Knows `numbers` and `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
+Knows `numbers`, `wide` and `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
 delimiter and line ends are ordinary text.
 """
 
@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel
-from .murmur import hashed
+from ..kernels.compile import exact_kernel, exact_part
+from .hashed_names import SEVERAL
+from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
+from .wide import find_ends, short_number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
 SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)
 IS_NUMBER, IS_MISSING, IS_SLOW, IS_INFINITE, IS_TEXT = range(5)
 
 
-@exact_kernel
+@exact_part
 def _closing_quote(text, i):
     """Where the quotes are closed that were opened before i, or the size of the text; and the line ends before it."""
     lines = 0
@@ -114,7 +116,24 @@ def split(text, delimiter, width, starts, ends, lines, fault_lines, fault_column
 
 
 @exact_kernel
-def _is_missing(text, start, end):
+def split_plain(text, delimiter, width, starts, ends):
+    """Find the fields of a text without quotes and carriage returns; whether each of its lines has `width` of them.
+
+    The text ends with a line, and holds as many delimiters as that takes.
+    """
+    k = find_ends(text, delimiter, ends)
+    for last in range(width - 1, k, width):
+        if text[ends[last]] != NEWLINE:
+            return False
+    start = 0
+    for k in range(ends.size):
+        starts[k] = start
+        start = ends[k] + 1
+    return True
+
+
+@exact_part
+def is_missing(text, start, end):
     """Nothing, ?, NA, N/A, NaN with or without a sign, null or none, in small or large letters."""
     if end - start == 4 and (text[start] == PLUS or text[start] == MINUS):
         start += 1
@@ -137,8 +156,8 @@ def _is_missing(text, start, end):
     return (b == 117 and c == 108 and d == 108) or (b == 111 and c == 110 and d == 101)
 
 
-@exact_kernel
-def _trimmed(text, start, end):
+@exact_part
+def trimmed(text, start, end):
     while start < end and (text[start] == SPACE or text[start] == TAB):
         start += 1
     while start < end and (text[end - 1] == SPACE or text[end - 1] == TAB):
@@ -154,8 +173,13 @@ def numbers(text, starts, ends, wanted, codes, values, kinds):
             values[r, k], kinds[r, k] = np.nan, IS_MISSING
             if codes[r] != SOUND:
                 continue
-            start, end = _trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
-            if _is_missing(text, start, end):
+            start, end = starts[r, wanted[k]], ends[r, wanted[k]]
+            value, short = short_number(text, start, end)
+            if short:
+                values[r, k], kinds[r, k] = value, IS_NUMBER
+                continue
+            start, end = trimmed(text, start, end)
+            if is_missing(text, start, end):
                 continue
             value, after, found = number(text, start)
             if after != end:
@@ -169,19 +193,21 @@ def numbers(text, starts, ends, wanted, codes, values, kinds):
 
 
 @exact_kernel
-def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs):
+def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs, seen, news):
     """Where `column=value` lands for some columns, each in its line of `places`; −1 for a missing value.
 
-    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values.
+    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values. The
+    answer is how many names are news: `news` holds their column, their mark, the row and k.
     """
+    told = 0
     for k in range(wanted.size):
         line = into[k]
         size = bounds[k + 1] - bounds[k]
         scratch[:size] = prefixes[bounds[k] : bounds[k + 1]]
         for r in range(places.shape[1]):
             places[line, r], signs[line, r] = -1, 0.0
-            start, end = _trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
-            if _is_missing(text, start, end):
+            start, end = trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
+            if is_missing(text, start, end):
                 continue
             length = size
             i = start
@@ -190,10 +216,15 @@ def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into
                 scratch[length] = text[i]
                 length += 1
                 i += 2 if quoted and text[i] == QUOTE and i + 1 < end and text[i + 1] == QUOTE else 1
-            places[line, r], signs[line, r] = hashed(scratch, 0, length, bits)
+            column, sign, mark = hashed_and_marked(scratch, 0, length, bits)
+            places[line, r], signs[line, r] = column, sign
+            if seen.size > 0 and seen[column] != mark and seen[column] != SEVERAL:
+                news[told, 0], news[told, 1], news[told, 2], news[told, 3] = column, mark, r, k
+                told += 1
+    return told
 
 
-@exact_kernel
+@exact_part
 def _same(text, start, end, other_start, other_end):
     if end - start != other_end - other_start:
         return False
@@ -213,8 +244,8 @@ def distinct(text, starts, ends, column, codes, spans, table):
     n, mask = 0, table.size - 1
     for r in range(codes.size):
         codes[r] = -1
-        start, end = _trimmed(text, starts[r, column], ends[r, column])
-        if _is_missing(text, start, end):
+        start, end = trimmed(text, starts[r, column], ends[r, column])
+        if is_missing(text, start, end):
             continue
         h = np.uint64(14695981039346656037)  # FNV-1a
         doubled = 0

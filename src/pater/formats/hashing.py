@@ -7,14 +7,19 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from .murmur import hashed
+from .murmur import hashed_and_marked
 
 
 def place_of(name: str, bits: int) -> tuple[int, float]:
     """The column of a name among 2^bits and the sign of its values, as scikit-learn's FeatureHasher has them."""
+    return marked_place_of(name, bits)[:2]
+
+
+def marked_place_of(name: str, bits: int) -> tuple[int, float, int]:
+    """The same, and a mark that tells a name from most others that share its column."""
     text = np.frombuffer(name.encode(), np.uint8)
-    column, sign = hashed(text, 0, text.size, bits)
-    return int(column), float(sign)
+    column, sign, mark = hashed_and_marked(text, 0, text.size, bits)
+    return int(column), float(sign), int(mark)
 
 
 def places_of(names: Iterable[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

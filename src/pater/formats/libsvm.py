@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import exact_kernel
+from ..kernels.compile import exact_kernel, exact_part
 from ..kernels.run import NOTHING, Rows
 from .batches import Batch, how_many, tidy
 from .blocks import Block
 from .errors import Fault, shortened
-from .murmur import hashed
+from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, Seen, news_of
+from .murmur import hashed_and_marked
 from .numbers import NO_NUMBER, NOT_FINITE, SLOW, number
 
 SPACE, TAB, NEWLINE, RETURN, HASH, COLON = b" \t\n\r#:"
@@ -45,19 +46,19 @@ SLOW_MARK, NEGATIVE_SLOW_MARK = np.uint64(0x7FF8 << 48), np.uint64(0xFFF8 << 48)
 _NUMBER = re.compile(rb"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
-@exact_kernel
+@exact_part
 def end_of_line(text, i):
     while text[i] != NEWLINE:
         i += 1
     return i
 
 
-@exact_kernel
+@exact_part
 def ends_word(c):
     return c in (SPACE, TAB, NEWLINE, RETURN)
 
 
-@exact_kernel
+@exact_part
 def whole_label(text, i):
     """The label at i, where it ends, and a code."""
     value, end, found = number(text, i)
@@ -68,7 +69,7 @@ def whole_label(text, i):
     return np.int64(value), end, SOUND
 
 
-@exact_kernel
+@exact_part
 def _query(text, i):
     """Where `qid:7` at i ends, or i itself if it is none."""
     end = i + 4 if text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == COLON else i
@@ -78,9 +79,13 @@ def _query(text, i):
 
 
 @exact_kernel
-def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes, places):
-    """Fill the arrays: how many rows, the largest column, how many numbers are left to `float`, rows out of order."""
-    n, line, largest, slow, disorder = 0, 0, -1, 0, 0
+def _parse(text, bits, limit, indptr, indices, data, marks, seen, news, labels, lines, codes, places):
+    """Fill the arrays.
+
+    The answer is how many rows there are, the largest column, how many numbers are left to `float`, how many rows are
+    out of order, and how many hashed indices are news: `news` holds their column, their mark, and where they stand.
+    """
+    n, line, largest, slow, disorder, told = 0, 0, -1, 0, 0, 0
     k = 0
     i = 0
     indptr[0] = 0
@@ -91,7 +96,7 @@ def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes
             i = end_of_line(text, i) + 1
             line += 1
             continue
-        first = k
+        first, first_told = k, told
         code = SOUND
         label = UNLABELLED
         after = i
@@ -124,7 +129,10 @@ def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes
             if bits > 0:
                 while text[start] == 48 and start + 1 < end:
                     start += 1
-                index, sign = hashed(text, start, end, bits)
+                index, sign, mark = hashed_and_marked(text, start, end, bits)
+                if seen.size > 0 and seen[index] != mark and seen[index] != SEVERAL:
+                    news[told, 0], news[told, 1], news[told, 2], news[told, 3] = index, mark, start, end
+                    told += 1
             if index >= limit:
                 code = LIMIT
                 i = start
@@ -146,7 +154,7 @@ def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes
                 largest = max(largest, index)
                 k += 1
         if code != SOUND:
-            k = first
+            k, told = first, first_told
             places[n] = i + 1
         disorder += not ascending
         labels[n] = label
@@ -156,22 +164,25 @@ def _parse(text, bits, limit, indptr, indices, data, marks, labels, lines, codes
         indptr[n] = k
         i = end_of_line(text, i) + 1
         line += 1
-    return n, largest, slow, disorder
+    return n, largest, slow, disorder, told
 
 
 class LibsvmParser:
     """Blocks of libsvm text to batches. `bits` of 0 leaves the indices as they are, below `limit`."""
 
-    def __init__(self, *, bits: int = 0, limit: int = LIMIT_OF_FEATURES, labelled: bool = True) -> None:
-        self.bits, self.limit, self.labelled = bits, max(limit, 1 << bits), labelled
+    def __init__(
+        self, *, bits: int = 0, limit: int = LIMIT_OF_FEATURES, labelled: bool = True, seen: Seen | None = None
+    ) -> None:
+        self.bits, self.limit, self.labelled, self.seen = bits, max(limit, 1 << bits), labelled, seen
 
     def __call__(self, block: Block, source: str) -> Batch:
         text = np.frombuffer(block.text, np.uint8)
         n_lines, n_pairs = how_many(text, NEWLINE), how_many(text, COLON)
         indptr, indices, data = np.empty(n_lines + 1, np.uint32), np.empty(n_pairs, np.uint32), np.empty(n_pairs)
-        found = Found(n_lines)
-        n, largest, slow, disorder = _parse(
-            text, self.bits, self.limit, indptr, indices, data, data.view(np.uint64), *found.arrays
+        found, seen = Found(n_lines), NOTHING_SEEN if self.seen is None else self.seen.marks
+        news = np.empty((n_pairs if seen.size else 0, 4), np.int64)
+        n, largest, slow, disorder, told = _parse(
+            text, self.bits, self.limit, indptr, indices, data, data.view(np.uint64), seen, news, *found.arrays
         )
         found.cut(n)
         indptr = indptr[: n + 1]
@@ -182,7 +193,9 @@ class LibsvmParser:
         filled = int(indptr[-1])
         rows = indptr, indices[:filled], data[:filled]
         n_features = 1 << self.bits if self.bits else int(largest) + 1
-        return found.batch(rows, n_features, block, source, labelled=self.labelled, limit=self.limit)
+        batch = found.batch(rows, n_features, block, source, labelled=self.labelled, limit=self.limit)
+        batch.news = news_of(news[:told], lambda line: block.text[line[2] : line[3]].decode()[:LONGEST])
+        return batch
 
 
 class Found:

@@ -41,10 +41,21 @@ def murmur(text, start, end):
 
 
 @exact_kernel
-def hashed(text, start, end, bits):
-    """The column of a name among 2^bits, and the sign that its value takes there."""
+def hashed_and_marked(text, start, end, bits):
+    """The column of a name among 2^bits, the sign that its value takes there, and a mark from 1 to 253.
+
+    Names that share a column nearly always differ in their marks, which are made of what the column leaves of the hash.
+    """
     h = np.int64(murmur(text, start, end))
     column = abs(h) & ((1 << bits) - 1)
     if h == -2147483648:  # FeatureHasher's own way round the one number without an absolute value
         column = (2147483647 - ((1 << bits) - 1)) & ((1 << bits) - 1)
-    return column, (1.0 if h >= 0 else -1.0)
+    mark = 1 + (2 * (abs(h) >> bits) + (1 if h < 0 else 0)) % 253
+    return column, (1.0 if h >= 0 else -1.0), mark
+
+
+@exact_kernel
+def hashed(text, start, end, bits):
+    """The column of a name among 2^bits, and the sign that its value takes there."""
+    column, sign, _ = hashed_and_marked(text, start, end, bits)
+    return column, sign

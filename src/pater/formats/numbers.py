@@ -1,6 +1,6 @@
 """From decimal text to the nearest float64, compiled: bit for bit what Python's `float` gives.
 
-Knows Numba and LLVM only. Up to 19 digits go through the algorithm of Lemire, "Number Parsing at a Gigabyte per
+Knows Numba only. Up to 19 digits go through the algorithm of Lemire, "Number Parsing at a Gigabyte per
 Second", Software: Practice and Experience 51 (2021): the digits times a 128-bit power of five, rounded. What it does
 not decide (more digits, numbers near the ends of the range) is reported as `SLOW`, and the caller asks `float`.
 """
@@ -8,17 +8,15 @@ not decide (more digits, numbers near the ends of the range) is reported as `SLO
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
-from ..kernels.compile import exact_kernel
+from ..kernels.compile import exact_kernel, exact_part
 
 NUMBER, NO_NUMBER, NOT_FINITE, SLOW = range(4)
 
 _LEAST, _MOST = -342, 308
 _INFINITY, _NAN = np.frombuffer(b"infinity", np.uint8), np.frombuffer(b"nan", np.uint8)
 _EXACT_POWERS = np.array([10.0**k for k in range(23)])
+_TWOS = np.ldexp(1.0, np.arange(-1074, 972))
 
 
 def _powers_of_five() -> np.ndarray:
@@ -39,48 +37,33 @@ def _powers_of_five() -> np.ndarray:
 _FIVES = _powers_of_five()
 
 
-@intrinsic
-def _product(typing_context, a, b):
+@exact_part
+def _product(a, b):
     """The high and the low word of a·b."""
-    signature = types.UniTuple(types.uint64, 2)(types.uint64, types.uint64)
-
-    def codegen(context, builder, signature, args):
-        wide, word = ir.IntType(128), ir.IntType(64)
-        product = builder.mul(builder.zext(args[0], wide), builder.zext(args[1], wide))
-        high = builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), word)
-        return context.make_tuple(builder, signature.return_type, [high, builder.trunc(product, word)])
-
-    return signature, codegen
+    half, mask = np.uint64(32), np.uint64(0xFFFFFFFF)
+    a_high, a_low, b_high, b_low = a >> half, a & mask, b >> half, b & mask
+    middle = a_high * b_low + (a_low * b_low >> half)  # at most 2^64 − 2^32
+    other = a_low * b_high + (middle & mask)
+    return a_high * b_high + (middle >> half) + (other >> half), a * b
 
 
-@intrinsic
-def _leading_zeros(typing_context, a):
-    signature = types.uint64(types.uint64)
-
-    def codegen(context, builder, signature, args):
-        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return signature, codegen
-
-
-@intrinsic
-def _as_float(typing_context, bits):
-    signature = types.float64(types.uint64)
-
-    def codegen(context, builder, signature, args):
-        return builder.bitcast(args[0], ir.DoubleType())
-
-    return signature, codegen
+@exact_part
+def _to_the_left(a):
+    """A word that is not 0, moved to the left until its first bit is 1, and how far that was."""
+    zeros = np.uint64(0)
+    for shift in (np.uint64(32), np.uint64(16), np.uint64(8), np.uint64(4), np.uint64(2), np.uint64(1)):
+        if a >> (np.uint64(64) - shift) == np.uint64(0):
+            a, zeros = a << shift, zeros + shift
+    return a, np.int64(zeros)
 
 
-@exact_kernel
+@exact_part
 def _nearest(digits, q):
     """The float nearest to digits·10^q; whether it was decided."""
     if q < _LEAST or q > _MOST:
         return 0.0, False
     one = np.uint64(1)
-    zeros = _leading_zeros(digits)
-    w = digits << zeros
+    w, zeros = _to_the_left(digits)
     high, low = _product(w, _FIVES[q - _LEAST, 0])
     if high & np.uint64(0x1FF) == np.uint64(0x1FF):
         carry, _ = _product(w, _FIVES[q - _LEAST, 1])
@@ -93,7 +76,7 @@ def _nearest(digits, q):
     top = high >> np.uint64(63)
     shift = top + np.uint64(9)
     m = high >> shift
-    exponent = np.int64(((217706 * q) >> 16) + 63 + 1023) + np.int64(top) - np.int64(zeros)
+    exponent = np.int64(((217706 * q) >> 16) + 63 + 1023) + np.int64(top) - zeros
     if exponent <= 0:
         return 0.0, False
     halfway = low <= one and -4 <= q <= 23 and m & np.uint64(3) == one and (m << shift) == high
@@ -105,10 +88,10 @@ def _nearest(digits, q):
         exponent += 1
     if exponent >= 0x7FF:
         return 0.0, False
-    return _as_float((m & ~np.uint64(1 << 52)) | (np.uint64(exponent) << np.uint64(52))), True
+    return float(m) * _TWOS[exponent - 1], True  # both exact
 
 
-@exact_kernel
+@exact_part
 def _not_finite(text, i):
     """Where `inf`, `infinity` or `nan`, in small or large letters, ends that begins at i; i itself if none does."""
     word = _INFINITY if text[i] | 32 == _INFINITY[0] else _NAN

@@ -1,24 +1,28 @@
 """Tables as they are, column by column, for an encoder: numbers, texts and times, nothing hashed and nothing filled in.
 
 Knows `csv`, `arrow` and `preprocessing/columns.py`. A column of CSV that the first block shows to hold numbers is given
-as numbers in every batch where it still does, else as texts; what texts are is decided by the encoder.
+as numbers in every batch where it still does, else as texts, or moments that were texts; what texts are is decided by
+the encoder.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, selected
+from ..preprocessing.spans import Spans, texts_in
 from ..preprocessing.tables import of_arrow
 from . import csv_fields as fields
 from .arrow import RecordParser, note
 from .batches import Batch
 from .columns import CATEGORY, NUMBER
 from .csv import Cells, TableParser
+from .csv_dates import moments
 from .errors import InputError
 
 INFINITY = "infinity in column {name!r} is no value to learn from"
@@ -46,41 +50,49 @@ class RawTableParser(TableParser):
 
     def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
         """The rows of a block, without their labels."""
-        values, kinds = cells.numbers(features[self.numeric])
+        values, kinds = cells.numbers(features[self.numeric], by_column=True)
         is_text = (kinds == fields.IS_TEXT).any(axis=0)
         for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0) & ~is_text).tolist():
             j = int(features[self.numeric][k])
             cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITY)
-        by_column = iter(zip(np.ascontiguousarray(values.T), is_text.tolist(), strict=True))
+        by_column = iter(zip(values.T, is_text.tolist(), strict=True))
         table: dict[str, Column] = {}
         for (name, kind), j in zip(self.columns.table, features.tolist(), strict=True):
             numbers, as_text = next(by_column) if kind == NUMBER else (None, True)
-            if numbers is None or as_text:
-                table[name] = texts_of(cells, j, declared=kind == CATEGORY)
-            else:
+            if numbers is not None and not as_text:
                 table[name] = Numbers(numbers)
+            elif kind == CATEGORY:
+                table[name] = texts_of(cells, j)._replace(declared=True)
+            else:
+                table[name] = times_of(cells, j) or texts_of(cells, j)
         return _batch(table, len(cells))
 
 
-def texts_of(cells: Cells, j: int, *, declared: bool = False) -> Texts:
+def times_of(cells: Cells, j: int) -> Times | None:
+    """A column as moments, if it holds nothing else; it can still be had as texts."""
+    seconds = np.empty(len(cells))
+    is_times = moments(cells.text, cells.starts, cells.ends, j, seconds)
+    return Times(seconds, partial(texts_of, cells, j)) if is_times else None
+
+
+def texts_of(cells: Cells, j: int) -> Texts:
     """The texts of a column, each once."""
     n_rows = len(cells)
     codes, spans = np.empty(n_rows, np.int64), np.empty((n_rows, 3), np.int64)
     places = np.full(1 << max(4, (2 * n_rows).bit_length()), -1, np.int64)
     n = int(fields.distinct(cells.text, cells.starts, cells.ends, j, codes, spans, places))
-    starts, ends, text = spans[:n, 0].tolist(), spans[:n, 1].tolist(), cells.block.text
-    if cells.ascii is not None:
-        names = [cells.ascii[start:end] for start, end in zip(starts, ends, strict=True)]
-    else:
-        names = [text[start:end].decode("utf-8", "replace") for start, end in zip(starts, ends, strict=True)]
+    starts, ends, text = spans[:n, 0], spans[:n, 1], cells.block.text
+    if cells.is_utf8 and not spans[:n, 2].any():
+        return texts_in(text, starts.copy(), ends.copy(), codes)
+    names = list(Spans(text, starts, ends))
     doubled = np.flatnonzero(spans[:n, 2]).tolist()
     for k in doubled:
         names[k] = names[k].replace('""', '"')
-    if (doubled or cells.ascii is None) and len(set(names)) < n:  # what is not the same may be written alike
+    if len(set(names)) < n:  # what is not the same may be written alike
         known: dict[str, int] = {}
         same = np.array([*(known.setdefault(name, len(known)) for name in names), -1], np.int64)
         codes, names = same[codes], list(known)
-    return Texts(codes, names, declared)
+    return Texts(codes, names)
 
 
 class RawRecordParser(RecordParser):

@@ -21,6 +21,7 @@ from .columns import DEFAULT_BITS, ENCODED, HASHED, INDICES, MOST_BITS, TABLE, C
 from .csv import TableBlock, TableParser, table_blocks
 from .delimiters import FIXED, checked
 from .errors import InputError, MalformedError
+from .hashed_names import Seen
 from .libsvm import LIMIT_OF_FEATURES, LibsvmParser
 from .raw import RawRecordParser, RawTableParser
 from .schema import Wishes, columns_of_schema, columns_of_text, label_of
@@ -28,6 +29,7 @@ from .sources import FORMATS, STANDARD_INPUT, Source, sources
 from .vw import VWParser
 
 MOST_PARSERS = 4
+MOST_NAMED_BITS = 26  # more than a model has room for
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Input:
     keep_missing: bool = False
     threads: int | None = None
     _begun: Iterator[Any] | None = None
+    _seen: Seen | None = None  # names behind hashed columns, of rows to learn from
 
     def describe(self) -> Columns:
         """What the columns are; of a table, by a look at its first rows."""
@@ -83,17 +86,20 @@ class Input:
         text = source.format in ("libsvm", "vw")
         if text != (not columns.table) or (source.format == "vw") > (columns.kind == HASHED):
             raise InputError(f"{source.shown} is {source.format}, but the model learned from {_told(columns)}.")
+        if self._seen is None and self.labelled and 0 < columns.bits <= MOST_NAMED_BITS:
+            self._seen = Seen(columns.bits)
         if source.format == "libsvm":
-            return LibsvmParser(bits=columns.bits, limit=self.limit, labelled=self.labelled)
+            return LibsvmParser(bits=columns.bits, limit=self.limit, labelled=self.labelled, seen=self._seen)
         if source.format == "vw":
-            return VWParser(bits=columns.bits, labelled=self.labelled)
+            return VWParser(bits=columns.bits, labelled=self.labelled, seen=self._seen)
         missing = self.keep_missing and columns.kind == TABLE
         if source.format in FIXED:
             of_text = RawTableParser if columns.kind == ENCODED else TableParser
             delimiter = self._delimiter(source)
-            return of_text(columns, delimiter=delimiter, labelled=self.labelled, keep_missing=missing)
+            more: dict[str, Any] = {"labelled": self.labelled, "keep_missing": missing, "seen": self._seen}
+            return of_text(columns, delimiter=delimiter, **more)
         of_records = RawRecordParser if columns.kind == ENCODED else RecordParser
-        return of_records(columns, labelled=self.labelled, keep_missing=missing)
+        return of_records(columns, labelled=self.labelled, keep_missing=missing, seen=self._seen)
 
     def batches(self, *, first: int = 0, place: Place = START, hashed: bool = False) -> Generator[Batch]:
         """The batches from `place` in source number `first` on. A malformed line is an error, or is passed on."""
@@ -107,6 +113,8 @@ class Input:
             for batch in parsed:
                 if batch.faults and not self.skip:
                     raise MalformedError(batch.faults[0])
+                if batch.news is not None and self._seen is not None:
+                    self._seen.note(batch.news)
                 yield batch
 
     def _blocks(self, first: int, place: Place, hashed: bool) -> Iterator[Callable[[], Batch]]:

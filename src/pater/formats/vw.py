@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel
+from ..kernels.compile import exact_kernel, exact_part
 from ..kernels.doors import LARGEST_WEIGHT, NO_WEIGHT
 from .batches import Batch, how_many, tidy
 from .blocks import Block
+from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, Seen, news_of
 from .libsvm import (
     COLON,
     FINITE,
@@ -31,7 +32,7 @@ from .libsvm import (
 )
 from .libsvm import NEGATIVE_SLOW_MARK as NEGATIVE_MARK
 from .libsvm import SLOW_MARK as MARK
-from .murmur import hashed
+from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
 
 BAR, QUOTE, CARET = b"|'^"
@@ -44,24 +45,24 @@ MESSAGES = {
 }
 
 
-@exact_kernel
+@exact_part
 def _ends_name(c):
     return ends_word(c) or c in (COLON, BAR)
 
 
-@exact_kernel
+@exact_part
 def _skip_blanks(text, i):
     while text[i] == SPACE or text[i] == TAB or (text[i] == RETURN and text[i + 1] == NEWLINE):
         i += 1
     return i
 
 
-@exact_kernel
+@exact_part
 def _is_weight(value):
     return value == 0.0 or 1.0 / LARGEST_WEIGHT <= value <= LARGEST_WEIGHT
 
 
-@exact_kernel
+@exact_part
 def _head(text, i):
     """What stands before the first bar: label, importance, where the tag starts and ends, where the bar is, a code."""
     label, importance, tag, tag_end, code = UNLABELLED, 1.0, 0, 0, SOUND
@@ -94,9 +95,12 @@ def _head(text, i):
 
 
 @exact_kernel
-def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels, lines, codes, places):
-    """Fill the arrays; how many rows, and how many numbers are left to `float`."""
-    n, line, slow, k, i = 0, 0, 0, 0, 0
+def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, seen, news, labels, lines, codes, places):
+    """Fill the arrays; how many rows, how many numbers are left to `float`, and how many names are news.
+
+    Of those, `news` holds the column, the mark, and where feature and namespace begin and end.
+    """
+    n, line, slow, k, i, told = 0, 0, 0, 0, 0, 0
     indptr[0] = 0
     while i < text.size:
         i = _skip_blanks(text, i)
@@ -104,9 +108,9 @@ def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels
             i += 1
             line += 1
             continue
-        first = k
+        first, first_told = k, told
         label, importance, tag, tag_end, i, code = _head(text, i)
-        scale, prefix = 1.0, 0
+        scale, prefix, space = 1.0, 0, 0
         while code == SOUND:
             i = _skip_blanks(text, i)
             if text[i] == NEWLINE:
@@ -140,14 +144,18 @@ def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels
                     break
                 name[:size] = text[start : start + size]
                 name[size] = CARET
-                prefix, scale = size + 1, value
+                prefix, scale, space = size + 1, value, start
                 continue
             if prefix == 0:
-                column, sign = hashed(text, start, start + size, bits)
+                column, sign, mark = hashed_and_marked(text, start, start + size, bits)
             else:
                 for letter in range(size):
                     name[prefix + letter] = text[start + letter]
-                column, sign = hashed(name, 0, prefix + size, bits)
+                column, sign, mark = hashed_and_marked(name, 0, prefix + size, bits)
+            if seen.size > 0 and seen[column] != mark and seen[column] != SEVERAL:
+                news[told, 0], news[told, 1], news[told, 2], news[told, 3] = column, mark, start, start + size
+                news[told, 4], news[told, 5] = space, space + max(0, prefix - 1)
+                told += 1
             if found == SLOW:
                 slow += 1
                 marks[k] = (MARK if sign > 0.0 else NEGATIVE_MARK) | np.uint64(at)
@@ -164,7 +172,7 @@ def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels
             indices[k] = column
             k += 1
         if code != SOUND:
-            k = first
+            k, told = first, first_told
             places[n] = i + 1
         weights[n] = importance
         tags[n, 0], tags[n, 1] = tag, tag_end
@@ -175,14 +183,14 @@ def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, labels
         indptr[n] = k
         i = end_of_line(text, i) + 1
         line += 1
-    return n, slow
+    return n, slow, told
 
 
 class VWParser:
     """Blocks of VW text to batches."""
 
-    def __init__(self, *, bits: int = 18, labelled: bool = True) -> None:
-        self.bits, self.labelled = bits, labelled
+    def __init__(self, *, bits: int = 18, labelled: bool = True, seen: Seen | None = None) -> None:
+        self.bits, self.labelled, self.seen = bits, labelled, seen
 
     def __call__(self, block: Block, source: str) -> Batch:
         text = np.frombuffer(block.text, np.uint8)
@@ -191,10 +199,10 @@ class VWParser:
         indptr, indices, data = np.empty(n_lines + 1, np.uint32), np.empty(most, np.uint32), np.empty(most)
         weights, tags = np.empty(n_lines), np.empty((n_lines, 2), np.int64)
         longest = np.empty(2 * len(block.text) + 1, np.uint8)
-        found = Found(n_lines)
-        n, slow = _parse(
-            text, self.bits, indptr, indices, data, data.view(np.uint64), weights, tags, longest, *found.arrays
-        )
+        found, seen = Found(n_lines), NOTHING_SEEN if self.seen is None else self.seen.marks
+        news = np.empty((most if seen.size else 0, 6), np.int64)
+        room = data, data.view(np.uint64), weights, tags, longest, seen, news
+        n, slow, told = _parse(text, self.bits, indptr, indices, *room, *found.arrays)
         found.cut(n)
         indptr = indptr[: n + 1]
         if slow:
@@ -205,4 +213,11 @@ class VWParser:
         if (tags[:n, 1] > tags[:n, 0]).any():
             found.tags = [block.text[start:end].decode("utf-8", "replace") for start, end in tags[:n].tolist()]
         rows = indptr, indices[:filled], data[:filled]
-        return found.batch(rows, 1 << self.bits, block, source, messages=MESSAGES, labelled=self.labelled)
+        batch = found.batch(rows, 1 << self.bits, block, source, messages=MESSAGES, labelled=self.labelled)
+        batch.news = news_of(news[:told], lambda line: _name(block.text, *line[2:]))
+        return batch
+
+
+def _name(text: bytes, start: int, end: int, space: int, space_end: int) -> str:
+    namespace = text[space:space_end] + b"^" if space_end > space else b""
+    return (namespace + text[start:end]).decode("utf-8", "replace")[:LONGEST]

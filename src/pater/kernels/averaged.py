@@ -15,12 +15,11 @@ from .compile import by_kind, exact_kernel, exact_part
 from .means import Means
 from .means_diagonal import DiagonalMeans
 from .means_full import FullMeans
-from .means_wide import MixedMeans, WideMeans
 from .memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from .points import Points
 from .points_diagonal import DiagonalPoints
 from .points_full import FullPoints
-from .progress import calibrate, in_unit
+from .progress import calibrate
 from .rows import entry, size, table_of
 
 
@@ -40,7 +39,7 @@ def _of_means(table, pos, neg, rows, i, m):
     return margin + (margin - steps) / max(m.t, 1)
 
 
-@average_says.form_for(Means, WideMeans, MixedMeans)
+@average_says.form_for(Means)
 def _means_say(home, k, rows, i, m):
     return _of_means(table_of(rows, home.vectors[k]), S_POS, S_NEG, rows, i, m)
 
@@ -99,14 +98,15 @@ def _learn_averaged(
             continue
         for r in range(start, stop):
             i = order[r] if order.size > 0 else r
-            said, size_square, t, exponent = average_says(home, k, rows, i, m), m.size_square, m.t, m.exponent
+            said, t, exponent = average_says(home, k, rows, i, m), m.t, m.exponent
+            usual = m.mean_size if m.mean_size > 0.0 else math.sqrt(m.size_square)
             bad = learn(  # noqa: F821
                 home, rows, order, codes, weights, nothing, scalars, plain, blocks, k, k + 1, r, r + 1
             )
             if bad >= 0:
                 return bad
             if margins.size > 0:
-                margins[k, r] = in_unit(size_square, said)
+                margins[k, r] = said / usual if usual > 0.0 else said
             if p.calibrate and m.t > t:
                 s = weights[i] if weights.size > 0 else 1.0
                 calibrate(m, math.ldexp(said, exponent - m.exponent), codes[i] == p.positive, s)

@@ -117,6 +117,7 @@ def shrink(m):
     m.margin_square *= RESCALE
     m.size_square *= RESCALE
     m.size_square *= RESCALE
+    m.mean_size *= RESCALE
     m.exponent += RESCALE_BITS
     m.unit *= RESCALE
 

@@ -35,8 +35,6 @@ from numba import njit
 from numba.core.caching import IndexDataCacheFile
 from numba.extending import overload, register_jitable
 
-from .compiler import PART_COMPILER
-
 # Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
 # recognise bad rows by them.
 FAST = {"reassoc", "contract", "nsz"}
@@ -44,7 +42,7 @@ FAST = {"reassoc", "contract", "nsz"}
 COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else all runs in the interpreter
 
 # Python does not call it
-PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, **PART_COMPILER}
+PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _DIGEST = hashlib.sha256().digest_size
 _COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
@@ -55,7 +53,7 @@ def _kernel_sources() -> str:
     digest, here = hashlib.sha256(), Path(__file__).parent
     for path in sorted(here.parent.rglob("*.py")):
         text = path.read_bytes()
-        if here in path.parents or b".compile import" in text or b"llvmlite" in text:
+        if here in path.parents or b".compile import" in text:
             digest.update(path.name.encode() + b"\0" + text)
     return digest.hexdigest()
 

@@ -35,7 +35,7 @@ from .lazy_form import (
     untidy,
 )
 from .memory import LONGEST_STEP
-from .progress import SIZE_MEMORY, in_unit, next_size, note, share_of_one
+from .progress import SIZE_MEMORY, in_unit, next_mean_size, next_size, note, share_of_one
 from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
 from .simd import add_and_products, first, fma, larger, pair, products, second, swapped
@@ -111,6 +111,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     """
     ordered, weighted, wanted, watched = order.size > 0, weights.size > 0, margins.size > 0, p.watch != 0
     everyone, positive_code, sized, size_square = not passive(p.rule), p.positive, p.sized != 0, m.size_square
+    mean_size = m.mean_size
     averages = p.average != 0 or m.B_pos != 0.0 or m.B_neg != 0.0
     steps_count = p.average != 0
     fade, discounts = p.fading if 0.0 < p.fading < 1.0 else 1.0, p.discount != 0
@@ -159,6 +160,8 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
                 if t <= SIZE_MEMORY:
                     one_share = share_of_one(float(t))
                 size_square = next_size(size_square, margin, one_share)
+                if steps_count:
+                    mean_size = next_mean_size(mean_size, size_square, float(t))
             if watched:
                 kept = fade * ((t - 1.0) / t) if discounts else fade
                 yes = 1.0 if margin >= 0.0 else 0.0
@@ -216,7 +219,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     m.loss_pos, m.loss_neg, m.pp, m.nn = first(losses), second(losses), first(squares), second(squares)
     m.pp_peak, m.nn_peak = first(peaks), second(peaks)
     m.A_pos, m.A_neg, m.B_pos, m.B_neg = first(A), second(A), first(B), second(B)
-    m.size_square = size_square
+    m.size_square, m.mean_size = size_square, mean_size
     m.tp, m.fp, m.fn, m.tn = first(said_pos), second(said_pos), first(said_neg), second(said_neg)
     return r, s, loss, (ux, px, nx, xx)
 

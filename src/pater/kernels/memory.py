@@ -62,10 +62,11 @@ SCALARS = np.dtype(
         ("pp_peak", "f8"),  # the largest pp and nn since they were last taken from the vectors: their rounding
         ("nn_peak", "f8"),
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
-        ("size_square", "f8"),  # running mean square of the margins of a rule that grows without end; 0 for others
+        ("size_square", "f8"),  # running mean square of the margins, where they are told in units of it; 0 elsewhere
         ("told", "f8"),  # importance of the samples of which a probability was told before they were learned from
         ("brier", "f8"),  # their squared errors and their log losses
         ("log_loss", "f8"),
+        ("mean_size", "f8"),  # with averaging: the mean of √size_square over all samples
     ]
 )
 

@@ -95,6 +95,13 @@ def next_size(size_square, margin, share):
 
 
 @inlined
+def next_mean_size(mean_size, size_square, t):
+    """The mean of the sizes at each of t samples, the last included; those before they were counted had its size."""
+    size = math.sqrt(size_square)
+    return size if mean_size == 0.0 else mean_size + (size - mean_size) / t
+
+
+@inlined
 def in_unit(size_square, margin):
     """A margin as it is told: where only directions have a meaning, in units of the usual size of the margins."""
     return margin / math.sqrt(size_square) if size_square > 0.0 else margin
@@ -113,5 +120,7 @@ def note(m, p, margin, positive, s, g):
     if p.sized:
         bounded = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
         m.size_square = next_size(m.size_square, bounded, share_of_one(float(m.t)))
+        if p.average:
+            m.mean_size = next_mean_size(m.mean_size, m.size_square, float(m.t))
     if p.calibrate:
         calibrate(m, margin, positive, s)

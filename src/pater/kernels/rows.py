@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from .compile import COMPILES, FAST, PART
+from .compile import COMPILES, FAST, PART, part
 
 
 def either(dense: Callable[..., Any], csr: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,62 +57,34 @@ entry = either(
 )
 
 
-def _dot_dense(rows, i, v):
-    x = rows[0][i]
+@part
+def dot(rows, i, v):
+    """v·x and ‖x‖²."""
     vx = 0.0
     xx = 0.0
-    for j in range(x.size):
-        vx += v[j] * np.float64(x[j])
-        xx += np.float64(x[j]) * np.float64(x[j])
-    return vx, xx
-
-
-def _dot_csr(rows, i, v):
-    indptr, indices, data = rows
-    vx = 0.0
-    xx = 0.0
-    for k in range(indptr[i], indptr[i + 1]):
-        x = np.float64(data[k])
-        vx += v[indices[k]] * x
+    for k in range(size(rows, i)):
+        j, x = entry(rows, i, k)
+        vx += v[j] * x
         xx += x * x
     return vx, xx
 
 
-dot = either(_dot_dense, _dot_csr)  # v·x and ‖x‖²
-
-
-def _square_dense(rows, i):
-    x = rows[0][i]
+@part
+def square(rows, i):
+    """‖x‖²."""
     xx = 0.0
-    for j in range(x.size):
-        xx += np.float64(x[j]) * np.float64(x[j])
+    for k in range(size(rows, i)):
+        _, x = entry(rows, i, k)
+        xx += x * x
     return xx
 
 
-def _square_csr(rows, i):
-    indptr, _, data = rows
-    xx = 0.0
-    for k in range(indptr[i], indptr[i + 1]):
-        xx += np.float64(data[k]) * np.float64(data[k])
-    return xx
-
-
-square = either(_square_dense, _square_csr)  # ‖x‖²
-
-
-def _add_dense(rows, i, a, v):
-    x = rows[0][i]
-    for j in range(x.size):
-        v[j] += a * np.float64(x[j])
-
-
-def _add_csr(rows, i, a, v):
-    indptr, indices, data = rows
-    for k in range(indptr[i], indptr[i + 1]):
-        v[indices[k]] += a * np.float64(data[k])
-
-
-add = either(_add_dense, _add_csr)  # v ← v + a·x
+@part
+def add(rows, i, a, v):
+    """Let v become v + a·x."""
+    for k in range(size(rows, i)):
+        j, x = entry(rows, i, k)
+        v[j] += a * x
 
 
 def _spread_dense(rows, i, x):

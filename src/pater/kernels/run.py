@@ -28,7 +28,6 @@ from .means import Means, mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
 from .means_diagonal import DiagonalMeans
 from .means_full import FullMeans
-from .means_wide import MixedMeans, WideMeans, mixed_pass, wide_pass
 from .points import Points, point_pass
 from .points_diagonal import DiagonalPoints
 from .points_full import FullPoints
@@ -38,7 +37,6 @@ from .state import Layout, Metric, State, counts_of
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]
 
-WIDE = 640  # columns from which the vectors and two rows no longer fit the first-level cache (measured)
 BLOCK_BYTES = 1 << 17
 STRETCH = 4096  # rows that a thread takes at a time when there are more parts than threads
 WORTH_A_THREAD = 1 << 16  # numbers in a batch times models: less is done before a thread has started
@@ -80,8 +78,6 @@ def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, b
 LEARN: dict[type, Callable[..., int]] = {
     Points: _over_models(point_pass),
     Means: _over_models(mean_pass),
-    WideMeans: _over_models(wide_pass),
-    MixedMeans: _over_models(mixed_pass),
     HerdsOfMeans: _over_models(herd_pass),
     **dict.fromkeys((DiagonalPoints, FullPoints, DiagonalMeans, FullMeans), _over_models(second_order_pass)),
 }
@@ -164,9 +160,6 @@ def learn(
     kind: type = _HOMES[state.metric, state.has_means]
     vectors: Any = state.vectors
     if kind is Means and len(rows) == 1:
-        if state.n_features >= WIDE:
-            wide = sharing(settings)
-            kind = WideMeans if wide.all() else MixedMeans if wide.any() else Means
         vectors = state.in_lines()
     home = kind(vectors, *(() if state.second is None else (state.second,)))
     blocks = _BLOCKS.get(kind, 1)

@@ -9,7 +9,7 @@ and its A is always 0.
 The running sum of the weights, for averaging, follows from one more vector in the same form: with δₜ the step taken at
 time t, Σ wₜ = (T + 1)·w_T − Σ t·δₜ, and Σ t·δₜ = V + B⁺S⁺ − B⁻S⁻.
 
-On data that no plane separates the weights of PATER-II grow without end (past 1e150 in half a million rows of noise),
+On data that no plane separates the weights of PATER grow without end (of II past 1e150 in half a million noisy rows),
 and only their direction matters. Before they overflow, everything that has the unit of a weight or a margin is divided
 by 2^600, and `exponent` says how often: no bit is lost, and the margin to reach becomes 2^−600.
 
@@ -42,6 +42,17 @@ LARGEST_TRIANGLES = 4 << 30  # bytes, of all models
 def counts_of(scalars: NDArray[np.void]) -> NDArray[np.float64]:
     """The answers of some models, (models, 4)."""
     return np.stack([scalars[name] for name in COUNTS], axis=1)
+
+
+def sizes(scalars: NDArray[np.void], *, average: bool) -> NDArray[np.float64]:
+    """What the margins of some models, or those of their averages, are divided by to be told.
+
+    Files that were written before averages had a size of their own are told by that of the last weights, as ever.
+    """
+    size = np.sqrt(scalars["size_square"])
+    if average:
+        size = np.where(scalars["mean_size"] > 0, scalars["mean_size"], size)
+    return np.where(scalars["size_square"] > 0, size, 1.0)
 
 
 class TooWideError(ValueError):
@@ -268,16 +279,16 @@ class State:
     def weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The same as they are told: in a unit that holds along the stream, and for all models."""
         w, bias = self.own_weights(average=average)
-        size, shift = self.units()
+        size, shift = self.units(average=average)
         return np.ldexp(w / size[:, None], shift[:, None]), np.ldexp(bias / size, shift)
 
-    def units(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def units(self, *, average: bool) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """What margins are divided by, and then the power of two that they are multiplied by, to be told.
 
-        A model that grows without end is told in units of the usual size of its margins, any other in the unit of the
-        largest exponent.
+        A model whose length says how long the stream was is told in units of the usual size of its margins, any other
+        in the unit of the largest exponent.
         """
         m = self.scalars
         sized = m["size_square"] > 0
         exponent = np.where(sized, 0, m["exponent"])
-        return np.where(sized, np.sqrt(m["size_square"]), 1.0), exponent - exponent.max(initial=0)
+        return sizes(m, average=average), exponent - exponent.max(initial=0)

@@ -6,7 +6,6 @@ asking a model of a million features about one row does not spell out a million 
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..kernels.memory import POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from ..kernels.progress import probability
 from ..kernels.rows import count, dot, entry, size
 from ..kernels.simd import four_products
-from ..kernels.state import State
+from ..kernels.state import State, sizes
 
 BLOCK = 4096  # rows of single precision widened at a time
 
@@ -76,13 +75,13 @@ def _margins(rows, weights, biases, margins):
             margins[i, k] = wx + biases[k]
 
 
-def probabilities(margins: Any, scalars: NDArray[np.void], n_classes: int) -> NDArray[np.float64]:
+def probabilities(margins: Any, scalars: NDArray[np.void], n_classes: int, *, average: bool) -> NDArray[np.float64]:
     """Probabilities (rows, classes) from the margins (rows, models) of the models with these scalars."""
     margins = np.ascontiguousarray(margins, dtype=np.float64)
     if margins.ndim != 2 or margins.shape[1] != scalars.size:
         raise ValueError(f"margins must be of shape (rows, {scalars.size}), got {margins.shape}.")
     p = np.empty_like(margins)
-    _probabilities(margins, scalars, p)
+    _probabilities(margins, scalars, sizes(scalars, average=average), p)
     if n_classes == 1:
         return np.ones_like(p)
     return np.hstack([1 - p, p]) if n_classes == 2 else np.asarray(p / p.sum(axis=1, keepdims=True))
@@ -99,13 +98,12 @@ def labels_of(margins: Any, classes: NDArray[Any], threshold: float = 0.0) -> ND
 
 
 @kernel
-def _probabilities(margins, scalars, p):
-    """Fill p with the probability of +1 for each margin (rows, models)."""
+def _probabilities(margins, scalars, sizes, p):
+    """Fill p with the probability of +1 for each margin (rows, models), told in these sizes."""
     for k in range(margins.shape[1]):
         m = scalars[k]
-        size = math.sqrt(m.size_square) if m.size_square > 0.0 else 1.0
         for i in range(margins.shape[0]):
-            p[i, k] = probability(m, size * margins[i, k])
+            p[i, k] = probability(m, sizes[k] * margins[i, k])
 
 
 def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
@@ -118,7 +116,7 @@ def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64
         run(rows, state.vectors, state.scalars, average, margins)
         if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not
             _margins(rows, *state.own_weights(average=average), margins)
-        size, shift = state.units()
+        size, shift = state.units(average=average)
         return np.ldexp(margins / size, shift) if shift.any() or (size != 1.0).any() else margins
     if len(rows) == 3 and not state.has_means:
         _point_margins(rows, state.vectors, state.scalars, average, margins)

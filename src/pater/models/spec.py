@@ -54,6 +54,17 @@ class Spec(_fields()):  # type: ignore[misc]
         rule = RULES[self.rule]
         return rule.grows_without_end and not (rule.second_order and self.form == "leader")
 
+    @property
+    def is_sized(self) -> bool:
+        """Whether margins are told in units of their usual size, as their length says how long the stream was.
+
+        That is so of all rules that step along the class means: by how much depends on the rule. The leader has its
+        length from the data, unless Σ is diagonal and only rows with a loss enter: the means of these come ever closer.
+        """
+        rule = RULES[self.rule]
+        leads = rule.second_order and self.form == "leader"
+        return rule.moves_along_means and (not leads or (rule.passive and self.covariance == "diagonal"))
+
     def own_settings(self) -> dict[str, Any]:
         """The settings that its rule has and most others have not, by name."""
         own = (each.name for each in SETTINGS.values() if each.is_of_some and each.has(self.rule))
@@ -71,7 +82,7 @@ RECORD = np.dtype(
     [
         ("rule", "i8"),  # its code
         ("positive", "i8"),  # the code of the class that is +1 to this model
-        ("sized", "i8"),  # 1 if margins are told in units of their usual size, as their length means nothing
+        ("sized", "i8"),  # 1 if margins are told in units of their usual size
         *((field.name, field.type) for each in SETTINGS.values() for field in each.record),
     ]
 )
@@ -91,7 +102,7 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
     settings = np.zeros((len(positives(len(classes))), len(specs)), RECORD)
     for of_class, positive in zip(settings, positives(len(classes)), strict=True):
         for p, spec in zip(of_class, specs, strict=True):
-            p["rule"], p["positive"], p["sized"] = RULES[spec.rule].code, positive, spec.grows_without_end
+            p["rule"], p["positive"], p["sized"] = RULES[spec.rule].code, positive, spec.is_sized
             for setting in SETTINGS.values():
                 for field in setting.record:
                     p[field.name] = field.of(getattr(spec, setting.name))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..kernels.covariance_merge import merge_metrics
 from ..kernels.memory import P_NEG, P_POS, POINT_Q, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
 from ..kernels.pages import zeros
-from ..kernels.state import State, triangle_size
+from ..kernels.state import State, sizes, triangle_size
 
 _CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square", "size_square")
 _JUDGED = ("told", "brier", "log_loss")
@@ -73,6 +73,7 @@ def averaging(state: State) -> State:
     result.vectors[:, V if result.has_means else POINT_V] = share[:, None] * w
     m["bias_steps"] = share * bias
     m["B_pos"] = m["B_neg"] = 0.0
+    m["mean_size"] = np.sqrt(m["size_square"])
     return result
 
 
@@ -175,6 +176,8 @@ def merged(
             w, bias = state.own_weights(average=True)
             mean_w += share[:, None] * np.ldexp(w, shift[:, None])
             mean_bias += share * np.ldexp(bias, shift)
+            size = np.where(state.scalars["size_square"] > 0, sizes(state.scalars, average=True), 0.0)
+            m["mean_size"] += share * np.ldexp(size, shift)
         for kind, side in ((S_POS, "pos"), (S_NEG, "neg")):
             if state.has_means:  # in units of its own last sample, should either have forgotten
                 gain = state.scalars[f"gain_{side}"]

@@ -10,58 +10,31 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf, isnan
+from math import inf
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..models.matrices import readable
-from .columns import Column, Texts, as_texts, without_unused, written
-from .encoding_kernels import place_categories
+from .categories import categories, hash_of, kept
+from .columns import Column, as_texts, without_unused
+from .encoding_kernels import parts_of_dates, place_categories
 from .features import MONTHS, WEEKDAYS, Feature
+from .known_names import KnownNames
 from .settings import EncodingSettings
-from .values import moments_of, number_in, numbers_of
+from .values import moments_of, numbers_of
 
 Places = NDArray[np.int32]
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 NO_TOKENS: Tokens = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
 COUNTERS = 1 << 12  # of texts that have no column of their own yet
-LONGEST_TEXT = 200  # characters of a category that are remembered
 MOST_WORDS = 1000  # of a text
 WORD = re.compile(r"\w+")
-DAY = 86400.0
 
 
 def _missing(absent: NDArray[np.bool_]) -> Places:
     return np.where(absent, 0, -1).astype(np.int32)
-
-
-def kept(text: str) -> str:
-    """A text as it is remembered: a long one by its beginning and a checksum of the rest."""
-    if len(text) <= LONGEST_TEXT:
-        return text
-    return f"{text[: LONGEST_TEXT - 9]}…{crc32(text.encode('utf-8', 'replace')):08x}"
-
-
-def _category(text: str) -> str:
-    """What a text is called as a category: a number as the number is written, whether it comes as a text or not."""
-    number = number_in(text)
-    return kept(text) if isnan(number) else written(number)
-
-
-def _categories(column: Column) -> Texts:
-    """A column as categories, each once."""
-    texts = as_texts(column)
-    names: dict[str, int] = {}
-    places = [names.setdefault(_category(text), len(names)) for text in texts.names]
-    codes = texts.codes if len(names) == len(places) else np.array([*places, -1], np.int64)[texts.codes]
-    return Texts(codes, list(names))
-
-
-def _hash(text: str) -> int:
-    return crc32(text.encode("utf-8", "replace"))
 
 
 @dataclass
@@ -163,14 +136,9 @@ class DateEncoder(NumberEncoder):
         return moments_of(column, self.unit)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        assert values is not None
-        absent = np.isnan(values)
-        seconds = np.where(absent, 0.0, values)
-        days = np.floor(seconds / DAY)
-        month = days.astype(np.int64).astype("M8[D]").astype("M8[M]").astype(np.int64) % 12
-        hour = np.floor((seconds - days * DAY) / 3600.0) if self.hours else np.full(seconds.size, -1.0)
-        parts = (hour, (days + 3.0) % 7.0, month)
-        return [np.where(absent, -1, part).astype(np.int32) for part in parts]
+        places = np.empty((3, len(column[0])), np.int32)
+        parts_of_dates(values, self.hours, places)
+        return list(places)
 
     def feature(self, slot: int, place: int) -> Feature:
         if slot == 0:
@@ -189,7 +157,8 @@ class CategoryEncoder(ColumnEncoder):
     settings: EncodingSettings
     names: dict[str, int] = field(default_factory=dict)
     seen: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(COUNTERS, np.uint8))
-    examples: dict[int, str] = field(default_factory=dict)
+    known_names: KnownNames = field(default_factory=KnownNames)  # of the texts in each bucket
+    shared: tuple[int, NDArray[np.bool_]] = field(default=(-1, np.zeros(0, np.bool_)), repr=False, compare=False)
     kind = "category"
 
     def slots(self) -> list[int]:
@@ -197,40 +166,53 @@ class CategoryEncoder(ColumnEncoder):
 
     def begin(self, column: Column) -> None:
         """Give those texts a place that come often enough in the rows that the encoder begins with."""
-        texts, s = without_unused(_categories(column)), self.settings
+        texts, s = without_unused(categories(column)), self.settings
         counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.names))
+        others = []
         for name, count in zip(texts.names, counts.tolist(), strict=True):
-            at = _hash(name) % COUNTERS
+            at = hash_of(name) % COUNTERS
             if count >= s.min_count and len(self.names) < s.max_categories:
                 self.names[name] = len(self.names)
             else:
                 self.seen[at] = min(s.min_count, int(self.seen[at]) + count)
-                if count >= s.min_count:
-                    self.examples.setdefault(s.max_categories + 2 + at % s.buckets, name)
+                others.append((at, name))
+        for at, name in others if len(self.names) == s.max_categories else []:
+            if self.seen[at] == s.min_count:
+                self.known_names.note(s.max_categories + 2 + at % s.buckets, name)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        (codes, names, _), s = _categories(column), self.settings
-        codes = readable(codes)
-        own = np.array([*(self.names.get(name, -1) for name in names), -1], np.int64)
-        slots = np.zeros(own.size, np.int64)
-        unknown = np.flatnonzero(own[:-1] < 0)
-        slots[unknown] = [_hash(names[k]) % COUNTERS for k in unknown.tolist()]
+        texts, s = categories(column), self.settings
+        assert texts.hashes is not None
+        codes, names = readable(texts.codes), texts.names
+        slots = np.append(texts.hashes % COUNTERS, 0).astype(np.int64)
+        own = self._own(names, slots)
         places, before = np.empty(codes.size, np.int32), len(self.names)
         most, min_count = s.max_categories, s.min_count
         n_own = place_categories(codes, own, slots, before, most, min_count, s.buckets, self.seen, learn, places)
         if n_own > before:
-            born = [k for k in unknown.tolist() if own[k] >= 0]
-            self.names.update((names[k], int(own[k])) for k in sorted(born, key=lambda k: own[k]))
-        if learn and unknown.size and places.max(initial=0) > most + 1:
-            self._note_examples(codes, places, names)
+            born = np.flatnonzero(own >= before)
+            self.names.update((names[k], int(own[k])) for k in born[np.argsort(own[born])].tolist())
+        if learn and places.max(initial=0) > most + 1 and not self.known_names.is_full(s.buckets):
+            self._note_names(codes, places, names)
         return [places]
 
-    def _note_examples(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
-        """Remember the first text of each bucket."""
-        buckets, rows = np.unique(places, return_index=True)
-        for place, row in zip(buckets.tolist(), rows.tolist(), strict=True):
-            if place > self.settings.max_categories + 1:
-                self.examples.setdefault(place, names[int(codes[row])])
+    def _own(self, names: Sequence[str], slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of each category, or −1: looked up where one that has a place shares its counter."""
+        if len(self.names) != self.shared[0]:
+            taken = np.zeros(COUNTERS, np.bool_)
+            taken[[hash_of(name) % COUNTERS for name in self.names]] = True
+            self.shared = len(self.names), taken
+        own = np.full(slots.size, -1, np.int64)
+        for k in np.flatnonzero(self.shared[1][slots[:-1]]).tolist():
+            own[k] = self.names.get(names[k], -1)
+        return own
+
+    def _note_names(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
+        """Remember the first few texts of each bucket, in the order of the rows."""
+        hashed = np.flatnonzero(places > self.settings.max_categories + 1)
+        found, first = np.unique(codes[hashed], return_index=True)
+        for k in np.argsort(first).tolist():
+            self.known_names.note(int(places[hashed[first[k]]]), names[int(found[k])])
 
     def feature(self, slot: int, place: int) -> Feature:
         most = self.settings.max_categories
@@ -240,14 +222,13 @@ class CategoryEncoder(ColumnEncoder):
             return Feature(self.name, "rare")
         if place == most + 1:
             return Feature(self.name, "missing")
-        return Feature(self.name, "bucket", self.examples.get(place, str(place - most - 2)))
+        return Feature(self.name, "bucket", **self.known_names.told(place, str(place - most - 2)))
 
     def copy(self) -> CategoryEncoder:
-        return CategoryEncoder(self.name, self.settings, dict(self.names), self.seen.copy(), dict(self.examples))
+        return CategoryEncoder(self.name, self.settings, dict(self.names), self.seen.copy(), self.known_names.copy())
 
     def to_json(self) -> dict[str, Any]:
-        examples = {str(place): text for place, text in sorted(self.examples.items())}
-        return {**super().to_json(), "names": list(self.names), "examples": examples}
+        return {**super().to_json(), "names": list(self.names), "examples": self.known_names.to_json()}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"seen": self.seen}
@@ -258,7 +239,7 @@ class TextEncoder(ColumnEncoder):
     """A column of free text: its words, hashed, each text a vector of length 1."""
 
     settings: EncodingSettings
-    examples: dict[int, str] = field(default_factory=dict)
+    known_names: KnownNames = field(default_factory=KnownNames)  # of the words in each bucket
     kind = "text"
 
     def n_tokens(self) -> int:
@@ -277,19 +258,20 @@ class TextEncoder(ColumnEncoder):
             return rows, flat[first + np.arange(rows.size)], np.repeat(1.0 / np.sqrt(of_row), of_row)
 
     def _places_of(self, text: str, learn: bool) -> list[int]:
-        words = {_hash(word) % self.settings.word_buckets: word for word in WORD.findall(text.lower())[:MOST_WORDS]}
+        words = dict.fromkeys(WORD.findall(text.lower())[:MOST_WORDS])
+        places = [hash_of(word) % self.settings.word_buckets for word in words]
         if learn:
-            for place in words.keys() - self.examples.keys():
-                self.examples[place] = kept(words[place])
-        return sorted(words)
+            for place, word in zip(places, words, strict=True):
+                self.known_names.note(place, kept(word))
+        return sorted(set(places))
 
     def feature(self, slot: int, place: int) -> Feature:
         if slot == 0:
             return super().feature(slot, place)
-        return Feature(self.name, "word", self.examples.get(place, str(place)))
+        return Feature(self.name, "word", **self.known_names.told(place, str(place)))
 
     def copy(self) -> TextEncoder:
-        return TextEncoder(self.name, self.settings, dict(self.examples))
+        return TextEncoder(self.name, self.settings, self.known_names.copy())
 
     def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "examples": {str(place): text for place, text in sorted(self.examples.items())}}
+        return {**super().to_json(), "examples": self.known_names.to_json()}

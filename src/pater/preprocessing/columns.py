@@ -7,7 +7,8 @@ rows. Columns are not changed once they are made: parts share their memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,17 +31,25 @@ class Texts(NamedTuple):
     declared
         Whether the source calls this a category (a pandas Categorical, an Arrow dictionary), so that texts that look
         like numbers or dates are none.
+    hashes
+        Of each text its `hash_of`, where all of them are categories as they are written (see `categories`).
     """
 
     codes: NDArray[np.int64]
     names: Sequence[str]
     declared: bool = False
+    hashes: NDArray[np.uint32] | None = None
 
 
 class Times(NamedTuple):
-    """Moments as seconds since the beginning of 1970, by the clock of the place where they were written; or NaN."""
+    """Moments as seconds since the beginning of 1970, by the clock of the place where they were written; or NaN.
+
+    written
+        Gives the texts that they were read from, for a column of texts of which some rows are dates.
+    """
 
     seconds: NDArray[np.float64]
+    written: Callable[[], Texts] | None = None
 
 
 Column = Numbers | Texts | Times
@@ -67,10 +76,26 @@ def selected(table: Table, keep: NDArray[np.bool_]) -> dict[str, Column]:
     return {name: _taken(column, keep) for name, column in table.items()}
 
 
+def own(column: Column) -> Column:
+    """A copy, which nobody else can change, without texts that no row has."""
+    if isinstance(column, Numbers):
+        return Numbers(column.values.copy())
+    if isinstance(column, Times) and column.written is None:
+        return Times(column.seconds.copy())
+    return without_unused(as_texts(column))
+
+
 def _taken(column: Column, rows: slice | NDArray[np.bool_]) -> Column:
     if isinstance(column, Texts):
         return column._replace(codes=column.codes[rows])
+    if isinstance(column, Times) and column.written is not None:
+        return Times(column.seconds[rows], partial(_written, column.written, rows))
     return type(column)(column[0][rows])
+
+
+def _written(texts: Callable[[], Texts], rows: slice | NDArray[np.bool_]) -> Texts:
+    whole = texts()
+    return whole._replace(codes=whole.codes[rows])
 
 
 def concatenated(tables: Sequence[Table]) -> dict[str, Column]:
@@ -84,7 +109,7 @@ def _joined(columns: list[Column]) -> Column:
         return columns[0]
     if all(isinstance(column, Numbers) for column in columns):
         return Numbers(np.concatenate([column[0] for column in columns]))
-    if all(isinstance(column, Times) for column in columns):
+    if all(isinstance(column, Times) and column.written is None for column in columns):
         return Times(np.concatenate([column[0] for column in columns]))
     places: dict[str, int] = {}
     codes = []
@@ -103,13 +128,16 @@ def without_unused(column: Texts) -> Texts:
     used = used[used >= 0]
     places = np.full(len(column.names) + 1, -1, np.int64)
     places[used] = np.arange(used.size)
-    return column._replace(codes=places[column.codes], names=[column.names[k] for k in used])
+    hashes = None if column.hashes is None else column.hashes[used]
+    return column._replace(codes=places[column.codes], names=[column.names[k] for k in used], hashes=hashes)
 
 
 def as_texts(column: Column) -> Texts:
     """Any column as texts: whole numbers without a point, moments as ISO 8601 has them."""
     if isinstance(column, Texts):
         return column
+    if isinstance(column, Times) and column.written is not None:
+        return column.written()
     values, places = np.unique(column[0], return_inverse=True)  # NaN is one value, the last
     there = ~np.isnan(values)
     names = [written(value) for value in values[there].tolist()]

@@ -25,7 +25,7 @@ from .settings import MOST_PAIRS, EncodingSettings
 from .slots import Slots
 
 _RARE, _MISSING, _BUCKETS = 1 << 32, (1 << 32) + 1, (1 << 32) + 2  # beyond all hashes of texts
-MOST_NAMES, LONGEST_NAME = 1 << 16, 200  # of hashed crosses that are remembered, and characters of each
+MOST_NAMED, LONGEST_NAME = 1 << 16, 200  # of hashed crosses that are remembered, and characters of each
 _WHY_NOT = {"text": "free text", "id": "texts that are nearly all different"}
 
 
@@ -61,7 +61,7 @@ class Crosses:
     def take_in(self, names: dict[int, str]) -> None:
         """Add the names that others have, after those that are here."""
         new = [place for place in sorted(names) if place not in self.names]
-        self.names |= {place: names[place] for place in new[: MOST_NAMES - len(self.names)]}
+        self.names |= {place: names[place] for place in new[: MOST_NAMED - len(self.names)]}
 
     def copy(self, columns: list[ColumnEncoder]) -> Crosses:
         """The same of other columns, learning by itself."""
@@ -89,7 +89,7 @@ class Crosses:
         for k, facet in enumerate(plan.facets):
             of_places = facet.codes if facet.values else self._hashed(facet)
             codes[:, k] = of_places[facet.held(x, bins, local, slots)]
-        room = min(self.width, MOST_NAMES) - len(self.names)
+        room = min(self.width, MOST_NAMED) - len(self.names)
         new = np.empty((room if learn else 0, 2), np.int64)
         found = cross(codes, plan.of, plan.direct, plan.starts, plan.seeds, self._named, new, learn, places)
         for row, k in new[:found].tolist():

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
+from .counts import Counts
 from .crosses import Crosses
 from .encoded import Encoded, Layout, Piece
 from .encoding_kernels import find_bins, settle, standardise
@@ -44,6 +45,8 @@ class Encoding:
         How many indicators there are so far.
     rows
         How many rows were learned from.
+    counts
+        How many of them had each bin and each indicator; None where an older file does not say.
     """
 
     settings: EncodingSettings
@@ -53,6 +56,7 @@ class Encoding:
     places: NDArray[np.int32]
     known: int = 0
     rows: int = 0
+    counts: Counts | None = None
     _layouts: dict[str, Layout] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -70,9 +74,10 @@ class Encoding:
     @classmethod
     def of_columns(cls, settings: EncodingSettings, columns: list[ColumnEncoder], crosses: Crosses) -> Encoding:
         """An encoding of these columns that has seen no row."""
-        numbers = sum(isinstance(column, NumberEncoder) for column in columns)
+        edges = [column.edges.size for column in columns if isinstance(column, NumberEncoder)]
         size = sum(sum(column.slots()) + column.n_tokens() for column in columns)
-        return cls(settings, columns, crosses, np.zeros((numbers, 3)), np.full(size, -1, np.int32))
+        counts = Counts.none(len(edges), max(edges, default=0) + 1)
+        return cls(settings, columns, crosses, np.zeros((len(edges), 3)), np.full(size, -1, np.int32), counts=counts)
 
     @cached_property
     def numbers(self) -> list[NumberEncoder]:
@@ -122,7 +127,7 @@ class Encoding:
         x = np.empty((len(numbers), n_rows))
         for j, column in enumerate(numbers):
             x[j] = column.values(table[column.name])
-        z, bins = np.empty(x.shape), np.empty(x.shape, np.int16)
+        z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
         local = np.full((n_rows, slots.bases.size), -1, np.int32)
         standardise(x, learn, self.moments, float(self.settings.clip), z)
         find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
@@ -137,6 +142,8 @@ class Encoding:
         starts, found, sizes = _by_rows(tokens, n_rows)
         crosses = self.crosses.places(x, bins, local, slots, learn)
         self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
+        if learn and self.counts is not None:
+            self.counts.note(bins.T, local, found, self.known)
         return Piece(z, bins, crosses, local, starts, found, sizes)
 
     def levels(self, resolution: str) -> NDArray[np.uint8]:
@@ -159,10 +166,11 @@ class Encoding:
             width = len(numbers)
             for layer, kind in enumerate(layers):
                 for j, column in enumerate(numbers):
-                    n_bins = len(_bins(column, resolution, layer))
-                    for bin in range(column.edges.size + 1 if n_bins else 0):
-                        at[layer, j, bin] = width + column.group_of(bin, kind)
-                    width += n_bins
+                    kept = _kept(column, resolution, layer)
+                    places = np.where(kept, width + np.cumsum(kept) - 1, -1)
+                    for bin in range(column.edges.size + 1 if kept.size else 0):
+                        at[layer, j, bin] = places[column.group_of(bin, kind)]
+                    width += int(np.count_nonzero(kept))
             self._layouts[resolution] = at, width + self.crosses.width
         return self._layouts[resolution]
 
@@ -189,15 +197,21 @@ class Encoding:
     def copy(self) -> Encoding:
         """One that learns by itself."""
         columns = [column.copy() for column in self.columns]
-        learned = self.crosses.copy(columns), self.moments.copy(), self.places.copy(), self.known, self.rows
-        return Encoding(self.settings, columns, *learned, self._layouts)
+        counts = None if self.counts is None else self.counts.copy()
+        learned = self.moments.copy(), self.places.copy(), self.known, self.rows, counts
+        return Encoding(self.settings, columns, self.crosses.copy(columns), *learned, self._layouts)
+
+
+def _kept(column: NumberEncoder, resolution: str, layer: int) -> NDArray[np.bool_]:
+    """Which bins of a layer have a column: all but those that are alone in their coarse bin, which has one."""
+    n_bins = len(column.bins(RESOLUTIONS[resolution][layer]))
+    return np.ones(n_bins, np.bool_) if layer == 0 or not n_bins else np.bincount(column.groups)[column.groups] > 1
 
 
 def _bins(column: NumberEncoder, resolution: str, layer: int) -> list[Feature]:
-    """The bins of a column in a layer of a resolution; none if they are those of the layer before."""
-    layers = RESOLUTIONS[resolution]
-    bins = column.bins(layers[layer])
-    return [] if layer and len(bins) == len(column.bins(layers[layer - 1])) else bins
+    """The bins of a column of numbers that have a column in this layer."""
+    bins = column.bins(RESOLUTIONS[resolution][layer])
+    return [bin for bin, kept in zip(bins, _kept(column, resolution, layer), strict=True) if kept]
 
 
 def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
@@ -211,8 +225,10 @@ def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDAr
 
 
 def _lean(table: Table) -> Table:
-    """The same rows without the texts of others, where those are many."""
+    """The same rows without the texts of others, where those are many and would be looked at one by one."""
     return {
-        name: without_unused(column) if isinstance(column, Texts) and len(column.names) > column.codes.size else column
+        name: without_unused(column)
+        if isinstance(column, Texts) and column.hashes is None and len(column.names) > column.codes.size
+        else column
         for name, column in table.items()
     }

@@ -5,46 +5,89 @@ Knows Numba only.
 
 from __future__ import annotations
 
+from zlib import crc32
+
 import numpy as np
 
 from ..kernels.compile import exact_kernel, exact_part
 
 LARGEST = 1e150  # of a number that mean and deviation take into account: its square is finite
 SMALLEST = 1e-280  # of a sum of squares by which can be divided
+TILE = 128  # rows that are written to at a time, so that they stay in the cache from column to column
+SHORT = 32  # entries of a row that are put in order by counting
+BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])
+CRC = np.array([crc32(bytes([k ^ 0xFF])) ^ 0xFF000000 for k in range(256)], np.uint32)  # the table that zlib goes by
+
+
+@exact_kernel
+def hash_texts(text, starts, ends, longest, hashes):
+    """The CRC-32 of each text; False as soon as one may be a number, or has more than so many bytes."""
+    for k in range(starts.size):
+        size = ends[k] - starts[k]
+        if size < 1 or size > longest or not BEGINS_NO_NUMBER[text[starts[k]]]:
+            return False
+        h = np.uint32(0xFFFFFFFF)
+        for i in range(starts[k], ends[k]):
+            h = CRC[(h ^ text[i]) & np.uint32(0xFF)] ^ (h >> np.uint32(8))
+        hashes[k] = h ^ np.uint32(0xFFFFFFFF)
+    return True
+
+
+@exact_kernel
+def parts_of_dates(seconds, hours, places):
+    """Hour, if that is wanted, weekday and month of moments, (3, rows), from 0 on; −1 where nothing is there."""
+    for r in range(seconds.size):
+        places[0, r] = places[1, r] = places[2, r] = -1
+        if np.isnan(seconds[r]):
+            continue
+        days = np.floor(seconds[r] / 86400.0)
+        if hours:
+            places[0, r] = np.int32(np.floor((seconds[r] - days * 86400.0) / 3600.0))
+        day = np.int64(days)
+        places[1, r] = (day + 3) % 7
+        of_era = (day + 719468) % 146097  # eras are 400 years that begin on the first of March
+        year = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
+        month = (5 * (of_era - (365 * year + year // 4 - year // 100)) + 2) // 153
+        places[2, r] = (month + 2) % 12
 
 
 @exact_kernel
 def standardise(x, learn, moments, clip, z):
-    """z-scores of columns, by the (count, mean, sum of squared distances) of each; with `learn`, up to each row."""
-    for j in range(x.shape[0]):
-        count, mean, square = moments[j, 0], moments[j, 1], moments[j, 2]
-        for r in range(x.shape[1]):
-            v = x[j, r]
-            z[j, r] = 0.0
-            if np.isnan(v):
-                continue
-            if learn and abs(v) <= LARGEST:
-                count += 1.0
-                gap = v - mean
-                mean += gap / count
-                square += gap * (v - mean)
-            if square > SMALLEST:
-                z[j, r] = min(max((v - mean) * np.sqrt(count / square), -clip), clip)
-        moments[j, 0], moments[j, 1], moments[j, 2] = count, mean, square
+    """z-scores (rows, columns) of columns, by the (count, mean, sum of squared distances) of each.
+
+    With `learn`, those are of all numbers up to the row itself.
+    """
+    for begin in range(0, x.shape[1], TILE):
+        for j in range(x.shape[0]):
+            count, mean, square = moments[j, 0], moments[j, 1], moments[j, 2]
+            for r in range(begin, min(begin + TILE, x.shape[1])):
+                v = x[j, r]
+                z[r, j] = 0.0
+                if np.isnan(v):
+                    continue
+                if learn and abs(v) <= LARGEST:
+                    count += 1.0
+                    gap = v - mean
+                    mean += gap / count
+                    square += gap * (v - mean)
+                if square > SMALLEST:
+                    z[r, j] = min(max((v - mean) * np.sqrt(count / square), -clip), clip)
+            moments[j, 0], moments[j, 1], moments[j, 2] = count, mean, square
 
 
 @exact_kernel
 def find_bins(x, edges, n_edges, missing, bins, local):
     """Of each number, how many edges of its column are not above it; −1 and a mark in `local` where it is missing."""
-    for j in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            below = 0
-            for k in range(n_edges[j]):
-                below += edges[j, k] <= x[j, r]
-            bins[j, r] = below
-            if np.isnan(x[j, r]):
-                bins[j, r] = -1
-                local[r, missing[j]] = 0
+    for begin in range(0, x.shape[1], TILE):
+        for j in range(x.shape[0]):
+            for r in range(begin, min(begin + TILE, x.shape[1])):
+                below = 0
+                for k in range(n_edges[j]):
+                    below += edges[j, k] <= x[j, r]
+                bins[r, j] = below
+                if np.isnan(x[j, r]):
+                    bins[r, j] = -1
+                    local[r, missing[j]] = 0
 
 
 @exact_kernel
@@ -151,15 +194,16 @@ def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, val
 
     `first` are the columns of the first cross and of what was settled first.
     """
+    columns, numbers = np.empty(SHORT, np.int64), np.empty(SHORT)
     for r in range(local.shape[0]):
-        for j in range(z.shape[0]):
-            if z[j, r] != 0.0:
-                indices[filled], data[filled] = j, z[j, r]
+        for j in range(z.shape[1]):
+            if z[r, j] != 0.0:
+                indices[filled], data[filled] = j, z[r, j]
                 filled += 1
         for layer in range(places.shape[0]):
-            for j in range(z.shape[0]):
-                if bins[j, r] >= 0 and places[layer, j, bins[j, r]] >= 0:
-                    indices[filled], data[filled] = places[layer, j, bins[j, r]], 1.0
+            for j in range(z.shape[1]):
+                if bins[r, j] >= 0 and places[layer, j, bins[r, j]] >= 0:
+                    indices[filled], data[filled] = places[layer, j, bins[r, j]], 1.0
                     filled += 1
         for k in range(crosses.shape[1]):
             indices[filled], data[filled] = first[0] + crosses[r, k], 1.0
@@ -173,11 +217,20 @@ def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, val
             if tokens[t] >= 0:
                 indices[filled], data[filled] = first[1] + tokens[t], values[t]
                 filled += 1
-        for k in range(begin + 1, filled):
-            column, value, at = indices[k], data[k], k
-            while at > begin and indices[at - 1] > column:
-                indices[at], data[at] = indices[at - 1], data[at - 1]
-                at -= 1
-            indices[at], data[at] = column, value
+        size = filled - begin
+        if size > columns.size:
+            columns, numbers = np.empty(2 * size, np.int64), np.empty(2 * size)
+        for k in range(size):
+            columns[k], numbers[k] = indices[begin + k], data[begin + k]
+        if size <= SHORT:
+            for k in range(size):
+                at = begin
+                for other in range(size):
+                    at += columns[other] < columns[k]
+                indices[at], data[at] = columns[k], numbers[k]
+        else:
+            order = np.argsort(columns[:size])
+            for k in range(size):
+                indices[begin + k], data[begin + k] = columns[order[k]], numbers[order[k]]
         indptr[r + 1] = filled
     return filled

@@ -34,7 +34,7 @@ def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested"
         if isinstance(own, CategoryEncoder) and isinstance(other, CategoryEncoder):
             to[: len(other.names)] = _take_in(own, other)
         if isinstance(own, TextEncoder) and isinstance(other, TextEncoder):
-            own.examples = other.examples | own.examples
+            own.known_names.take_in(other.known_names)
         for place in np.flatnonzero(theirs.places[start : start + size] >= 0).tolist():
             moved[int(theirs.places[start + place])] = start + int(to[place]) if to[place] >= 0 else -1
         start += size
@@ -44,6 +44,10 @@ def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested"
                 result.places[place] = result.known
                 result.known += 1
             columns[fixed + number] = fixed + result.places[place]
+    result.counts = None
+    if mine.counts is not None and theirs.counts is not None:
+        numbers = columns[fixed:] - fixed
+        result.counts = mine.counts.merged(theirs.counts, np.where(numbers >= 0, numbers, -1), result.known)
     return result, columns
 
 
@@ -82,5 +86,5 @@ def _take_in(own: CategoryEncoder, other: CategoryEncoder) -> list[int]:
             own.names[name] = len(own.names)
         places.append(own.names.get(name, -1))
     own.seen = np.minimum(own.seen.astype(np.int64) + other.seen, own.settings.min_count).astype(np.uint8)
-    own.examples = other.examples | own.examples
+    own.known_names.take_in(other.known_names, but=own.names)
     return places

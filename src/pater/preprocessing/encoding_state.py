@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 
 from .column_encoders import (
     COUNTERS,
-    LONGEST_TEXT,
     CategoryEncoder,
     ColumnEncoder,
     DateEncoder,
     NumberEncoder,
     TextEncoder,
 )
-from .crosses import MOST_NAMES, Crosses, check_names
+from .counts import Counts
+from .crosses import MOST_NAMED, Crosses, check_names
 from .encoding import Encoding
+from .known_names import MOST_NAMES, KnownNames
 from .settings import EncodingSettings
+from .spans import LONGEST_TEXT
 from .values import STYLES
 
 Arrays = dict[str, NDArray[Any]]
@@ -59,6 +61,8 @@ def to_state(encoding: Encoding) -> tuple[dict[str, Any], Arrays]:
         "encoder.counters": np.concatenate(counters),
         "encoder.places": encoding.places.astype(np.int64),
     }
+    if encoding.counts is not None:
+        arrays |= {"encoder.bin_rows": encoding.counts.bins, "encoder.indicator_rows": encoding.counts.indicators}
     told = {"settings": encoding.settings.to_json(), "columns": columns, "known": encoding.known, "rows": encoding.rows}
     if encoding.settings.interactions:
         names = {str(place): name for place, name in sorted(encoding.crosses.names.items())}
@@ -90,6 +94,7 @@ def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
     _demand(np.array_equal(np.sort(places[places >= 0]), np.arange(known)), "has places that are not in order")
     encoding.moments[:], encoding.places[:] = moments, places
     encoding.known, encoding.rows = known, rows
+    encoding.counts = _counts(encoding, reader) if "encoder.bin_rows" in arrays else None
     _check_categories(encoding)
     return encoding
 
@@ -110,10 +115,20 @@ def _crosses(told: dict[str, Any], settings: EncodingSettings, columns: list[Col
     check_names(settings, [column.name for column in columns])
     crosses = Crosses(settings, columns, splits)
     sound = isinstance(names, dict) and all(key.isdecimal() and _is_text(name) for key, name in names.items())
-    sound = sound and len(names) <= MOST_NAMES and all(int(key) < crosses.width for key in names)
+    sound = sound and len(names) <= MOST_NAMED and all(int(key) < crosses.width for key in names)
     _demand(sound, "has names of crosses that are not sound")
     crosses.names = {int(key): name for key, name in names.items()}
     return crosses
+
+
+def _counts(encoding: Encoding, reader: _Reader) -> Counts:
+    counts = Counts(reader.whole("bin_rows", np.int64).copy(), reader.whole("indicator_rows", np.int64).copy())
+    assert encoding.counts is not None
+    sound = counts.bins.shape == encoding.counts.bins.shape and counts.indicators.shape == (encoding.known,)
+    _demand(sound, "counts rows of other columns")
+    for each in (counts.bins, counts.indicators):
+        _demand(bool(((each >= 0) & (each <= encoding.rows)).all()), "counts more rows than there were")
+    return counts
 
 
 def _check_categories(encoding: Encoding) -> None:
@@ -176,9 +191,9 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEnc
         seen = np.zeros(COUNTERS, np.uint8)
         seen[used] = counts
         places = {name: k for k, name in enumerate(names)}
-        return CategoryEncoder(name, settings, places, seen, _examples(told, n + 2, n + 2 + settings.buckets))
+        return CategoryEncoder(name, settings, places, seen, _names(told, n + 2, n + 2 + settings.buckets))
     if kind == "text":
-        return TextEncoder(name, settings, _examples(told, 0, settings.word_buckets))
+        return TextEncoder(name, settings, _names(told, 0, settings.word_buckets))
     return ColumnEncoder(name)
 
 
@@ -186,11 +201,15 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and len(value) <= LONGEST_TEXT
 
 
-def _examples(told: dict[str, Any], low: int, high: int) -> dict[int, str]:
+def _names(told: dict[str, Any], low: int, high: int) -> KnownNames:
+    """The names behind hashed columns; an older file has one of each."""
     found = told["examples"]
-    sound = isinstance(found, dict) and all(key.isdecimal() and _is_text(text) for key, text in found.items())
-    _demand(sound and all(low <= int(key) < high for key in found), "has examples that are not sound")
-    return {int(key): text for key, text in found.items()}
+    _demand(isinstance(found, dict) and all(key.isdecimal() for key in found), "has examples that are not sound")
+    lists = {int(key): [names] if isinstance(names, str) else names for key, names in found.items()}
+    for place, names in lists.items():
+        sound = isinstance(names, list) and 0 < len(names) <= MOST_NAMES + 1 and all(map(_is_text, names))
+        _demand(sound and low <= place < high and len(set(names)) == len(names), "has examples that are not sound")
+    return KnownNames(lists.items())
 
 
 def _demand(sound: bool, what: str) -> None:

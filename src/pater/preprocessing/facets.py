@@ -49,7 +49,7 @@ class Facet(NamedTuple):
         """What rows have of it: a bin or a place, −1 if it is missing.
 
         x, bins
-            Of each column of numbers what it holds and its fine bin, (columns, rows).
+            Of each column of numbers what it holds, (columns, rows), and its fine bin, (rows, columns).
         local
             What each row has in each slot.
         """
@@ -57,7 +57,7 @@ class Facet(NamedTuple):
         if self.slot >= 0:
             held = local[:, slots.starts[self.column][0] + self.slot]
         elif np.isnan(self.split):
-            held = bins[self.number]
+            held = bins[:, self.number]
         else:
             held = (x[self.number] >= self.split).astype(np.int64) - np.isnan(x[self.number])
         return held

@@ -24,8 +24,10 @@ class Feature:
         "z" (the clipped z-score), "bin", "missing", "category", "rare" (all categories that were seen too seldom),
         "bucket" (categories beyond the bound that share a hash), "hour", "weekday", "month", "word" or "cross".
     text
-        The category, the hour, the weekday, the month, or of a bucket the first text that came to it; of a
-        cross, what both columns hold.
+        The category, the hour, the weekday, the month, or of a bucket or a word the first that came to it; of a cross,
+        what both columns hold.
+    also, and_more
+        Others that came to a hashed column, and whether there were more than are remembered.
     low, high
         Of a bin: it holds the numbers from `low` on that are below `high`. Of dates in seconds since 1970.
     is_date
@@ -40,11 +42,13 @@ class Feature:
     low: float = -inf
     high: float = inf
     is_date: bool = False
+    also: tuple[str, ...] = ()
+    and_more: bool = False
     crossed: str = ""
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """What it is called, in short."""
         if self.kind == "z":
             return self.column
         if self.kind == "cross":
@@ -52,10 +56,50 @@ class Feature:
         if self.kind == "category":
             return f"{self.column}={self.text}"
         if self.kind in ("bucket", "word"):
-            return f"{self.column}~{self.text}"
-        return f"{self.column}: {self._range() if self.kind == 'bin' else self.text or self.kind}"
+            sign = "=" if self.kind == "bucket" else "~"
+            return self._alternatives([f"{self.column}{sign}{text}" for text in (self.text, *self.also)])
+        return f"{self.column}: {self.range if self.kind == 'bin' else self.text or self.kind}"
 
-    def _range(self) -> str:
+    @property
+    def value(self) -> str:
+        """What a row has in the column: "12.5 to 40", "fr", "missing"."""
+        if self.kind == "bin":
+            return self.range
+        if self.kind in ("bucket", "word"):
+            return self._alternatives([self.text, *self.also])
+        if self.kind == "hour":
+            return f"{self.text} to {int(self.text.split()[-1]) + 1}"
+        return "rare ones" if self.kind == "rare" else self.text or self.kind
+
+    @property
+    def part(self) -> str:
+        """Which part of a date it is; of anything else, the column itself."""
+        return self.kind if self.kind in ("hour", "weekday", "month") else ""
+
+    @property
+    def term(self) -> str:
+        """What its share of a margin is counted to: the column, or both columns of a cross."""
+        return f"{self.column} × {self.crossed}" if self.crossed else self.column
+
+    def told(self, deviation: float | None = None) -> str:
+        """The same as a phrase, in the units of the table; `deviation` is that of a z-score's column."""
+        if self.kind == "z":
+            size = "" if deviation is None else f" ({_span(deviation, self.is_date)})"
+            return f"{self.column}, per deviation{size}"
+        if self.kind == "cross":
+            return self.text
+        if self.kind in ("category", "bucket"):
+            return f"{self.column} = {self.value}"
+        if self.kind == "word":
+            return f"{self.column} has {self.value}"
+        return f"{self.column}{': ' if self.part or self.kind == 'rare' else ' '}{self.value}"
+
+    def _alternatives(self, names: list[str]) -> str:
+        return " or ".join([*names, "others"] if self.and_more else names)
+
+    @property
+    def range(self) -> str:
+        """What a bin holds."""
         if isinf(self.low):
             return f"below {self._written(self.high)}"
         if isinf(self.high):
@@ -66,5 +110,14 @@ class Feature:
         if self.is_date:
             from datetime import UTC, datetime
 
-            return datetime.fromtimestamp(round(value), UTC).replace(tzinfo=None).isoformat(" ")
+            moment = datetime.fromtimestamp(round(value), UTC).replace(tzinfo=None).isoformat(" ")
+            return moment.removesuffix(":00").removesuffix(" 00:00")
         return f"{value:.15g}"
+
+
+def _span(value: float, is_time: bool) -> str:
+    """A difference of numbers, or of moments."""
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)) if is_time else ():
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:.3g} seconds" if is_time else f"{value:.3g}"

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
-from .columns import Column, Numbers, Texts, Times, without_unused
+from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
 from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, number_in, numbers_of
 
@@ -23,12 +23,12 @@ EARLIEST, LATEST = 315532800.0, 4102444800.0  # 1980 and 2100
 
 def encoder_of(name: str, column: Column, settings: EncodingSettings) -> ColumnEncoder:
     """The encoder of a column that begins like this."""
-    if isinstance(column, Times):
+    if isinstance(column, Times) and column.written is None:
         return _date(name, column, 0.0, settings)
     if isinstance(column, Numbers):
         unit = _epoch_unit(name, column.values)
         return _date(name, column, unit, settings) if unit else _number(name, column, settings)
-    return _of_texts(name, without_unused(column), settings)
+    return _of_texts(name, without_unused(as_texts(column)), settings)
 
 
 def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEncoder:

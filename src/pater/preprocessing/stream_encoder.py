@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import Column, Table, Texts, concatenated, part, rows_in, without_unused
+from .columns import Table, concatenated, own, part, rows_in
 from .crosses import check_names
 from .encoded import Encoded
 from .encoding import Encoding
@@ -54,7 +54,9 @@ class StreamEncoder:
         room = self.settings.warm_up - self.n_held
         if n_rows < room:
             if n_rows:
-                self.held.append((_own(table), tuple(_copied(array) for array in beside)))
+                self.held.append(
+                    ({name: own(column) for name, column in table.items()}, tuple(_copied(array) for array in beside))
+                )
             return []
         first = part(table, 0, room), tuple(_cut(array, 0, room) for array in beside)
         encoding, pieces = _begun([*self.held, first], self.settings)
@@ -95,14 +97,6 @@ class StreamEncoder:
 def _begun(held: list[tuple[Table, tuple[Any, ...]]], settings: EncodingSettings) -> tuple[Encoding, list[Piece]]:
     encoding = Encoding.begun(concatenated([table for table, _ in held]), settings)
     return encoding, [(encoding.encode(table), beside) for table, beside in held]
-
-
-def _own(table: Table) -> dict[str, Column]:
-    """A copy, which the caller's arrays can do nothing to."""
-    return {
-        name: without_unused(column) if isinstance(column, Texts) else type(column)(column[0].copy())
-        for name, column in table.items()
-    }
 
 
 def _copied(array: Any) -> Any:

@@ -1,6 +1,6 @@
 """Tables of any library as columns: pandas, polars, Arrow, rows of dicts, matrices.
 
-Knows `columns`, and what the frames of those libraries look like; imports none of them.
+Knows `columns`, `spans`, and what the frames of those libraries look like; imports none of them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Column, Numbers, Texts, Times, rows_in
+from .spans import texts_in
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 
@@ -123,7 +124,18 @@ def of_arrow(array: Any) -> Column:
         raise TypeError(f"it is of type {kind}")
     coded = array if declared else array.dictionary_encode()
     codes = np.asarray(coded.indices.cast(arrow.int64()).fill_null(-1), np.int64)
+    if not declared and types.is_string(value):
+        return _spans(codes, coded.dictionary)
     return _texts(codes, coded.dictionary.to_pylist(), declared=declared)
+
+
+def _spans(codes: NDArray[np.int64], texts: Any) -> Texts:
+    """Texts of an Arrow array, which differ."""
+    _, offsets, data = texts.buffers()
+    whole = b"" if data is None else data.to_pybytes()
+    whole.decode("utf-8")  # or a ValueError
+    bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    return texts_in(whole, bounds[:-1], bounds[1:], codes)
 
 
 def _floats(array: Any, arrow: Any) -> NDArray[np.float64]:

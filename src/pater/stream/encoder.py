@@ -129,7 +129,7 @@ class Encoder:
     @classmethod
     def from_state(cls, told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoder:
         """The encoder that a model file holds; a ValueError if it holds none."""
-        told = dict(told)
+        told = dict(told or {})
         resolution = told.pop("resolution", FIRST)
         if resolution not in RESOLUTIONS:
             raise ValueError(f"its encoder has a resolution {resolution!r}, which is not known")

@@ -125,7 +125,7 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
     for classes, chosen, all_margins, some, threshold, fitted, start in said:
         margins = all_margins[chosen].T
-        p = None if fitted is None else probabilities(margins, fitted, classes.size)
+        p = None if fitted is None else probabilities(margins, fitted, classes.size, average=model.spec.average)
         judged.add(Said(classes, margins, some, threshold, p, learner.rows + start))
     learner.rows += labels.size
 
@@ -148,8 +148,9 @@ class _Delayed:
             model, chosen = learner.model, learner.chosen()
             assert model is not None
             margins = model.margins(rows, learner.scored_by, average=model.spec.average)
-            calibrated = learner.specs[0].calibrate
-            p = probabilities(margins, model.state.scalars[chosen], model.classes.size) if calibrated else None
+            p, scalars = None, model.state.scalars[chosen]
+            if learner.specs[0].calibrate:
+                p = probabilities(margins, scalars, model.classes.size, average=model.spec.average)
             before = learner.rows + self._n_waiting
             self._judged.add(Said(model.classes, margins, labels, learner.threshold(), p, before))
         self._waiting.append((rows, labels, weights))

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..files.vectors import columns_in_use
+from ..formats.columns import NUMBER, Columns
 from ..formats.errors import InputError
+from ..formats.hashing import place_of
+from ..models.contributions import weights_of
 from ..models.pool import Pool
 from ..models.settings import AUTO, SETTINGS, WPATER
 from ..models.spec import Spec
+from ..preprocessing.effects import Described, curves
 from .learner import Learner
 
 
 def summary(learner: Learner, top: int) -> dict[str, Any]:
     """Everything worth reading, as JSON would have it."""
-    model, columns = learner.model, learner.columns
+    model = learner.model
     assert model is not None
     chosen = learner.chosen()
     pool, base = isinstance(model, Pool), model.spec
@@ -52,7 +56,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
         told["chosen"] = [_candidate(learner, model)] if isinstance(model, Pool) else list(map(_weighted, specs))
     used, weights, intercepts = _weights(learner)
-    encoded = learner.encoder.names() if learner.encoder is not None else None
+    table = None if learner.encoder is None else Described.of(learner.encoder.encoding, learner.encoder.resolution)
     names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
     told["largest_weights"] = [
         {
@@ -60,14 +64,34 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "rule": spec.rule,
             "intercept": float(intercept),
             "weights": [
-                (_name(columns, encoded, int(used[j])), float(w[j]))
+                (name_of(learner, table, int(used[j])), float(w[j]))
                 for j in np.argsort(-np.abs(w), kind="stable")[:top]
                 if w[j] != 0
             ],
         }
         for name, spec, w, intercept in zip(names, specs, weights, intercepts, strict=True)
     ]
+    if table is not None:
+        told["columns_that_matter"] = _spreads(learner, table, names)
     return told
+
+
+def _spreads(learner: Learner, table: Described, names: list[Any]) -> list[dict[str, Any]]:
+    """How much of a difference each raw column makes to the margin of each class: the deviation of its effect."""
+    assert learner.model is not None
+    spreads: dict[int, dict[str, float]] = {}
+    weights, _ = learner.model.weights(learner.scored_by, average=learner.model.spec.average)
+    for curve in curves(table, weights, None):
+        of_class = spreads.setdefault(curve.model, {})
+        of_class[curve.column] = float(np.hypot(of_class.get(curve.column, 0.0), curve.spread))
+    return [{"class": name, "spreads": list(spreads.get(k, {}).items())} for k, name in enumerate(names)]
+
+
+def candidate_told(learner: Learner) -> str:
+    """The learner that speaks, with the settings that it has beyond its name."""
+    model = learner.model
+    assert model is not None
+    return _candidate(learner, model) if isinstance(model, Pool) else model.spec.rule
 
 
 def _candidate(learner: Learner, pool: Pool) -> str:
@@ -92,16 +116,13 @@ def _weighted(spec: Spec) -> str:
 def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """The columns that hold anything, their weights and the intercepts; no memory is taken for the other columns."""
     assert learner.model is not None
-    model, average = learner.model, learner.model.spec.average
-    state = model.speaking(*learner.scored_by)
-    used = columns_in_use(state)
-    vectors = state.vectors[:, :, used] if state.layout == "split" else state.vectors[:, used]
-    with np.errstate(over="ignore", invalid="ignore"):
-        weights, intercepts = replace(state, vectors=vectors).weights(average=average)
-    if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
-        raise InputError("the model's numbers are so large that its weights are none.")
+    model = learner.model
+    used = columns_in_use(learner.state())
     if isinstance(model, Pool):
         used = np.flatnonzero(model.views.places(model.level(model.leader)) >= 0)[used]
+    weights, intercepts = weights_of(model, learner.scored_by, used, average=model.spec.average)
+    if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
+        raise InputError("the model's numbers are so large that its weights are none.")
     return used, weights, intercepts
 
 
@@ -110,11 +131,25 @@ def _point(point: tuple[Any, ...]) -> str:
     return f"{name} {':'.join(f'{number:g}' for number in numbers)}"
 
 
-def _name(columns: Any, encoded: list[str] | None, j: int) -> str:
-    if encoded is not None:
-        return encoded[j]
-    name = columns.name_of(j) if columns is not None else str(j)
-    return name if name is not None else f"#{j}"
+def name_of(learner: Learner, table: Described | None, j: int) -> str:
+    """What a user calls a column of the model: of a hashed one, all that is known to land there."""
+    if table is not None:
+        return table.told(j)
+    columns = learner.columns
+    if columns is None or not columns.bits:
+        return str(j) if columns is None else str(columns.name_of(j))
+    seen = learner.names.names.get(j, []) if learner.names is not None else []
+    return " or ".join([*_numbers_at(columns).get(j, []), *seen]) or f"#{j}"
+
+
+@lru_cache(maxsize=4)
+def _numbers_at(columns: Columns) -> dict[int, list[str]]:
+    """Where the columns of numbers of a hashed table land."""
+    found: dict[int, list[str]] = {}
+    for name, kind in columns.table:
+        if kind == NUMBER:
+            found.setdefault(place_of(name, columns.bits)[0], []).append(name)
+    return found
 
 
 def _told(learner: Learner) -> str:

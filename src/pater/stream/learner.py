@@ -20,13 +20,14 @@ from ..files.container import OF_ANOTHER_KIND
 from ..formats.batches import Batch, too_large
 from ..formats.columns import INDICES, Columns
 from ..formats.errors import Fault, InputError
+from ..formats.hashed_names import HashedNames, with_news
 from ..kernels.doors import checked
 from ..kernels.run import available_threads
-from ..kernels.state import TooWideError
+from ..kernels.state import State, TooWideError
 from ..models.candidates import WIDEST, is_pool
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.labels import encode, is_text
-from ..models.matrices import part, without_columns_from
+from ..models.matrices import part
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..models.model import Model
 from ..models.new_model import new_model
@@ -37,6 +38,7 @@ from ..models.views import NO_LEVELS, Views
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 from .learner_file import parts_of, to_save
+from .ready import ready_rows
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
@@ -74,6 +76,7 @@ class Learner:
     n_features: int = 0
     sources: list[str] = field(default_factory=list)
     threads: int = field(default_factory=available_threads)
+    names: HashedNames | None = None  # behind hashed columns
     fading: float | None = None  # of what a pool is chosen by; None is as it is by itself
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
@@ -86,6 +89,7 @@ class Learner:
             if len(ready):
                 ends = [stop - self.rows for stop in at if self.rows < stop < self.rows + len(ready)]
                 self._learn_in_pieces(ready, ends, report)
+        self.names = with_news(self.names, batch.news, self.columns.bits if self.columns is not None else 0)
         return faults
 
     def _learn_in_pieces(self, batch: Batch, ends: list[int], report: Callable[[], None]) -> None:
@@ -207,24 +211,14 @@ class Learner:
         """By which score the models are chosen."""
         return self.scoring, self.scoring_settings
 
-    def weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The weights of the models that were chosen, (models, columns), and their intercepts."""
-        model = self._fitted()
-        return model.weights(self.scored_by, average=model.spec.average)
+    def state(self) -> State:
+        """The models that were chosen; of a pool behind an encoder, with those columns only that its leader sees."""
+        return self._fitted().speaking(*self.scored_by)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
         """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
         model = self._fitted()
-        batch = batch if self.encoder is None else self.encoder.read(batch)
-        batch.check_form()
-        rows, width = batch.rows, model.n_features
-        if len(rows) == 3 and batch.n_features > width:
-            rows = without_columns_from(width, rows)  # of features never seen, a model says nothing
-        elif len(rows) == 1 and batch.n_features != width:
-            raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
-        if self.scaler is not None:
-            rows = self.scaler.scaled(rows, learn=False)
-            rows = rows if len(rows) == 1 else checked(rows, width)
+        rows = ready_rows(batch, self.encoder, self.scaler, model.n_features)
         return model.margins(rows, self.scored_by, average=model.spec.average)
 
     def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
@@ -251,7 +245,8 @@ class Learner:
         model = self._fitted()
         if not model.specs[0].calibrate:
             raise InputError("the model has no probabilities: train it with --probabilities.")
-        return probabilities(margins, model.state.scalars[self.chosen()], model.classes.size)
+        scalars = model.state.scalars[self.chosen()]
+        return probabilities(margins, scalars, model.classes.size, average=model.spec.average)
 
     def scores(self) -> dict[str, float]:
         """Progressive scores of what was predicted; with more than two classes, the mean over the classes.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..files.model_file import Saved
 from ..formats.columns import ENCODED, NUMBER, TABLE, Columns
+from ..formats.hashed_names import HashedNames
 from ..models.labels import is_text
 from ..models.metrics import SCORES
 from ..models.model import Model
@@ -48,6 +49,7 @@ def to_save(learner: Learner, model: Model | Pool, progress: dict[str, Any] | No
         scaler={"rows": scaler.rows} if scaler else None,
         sources=learner.sources,
         progress=progress,
+        hashed_names=learner.names.to_json() if learner.names is not None else None,
         arrays=arrays,
     )
 
@@ -84,10 +86,19 @@ def parts_of(saved: Saved) -> dict[str, Any]:
         "model": model,
         "scaler": scaler,
         "encoder": encoder,
+        "names": _names(saved, columns),
         "n_features": min(saved.counts.get("features", width), width),
         "sources": list(saved.sources),
         **{name: saved.counts.get(name, 0) for name in ("rows", "skipped", "missing")},
     }
+
+
+def _names(saved: Saved, columns: Columns) -> HashedNames | None:
+    if saved.hashed_names is None:
+        return None
+    if not columns.bits:
+        raise ValueError("it has names of hashed columns, but hashes none")
+    return HashedNames.from_json(saved.hashed_names, columns.bits)
 
 
 def _of_matrix(saved: Saved) -> Columns:

@@ -48,6 +48,8 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
         result.missing += learner.missing
         result.sources += learner.sources
         result.n_features = max(result.n_features, learner.n_features)
+        if learner.names is not None:
+            result.names = learner.names if result.names is None else result.names.merged(learner.names)
     for learner in learners[1:]:
         other, their_scaler = learner.model, learner.scaler
         assert other is not None

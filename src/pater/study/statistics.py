@@ -1,4 +1,4 @@
-"""Are the algorithms different? Ranks, the Friedman test and the Nemenyi test (Demšar, 2006).
+"""Whether the algorithms differ: ranks, the Friedman test and the Nemenyi test (Demšar, 2006).
 
 Pure functions of a table of scores, a row a data set, a column an algorithm.
 """

@@ -88,7 +88,7 @@ def _run_models(outcome: Outcome, key: str, run: int, number: int, fold: Fold, m
 
 
 def _predictions(fold: Fold, learned: list[tuple[NDArray[np.float64], float]]) -> NDArray[np.bool_]:
-    """Is f(x) ≥ 0? (models, test rows)."""
+    """Whether f(x) ≥ 0, (models, test rows)."""
     weights, biases = zip(*learned, strict=True)
     with np.errstate(invalid="ignore", over="ignore"):  # the pseudo-code as printed may run away
         margins = np.array(weights) @ fold.X_test.T

@@ -103,24 +103,6 @@ def turn_four_columns(triangle, j, k, turns, gains):
 
 
 @exact_part
-def move_and_enter(x, s, w, own, other, step_own, step_other, a_own, minus_a_other):
-    """Move w ← w + step_own·own + step_other·other, and then enter x, own ← own + s·x.
-
-    The answer is w·x with that w, ‖x‖² and ‖a_own·own + minus_a_other·other‖² with that own.
-    """
-    wx, xx, zz = 0.0, 0.0, 0.0
-    for j in range(x.size):
-        number = np.float64(x[j])
-        w[j] += step_own * own[j] + step_other * other[j]
-        own[j] += s * number
-        z = a_own * own[j] + minus_a_other * other[j]
-        wx += w[j] * number
-        xx += number * number
-        zz += z * z
-    return wx, xx, zz
-
-
-@exact_part
 def pair(a, b):
     """(a, b), with +, * and / of each."""
     return np.array((np.float64(a), np.float64(b)))

@@ -13,7 +13,7 @@ from numba.core import cgutils
 
 WIDTH, FEW = 8, 4  # doubles in a register, one cache line; and in half of one
 NARROW = 32  # columns up to which half registers do
-AHEAD_BYTES = 8192  # how far ahead of its use a dense row is asked for
+AHEAD_BYTES = 4096  # how far ahead of its use a dense row is asked for
 F64, F32, I64, I32, I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 BYTE, POINTER = ir.IntType(8), ir.PointerType()
 

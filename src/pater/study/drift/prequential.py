@@ -15,7 +15,7 @@ CHUNK = 10
 
 
 def answers(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], chunk: int = CHUNK) -> NDArray[np.bool_]:
-    """What the model says of each row before it learns from it: is it positive? Of the first rows it knows nothing."""
+    """Which rows the model calls positive before it learns from them. Of the first rows it knows nothing."""
     says = np.zeros(len(y), dtype=bool)
     for start in range(0, len(y), chunk):
         rows = slice(start, start + chunk)

@@ -59,7 +59,7 @@ def run_unit(stream: Stream, run: int, plan: Plan) -> DriftOutcome:
 
 
 def _answers(settings: list[Setting], X: Rows, y: Codes) -> dict[str, Answers]:
-    """Is a row positive? Said by each setting, by its name, before it learns from the row."""
+    """Whether a row is positive, as each setting, by its name, says before it learns from the row."""
     specs = {one.name: one.how for one in settings if isinstance(one.how, Spec)}
     found = _side_by_side(specs, X, y)
     for one in settings:

@@ -46,7 +46,7 @@ class Learner(NamedTuple):
 
 
 def is_full(spec: Spec | Descent | Shipped) -> bool:
-    """Does it keep a full covariance, whatever the rows?"""
+    """Whether it keeps a full covariance, whatever the rows."""
     if isinstance(spec, Shipped):
         return False
     return (spec.steps if isinstance(spec, Descent) else spec.family[1]) == "full"

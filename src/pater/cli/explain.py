@@ -1,0 +1,149 @@
+"""`pater explain`: what a model has learned of each column, and why it says what it says of rows."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options as o
+from .errors import UsageError
+from .signals import stop_in_order
+from .terminal import printable, say, say_skipped, tell, tell_json
+
+if TYPE_CHECKING:
+    from pater.preprocessing.effects import Curve, Effect
+
+EXAMPLE = """\b
+Examples:
+  pater explain fraud.pater
+  pater explain fraud.pater --html fraud.html
+  pater explain fraud.pater new.csv --limit 3
+  head -n 2 new.csv | pater explain fraud.pater - -f csv --json
+"""
+MOST_VALUES = 12  # of a column of categories or words, in a table
+BAR = 20
+
+
+def explain(
+    *,
+    model: o.ModelIn,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[ROWS]...", help="Rows to explain: files, globs, or - for standard input."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=0, metavar="N", help="How many columns to show.")] = 10,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=0, metavar="N", help="How many rows to explain.  [default: 10; with --json all]"),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", dir_okay=False, metavar="FILE", help="Write one page with the curves, and the rows."),
+    ] = None,
+    as_json: o.AsJson = False,
+    format: o.Format = None,
+    delimiter: o.Delimiter = None,
+    on_error: o.OnError = "stop",
+    threads: o.Threads = None,
+) -> None:
+    """Show what each column of a table adds to the margin, with how many rows and how sure; or why, for rows."""
+    if html is not None and as_json:
+        raise UsageError("--html and --json cannot go together: run it twice.")
+    with o.one_line_errors():
+        from pater.formats.errors import Skipped
+        from pater.stream import load
+        from pater.stream.explanation import curves_of, curves_told, explain_rows, row_told
+
+        stop_in_order()
+        learner, skipped = load(model), Skipped()
+        most = limit if limit is not None else None if as_json else 10
+        reading: dict[str, Any] = {"format": format, "delimiter": delimiter, "threads": threads, "on_error": on_error}
+        found = explain_rows(learner, data, skipped, **reading) if data else ()
+        rows = (row_told(learner, some, r) for some in found for r in range(len(some)))
+        if data and as_json:
+            for told in islice(rows, most):
+                tell_json(told)
+        elif html is not None or data:
+            shown = list(islice(rows, None if most is None else most + 1))
+            if html is not None:
+                from pater.stream.effects_page import write_page
+
+                write_page(learner, html, model, shown[:most], data or [])
+            else:
+                for told in shown[:most]:
+                    _row(told, top)
+            if most is not None and len(shown) > most:
+                say(f"There are more rows than {most}: see more of them with --limit.")
+        else:
+            curves = curves_of(learner)
+            all_told = curves_told(learner, curves)
+            tell_json(all_told, indent=1) if as_json else _curves(all_told, curves, top)
+    say_skipped(skipped)
+
+
+def _curves(told: dict[str, Any], curves: list[Curve], top: int) -> None:
+    for base in told["base"]:
+        threshold = f"; the second class is predicted from {told['threshold']:.4g} on" if "threshold" in told else ""
+        tell(f"class {base['class']}: the average row has a margin of {base['margin']:.4g}{threshold}")
+    if not told["counted"]:
+        tell("rows were not counted when this model was trained: effects are not centred")
+    names = [base["class"] for base in told["base"]]
+    wanted = list(dict.fromkeys(curve.column for curve in curves))[:top]
+    for curve in curves:
+        if curve.column in wanted:
+            of_class = f", class {names[curve.model]}" if len(names) > 1 else ""
+            tell()
+            tell(f"{curve.name} ({curve.kind}{of_class}), spread {curve.spread:.3g}")
+            _effects(curve)
+    left = len({curve.column for curve in curves}) - len(wanted)
+    if left:
+        tell()
+        tell(f"and {left} more columns that matter less (--top)")
+
+
+def _effects(curve: Curve) -> None:
+    effects = list(curve.effects)
+    if len(effects) > MOST_VALUES and not curve.part and all(effect.kind != "range" for effect in effects):
+        effects = sorted(effects, key=lambda effect: -abs(effect.effect))[:MOST_VALUES]
+    largest = max(abs(effect.effect) for effect in effects) or 1.0
+    names = [printable(effect.value) for effect in effects]
+    width = max(map(len, names))
+    for name, effect in zip(names, effects, strict=True):
+        rows = "not counted" if effect.rows is None else f"{effect.rows:,}"
+        tell(f"  {name:<{width}}  {rows:>11}  {_sized(effect)}  {_bar(effect.effect, largest)}".rstrip())
+    if len(effects) < len(curve.effects):
+        tell(f"  and {len(curve.effects) - len(effects)} more of smaller effects")
+
+
+def _sized(effect: Effect) -> str:
+    sure = f" ± {effect.standard_error:<7.2g}" if effect.standard_error == effect.standard_error else ""
+    return f"{effect.effect:>+8.3f}{sure}"
+
+
+def _bar(value: float, largest: float) -> str:
+    return ("+" if value > 0 else "-") * round(BAR * abs(value) / largest)
+
+
+def _row(told: dict[str, Any], top: int) -> None:
+    unit = "line" if "line" in told else "row"
+    tell(f"{told['source']}, {unit} {told[unit]}: predicted {told['prediction']}")
+    for margin in told["margins"]:
+        threshold = f" (the second class from {told['threshold']:.4g} on)" if "threshold" in told else ""
+        tell(f"  margin of {margin['class']}: {margin['margin']:+.4f}{threshold}")
+        terms = sorted(margin["terms"], key=lambda term: -abs(term["adds"]))
+        lines = [(f"{term['name']} = {_value(term['value'])}", term["adds"]) for term in terms[:top]]
+        if len(terms) > top:
+            lines.append((f"{len(terms) - top} others", sum(term["adds"] for term in terms[top:])))
+        lines.append(("base", margin["base"]))
+        names = [printable(name if len(name) <= 60 else f"{name[:59]}…") for name, _ in lines]
+        width, largest = max(map(len, names)), max(abs(adds) for _, adds in lines) or 1.0
+        for name, (_, adds) in zip(names, lines, strict=True):
+            tell(f"    {name:<{width}}  {adds:>+9.4f}  {_bar(adds, largest)}".rstrip())
+    tell()
+
+
+def _value(value: str | None) -> str:
+    return "missing" if value is None else value

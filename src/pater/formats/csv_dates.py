@@ -1,0 +1,94 @@
+"""Dates of CSV to seconds, compiled.
+
+Knows `csv_fields`. Read here is what most files have: 2024-02-29, a time after a T or a blank, seconds and their parts,
+and a Z. Everything else is left to whoever reads texts one by one (`preprocessing/values.py`), with the same result.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernels.compile import exact_kernel
+from .csv_fields import is_missing, trimmed
+
+HYPHEN, COLON, POINT, BLANK, T, Z = b"-:. TZ"
+_BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])  # days of a common year
+_IN_MONTH = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+_BEFORE_1970 = 719162  # days since the first of January of the year 1
+
+
+@exact_kernel
+def _whole(text, i, n_digits):
+    """The number of so many digits, or −1."""
+    value = 0
+    for k in range(i, i + n_digits):
+        d = np.uint8(text[k] - 48)
+        if d > 9:
+            return -1
+        value = 10 * value + np.int64(d)
+    return value
+
+
+@exact_kernel
+def _day(text, i):
+    """The day that a date is, since 1970; what is none is before the year 1."""
+    nothing = -_BEFORE_1970 - 1
+    if text[i + 4] != HYPHEN or text[i + 7] != HYPHEN:
+        return nothing
+    year, month, day = _whole(text, i, 4), _whole(text, i + 5, 2), _whole(text, i + 8, 2)
+    if year < 1 or month < 1 or month > 12 or day < 1:
+        return nothing
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if day > _IN_MONTH[month - 1] + (leap and month == 2):
+        return nothing
+    past = year - 1
+    days = 365 * past + past // 4 - past // 100 + past // 400 + _BEFORE_MONTH[month - 1] + (leap and month > 2)
+    return days + day - 1 - _BEFORE_1970
+
+
+@exact_kernel
+def _microseconds(text, i, end):
+    """Of a time of the day, or −1."""
+    if end - i < 5 or text[i + 2] != COLON:
+        return -1
+    hour, minute, second, part = _whole(text, i, 2), _whole(text, i + 3, 2), 0, 0
+    i += 5
+    if i < end and text[i] == COLON and end - i >= 3:
+        second = _whole(text, i + 1, 2)
+        i += 3
+        if i < end and text[i] == POINT:
+            n_digits = end - i - 1
+            if n_digits < 1 or n_digits > 6:
+                return -1
+            part = _whole(text, i + 1, n_digits)
+            if part < 0:
+                return -1
+            for _ in range(6 - n_digits):
+                part *= 10
+            i = end
+    if i != end or hour < 0 or hour > 23 or minute < 0 or minute > 59 or second < 0 or second > 59:
+        return -1
+    return ((hour * 60 + minute) * 60 + second) * 1_000_000 + part
+
+
+@exact_kernel
+def moments(text, starts, ends, column, seconds):
+    """Seconds since 1970 of a column of dates, NaN for missing ones; whether it is one, as far as its end."""
+    found = False
+    for r in range(seconds.size):
+        seconds[r] = np.nan
+        start, end = trimmed(text, starts[r, column], ends[r, column])
+        if is_missing(text, start, end):
+            continue
+        if end - start < 10:
+            return False
+        day, time = _day(text, start), 0
+        if end - start > 10:
+            if text[start + 10] != T and text[start + 10] != BLANK:
+                return False
+            time = _microseconds(text, start + 11, end - (text[end - 1] == Z))
+        if day < -_BEFORE_1970 or time < 0:
+            return False
+        seconds[r] = (day * 86_400_000_000 + time) / 1e6
+        found = True
+    return found

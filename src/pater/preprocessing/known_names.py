@@ -1,0 +1,55 @@
+"""The names behind hashed columns: the first few that came to each, so that a weight can be named.
+
+Knows nothing. Names are taken in the order in which they come, so that no cut of a stream changes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import Any
+
+MOST_NAMES = 4  # of a column; that there are more is remembered, too
+
+
+class KnownNames:
+    """For each place, up to `MOST_NAMES` names, and whether there were more."""
+
+    def __init__(self, found: Iterable[tuple[int, list[str]]] = ()) -> None:
+        self._names: dict[int, list[str]] = dict(found)
+
+    def is_full(self, n_places: int) -> bool:
+        """Whether nothing that comes can change anything, since each of the places has more than enough names."""
+        return len(self._names) == n_places and all(len(names) > MOST_NAMES for names in self._names.values())
+
+    def note(self, place: int, name: str) -> None:
+        """A name came to a place."""
+        names = self._names.get(place)
+        if names is None:
+            self._names[place] = [name]
+        elif len(names) <= MOST_NAMES and name not in names:
+            names.append(name)  # the one beyond the bound says that there are more
+
+    def take_in(self, other: KnownNames, but: Container[str] = ()) -> None:
+        """Add the names of another after those that are here, except some that have become columns of their own."""
+        for place, names in other._names.items():
+            for name in names:
+                self.note(place, name)
+        if but:
+            kept = {place: [name for name in names if name not in but] for place, names in self._names.items()}
+            self._names = {place: names for place, names in kept.items() if names}
+
+    def told(self, place: int, otherwise: str) -> dict[str, Any]:
+        """What a feature says of a place: its first name and the others, or something else if it has none."""
+        names = self._names.get(place, [otherwise])
+        return {"text": names[0], "also": tuple(names[1:MOST_NAMES]), "and_more": len(names) > MOST_NAMES}
+
+    def copy(self) -> KnownNames:
+        return KnownNames((place, list(names)) for place, names in self._names.items())
+
+    def to_json(self) -> dict[str, list[str]]:
+        return {str(place): list(names) for place, names in sorted(self._names.items())}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KnownNames) and self._names == other._names
+
+    __hash__ = None  # type: ignore[assignment]

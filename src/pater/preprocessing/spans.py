@@ -1,0 +1,48 @@
+"""Texts that stand in a buffer: hashed at once by compiled code, decoded one by one when they are asked for.
+
+Knows `columns` and the kernels. Most batches bring thousands of texts of which Python needs to see a few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .columns import Texts
+from .encoding_kernels import hash_texts
+
+LONGEST_TEXT = 200  # characters of a category that are remembered
+
+
+class Spans(Sequence[str]):
+    """Texts by where they start and end in a buffer of UTF-8."""
+
+    def __init__(self, text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+        self._text, self._starts, self._ends = text, starts, ends
+
+    def __len__(self) -> int:
+        return self._starts.size
+
+    @overload
+    def __getitem__(self, k: int) -> str: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[str]: ...
+    def __getitem__(self, k: int | slice) -> str | list[str]:
+        if isinstance(k, slice):
+            return list(Spans(self._text, self._starts[k], self._ends[k]))
+        return self._text[self._starts[k] : self._ends[k]].decode("utf-8", "replace")
+
+    def __iter__(self) -> Iterator[str]:
+        text = self._text
+        for start, end in zip(self._starts.tolist(), self._ends.tolist(), strict=True):
+            yield text[start:end].decode("utf-8", "replace")
+
+
+def texts_in(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], codes: NDArray[np.int64]) -> Texts:
+    """Texts that differ, of a buffer of valid UTF-8; their hashes are known if all can be categories as they are."""
+    hashes = np.empty(starts.size, np.uint32)
+    known = hash_texts(np.frombuffer(text, np.uint8), starts, ends, LONGEST_TEXT, hashes)
+    return Texts(codes, Spans(text, starts, ends), hashes=hashes if known else None)

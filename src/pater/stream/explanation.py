@@ -1,0 +1,242 @@
+"""What a learner has to say for itself: effects of columns, and what makes up the margins of rows.
+
+Knows `learner` and how contributions and effects are computed. What is told is in the types of JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.batches import Batch
+from ..formats.errors import InputError, Skipped
+from ..formats.raw import RawBatch
+from ..formats.reading import make_input
+from ..kernels.run import Rows
+from ..models.certainty import Certainty
+from ..models.contributions import Contributions, contributions, weights_of
+from ..preprocessing.columns import Column, Texts, as_texts
+from ..preprocessing.effects import Curve, Described, curves
+from .inspection import name_of
+from .learner import Learner
+from .ready import ready_rows
+
+NO_CURVES = (
+    "the model learned from columns as they are, which have no effect curves. Give rows to see what each feature adds "
+    "to their margins, or see its weights with pater inspect."
+)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Some rows of a batch, and what makes up their margins."""
+
+    batch: Batch
+    labels: list[Any]
+    terms: list[str]
+    values: list[list[str | None]]  # by term and row
+    there: NDArray[np.bool_]  # by row and term: whether the row has anything there
+    found: Contributions
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def described(learner: Learner) -> Described | None:
+    """What the columns of an encoded table stand for."""
+    return None if learner.encoder is None else Described.of(learner.encoder.encoding, learner.encoder.resolution)
+
+
+def spoken_for(learner: Learner) -> list[Any]:
+    """The class that each margin speaks for: of two the second."""
+    classes = learner.classes.tolist()
+    return [classes[1]] if len(classes) == 2 else classes
+
+
+def curves_of(learner: Learner) -> list[Curve]:
+    """The effects of all columns of an encoded table."""
+    table = described(learner)
+    if table is None or learner.model is None:
+        raise InputError(NO_CURVES)
+    return curves(table, _weights(learner, np.arange(len(table.features)))[0], Certainty.of(learner.model))
+
+
+def bases(learner: Learner) -> list[float]:
+    """The margin of the average row, of each class; of columns as they are, the intercept."""
+    table = described(learner)
+    weights, intercepts = _weights(learner, np.arange(0 if table is None else len(table.features)))
+    centres = np.zeros((len(weights), 0)) if table is None else table.centres(weights)
+    return [float(base) for base in intercepts + centres.sum(axis=1)]
+
+
+def _weights(learner: Learner, columns: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    assert learner.model is not None
+    weights, intercepts = weights_of(learner.model, learner.scored_by, columns, average=learner.model.spec.average)
+    if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
+        raise InputError("the model's numbers are so large that its weights are none.")
+    return weights, intercepts
+
+
+def explain_batch(learner: Learner, batch: Batch, *, skip: bool = False) -> Explained:
+    """What makes up the margins of the rows of a batch; a row of which nothing finite can be said is a fault."""
+    margins = learner.finite_margins(batch, skip=skip)
+    assert learner.model is not None
+    rows = ready_rows(batch, learner.encoder, learner.scaler, learner.model.n_features)
+    table = described(learner)
+    if table is not None:
+        assert isinstance(batch, RawBatch)
+        weights, intercepts = _weights(learner, np.arange(len(table.features)))
+        found = contributions(rows, margins, weights, intercepts, table.term_of, table.centres(weights))
+        nothing: list[str | None] = [None] * len(batch)  # of a cross
+        values = [_told(batch.table[term]) if term in batch.table else nothing for term in table.terms]
+        terms, there = table.terms, np.ones((len(batch), len(table.terms)), np.bool_)
+    else:
+        used, rows = _used(rows)
+        weights, intercepts = _weights(learner, used)
+        centres = np.zeros((len(weights), used.size))
+        found = contributions(rows, margins, weights, intercepts, np.arange(used.size), centres)
+        terms = [name_of(learner, None, int(j)) for j in used.tolist()]
+        seen = _dense(rows, len(batch), used.size)
+        values, there = [[f"{value:.6g}" for value in column] for column in seen.T.tolist()], seen != 0
+    labels: list[Any] = learner.labels(margins).tolist()
+    return Explained(batch, labels, terms, values, there, found)
+
+
+def _used(rows: Rows) -> tuple[NDArray[np.int64], Rows]:
+    """The columns that rows have anything in, and the rows with those alone."""
+    if len(rows) == 1:
+        return np.arange(rows[0].shape[1]), rows
+    indptr, indices, data = rows
+    used, places = np.unique(indices[: int(indptr[-1])], return_inverse=True)
+    return used.astype(np.int64), (indptr, places, data)
+
+
+def _dense(rows: Rows, n_rows: int, width: int) -> NDArray[np.float64]:
+    if len(rows) == 1:
+        return np.asarray(rows[0], np.float64)
+    indptr, places, data = rows
+    found = np.zeros((n_rows, width))
+    found[np.searchsorted(indptr, np.arange(places.size), side="right") - 1, places] = data[: places.size]
+    return found
+
+
+def _told(column: Column) -> list[str | None]:
+    """What the rows hold in a column, as texts; None where nothing is there."""
+    texts: Texts = as_texts(column)
+    names = [*texts.names, None]
+    return [names[code] for code in texts.codes.tolist()]
+
+
+def explain_rows(
+    learner: Learner, paths: Iterable[str], skipped: Skipped, *, on_error: str = "stop", **reading: Any
+) -> Iterator[Explained]:
+    """The same of files or pipes, batch by batch."""
+    source = make_input(
+        paths,
+        columns=learner.columns,
+        labelled=False,
+        on_error=on_error,
+        features=1 << 30,
+        keep_missing=learner.scale,
+        **reading,
+    )
+    for batch in source.batches():
+        for some in _pieces(batch, learner):
+            found = explain_batch(learner, some, skip=on_error == "skip")
+            skipped.add(some.faults)
+            if len(found):
+                yield found
+
+
+MOST_NUMBERS = 1 << 22  # of contributions at a time
+
+
+def _pieces(batch: Batch, learner: Learner) -> Iterator[Batch]:
+    """A batch in pieces whose contributions have room in memory."""
+    n_terms = len(learner.encoder.encoding.names) if learner.encoder is not None else _widest(batch)
+    most = max(1, MOST_NUMBERS // max(1, n_terms * len(spoken_for(learner))))
+    if len(batch) <= most:
+        yield batch
+        return
+    for start in range(0, len(batch), most):
+        keep = np.zeros(len(batch), np.bool_)
+        keep[start : start + most] = True
+        some = replace(batch, faults=batch.faults if start == 0 else [])
+        some.take(keep)
+        yield some
+
+
+def _widest(batch: Batch) -> int:
+    return batch.n_features if len(batch.rows) == 1 else min(batch.n_features, int(batch.rows[0][-1]))
+
+
+def row_told(learner: Learner, explained: Explained, r: int) -> dict[str, Any]:
+    """A row as JSON has it; the terms of a margin, its base and its rounding, added in this order, are the margin."""
+    batch, found = explained.batch, explained.found
+    terms = [k for k in range(len(explained.terms)) if explained.there[r, k]]
+    return {
+        "source": batch.source,
+        batch.unit: batch.line_of(r),
+        "prediction": explained.labels[r],
+        **({"threshold": learner.threshold()} if learner.classes.size == 2 else {}),
+        "margins": [
+            {
+                "class": label,
+                "margin": float(found.margins[r, model]),
+                "terms": [
+                    {
+                        "name": explained.terms[k],
+                        "value": explained.values[k][r],
+                        "adds": float(found.terms[r, model, k]),
+                    }
+                    for k in terms
+                ],
+                "base": float(found.base[r, model]),
+                "rounding": float(found.rounding[r, model]),
+            }
+            for model, label in enumerate(spoken_for(learner))
+        ],
+    }
+
+
+def curves_told(learner: Learner, found: list[Curve]) -> dict[str, Any]:
+    """Effect curves as JSON has them."""
+    labels = spoken_for(learner)
+    return {
+        "sources": learner.sources,
+        "rows": learner.rows,
+        "classes": learner.classes.tolist(),
+        **({"threshold": learner.threshold()} if learner.classes.size == 2 else {}),
+        "base": [{"class": label, "margin": base} for label, base in zip(labels, bases(learner), strict=True)],
+        "counted": all(curve.is_counted for curve in found),
+        "curves": [
+            {
+                "class": labels[curve.model],
+                "column": curve.column,
+                "part": curve.part or None,
+                "kind": curve.kind,
+                "spread": curve.spread,
+                "effects": [
+                    {
+                        "value": effect.value,
+                        "low": _number(effect.low),
+                        "high": _number(effect.high),
+                        "rows": effect.rows,
+                        "effect": effect.effect,
+                        "standard_error": _number(effect.standard_error),
+                    }
+                    for effect in curve.effects
+                ],
+            }
+            for curve in found
+        ],
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if isfinite(value) else None

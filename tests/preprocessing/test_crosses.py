@@ -90,6 +90,7 @@ def test_every_cross_is_where_plain_python_puts_it() -> None:
                     start += size
         assert got.tolist() == want
     assert encoding.crosses.width == start
+    assert encoding.crosses.rows.tolist() == np.bincount(crosses.ravel(), minlength=start).tolist()
     assert encoding.crosses.names == names
 
 
@@ -131,6 +132,7 @@ def test_cutting_the_stream_changes_no_bit(size: int) -> None:
     got = [pieces.encode(part(table, k, min(900, k + size)), learn=True).rows() for k in range(WARM_UP, 900, size)]
     assert np.concatenate([piece[1] for piece in got]).tobytes() == want[1].tobytes()
     assert whole.crosses.names == pieces.crosses.names
+    assert whole.crosses.rows.tolist() == pieces.crosses.rows.tolist()
     assert len(whole.crosses.names) > 100
 
 
@@ -184,6 +186,14 @@ FORGED: list[tuple[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("rows", [np.zeros(3, np.int64), np.full(10, 0.5), None, -1])
+def test_forged_counts_are_refused(rows: Any) -> None:
+    told, arrays = to_state(begun(columns(300)))
+    arrays["encoder.cross_rows"] = np.full_like(arrays["encoder.cross_rows"], -1) if type(rows) is int else rows
+    with pytest.raises(ValueError, match="cross"):
+        from_state(told, {name: array for name, array in arrays.items() if array is not None})
+
+
 @pytest.mark.parametrize(("what", "forge"), FORGED)
 def test_what_is_forged_is_refused(what: str, forge: Any) -> None:
     told, arrays = to_state(begun(columns(300)))
@@ -202,6 +212,7 @@ def test_merged_encodings_have_the_crosses_of_both() -> None:
     fixed = both.width("nested") - both.known
     assert places[:fixed].tolist() == list(range(fixed))
     assert both.crosses.names == theirs.crosses.names | mine.crosses.names
+    assert both.crosses.rows.tolist() == (mine.crosses.rows + theirs.crosses.rows).tolist()
     assert len(both.crosses.names) > max(len(mine.crosses.names), len(theirs.crosses.names))
     assert both.features()[: mine.width("nested") - mine.known] != mine.features()
     rows = [each.encode(part(table, 0, 300)).pieces[0].crosses for each in (mine, both)]
@@ -235,10 +246,11 @@ def test_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_copies_learn_by_themselves() -> None:
     table = columns(900)
     encoding = begun(table)
-    before = dict(encoding.crosses.names)
+    before, rows = dict(encoding.crosses.names), encoding.crosses.rows.copy()
     encoding.copy().encode(part(table, WARM_UP, 900), learn=True)
     encoding.encode(part(table, WARM_UP, 900))
     assert encoding.crosses.names == before
+    assert encoding.crosses.rows.tolist() == rows.tolist()
 
 
 def test_all_leaves_out_what_cannot_be_crossed() -> None:

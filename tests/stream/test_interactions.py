@@ -15,6 +15,7 @@ from pater.formats.reading import make_input
 from pater.models.pool import Pool
 from pater.preprocessing import TableEncoder
 from pater.stream import InputError, OnlinePipeline, load, train
+from pater.stream.explanation import curves_of, explain_batch, row_told
 from pater.stream.merging import merged
 
 PAIRS = [("a", "b"), ("kind", "switch")]
@@ -134,6 +135,43 @@ def test_models_merge_and_names_of_both_stay(tmp_path: Path) -> None:
     frame(4_000, seed=9).to_csv(tmp_path / "test.csv", index=False)
     (batch,) = make_input(tmp_path / "test.csv", columns=both.columns).batches()
     assert np.mean(both.labels(both.margins(batch)) == batch.labels) > 0.75
+
+
+def test_explanations_tell_of_crosses(tmp_path: Path) -> None:
+    table = frame(3_000)
+    table.loc[:5, "kind"] = None
+    table.to_csv(tmp_path / "t.csv", index=False)
+    learner = train(tmp_path / "t.csv", label="y", interactions=[("a", "b"), ("kind", "switch")], algo="arow")
+    assert learner.encoder is not None
+    (batch,) = make_input(tmp_path / "t.csv", columns=learner.columns).batches()
+    explained = explain_batch(learner, batch)
+    crossed = explained.terms.index("kind × switch")
+    assert explained.values[crossed][0] == f"missing × {table['switch'][0]}"
+    assert explained.values[crossed][9] == f"{table['kind'][9]} × {table['switch'][9]}"
+    for r in (0, 9):
+        (told,) = row_told(learner, explained, r)["margins"]
+        assert {term["name"] for term in told["terms"]} >= {"a × b", "kind × switch", "a"}
+        total = 0.0
+        for adds in (*(term["adds"] for term in told["terms"]), told["base"], told["rounding"]):
+            total += adds
+        assert total == told["margin"]
+    curves = {curve.column: curve for curve in curves_of(learner)}
+    assert next(iter(curves)) == "a × b"
+    effects = {effect.value: effect for effect in curves["kind × switch"].effects}
+    assert sum(effect.rows or 0 for effect in effects.values()) == 3_000
+    assert effects["kind=u × switch: below 0.5"].rows == int(((table["kind"] == "u") & (table["switch"] == 0)).sum())
+    assert abs(sum((e.rows or 0) * e.effect for e in effects.values())) < 1e-6 * 3_000
+
+
+def test_explanations_leave_out_crosses_that_nobody_looks_at(tmp_path: Path) -> None:
+    frame(3_000, crossed=False).to_csv(tmp_path / "t.csv", index=False)
+    learner = train(tmp_path / "t.csv", label="y", interactions=[("g", "h")])
+    assert isinstance(learner.model, Pool)
+    assert learner.model.level(learner.model.leader) < learner.model.views.n_levels - 1
+    (batch,) = make_input(tmp_path / "t.csv", columns=learner.columns).batches()
+    (told,) = row_told(learner, explain_batch(learner, batch), 0)["margins"]
+    assert not any("×" in term["name"] for term in told["terms"])
+    assert not any("×" in curve.column for curve in curves_of(learner))
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ does not depend on what came before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -37,13 +38,20 @@ class Crosses:
         Of numbers that have two values, and so no bins, what lies in between.
     names
         Of hashed columns the first cross that came to each.
+    rows
+        How many rows had each.
     """
 
     settings: EncodingSettings
     columns: list[ColumnEncoder]
     splits: dict[str, float] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     _hashes: dict[int, list[int]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.rows.size:
+            self.rows = np.zeros(self.width, np.int64)
 
     @classmethod
     def begun(cls, settings: EncodingSettings, columns: list[ColumnEncoder], table: Table) -> Crosses:
@@ -58,14 +66,15 @@ class Crosses:
         crossed = {name for pair in _pairs(settings, columns, splits) for name in pair}
         return cls(settings, columns, {name: at for name, at in splits.items() if name in crossed})
 
-    def take_in(self, names: dict[int, str]) -> None:
-        """Add the names that others have, after those that are here."""
-        new = [place for place in sorted(names) if place not in self.names]
-        self.names |= {place: names[place] for place in new[: MOST_NAMED - len(self.names)]}
+    def take_in(self, other: Crosses) -> None:
+        """Add rows that others had, and names that they have, after those that are here."""
+        new = [place for place in sorted(other.names) if place not in self.names]
+        self.names |= {place: other.names[place] for place in new[: MOST_NAMED - len(self.names)]}
+        self.rows = self.rows + other.rows
 
     def copy(self, columns: list[ColumnEncoder]) -> Crosses:
         """The same of other columns, learning by itself."""
-        return Crosses(self.settings, columns, self.splits, dict(self.names))
+        return Crosses(self.settings, columns, self.splits, dict(self.names), self.rows.copy())
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -91,7 +100,8 @@ class Crosses:
             codes[:, k] = of_places[facet.held(x, bins, local, slots)]
         room = min(self.width, MOST_NAMED) - len(self.names)
         new = np.empty((room if learn else 0, 2), np.int64)
-        found = cross(codes, plan.of, plan.direct, plan.starts, plan.seeds, self._named, new, learn, places)
+        of_crosses = plan.of, plan.direct, plan.starts, plan.seeds
+        found = cross(codes, *of_crosses, self.rows, self._named, new, learn, places)
         for row, k in new[:found].tolist():
             sides = (self._called(plan.facets[f], codes[row, f], local[row], slots) for f in plan.of[k].tolist())
             self.names[int(places[row, k])] = " × ".join(sides)[:LONGEST_NAME]
@@ -133,6 +143,17 @@ class Crosses:
                 texts = [self.names.get(at, f"{column} × {crossed} ~{at - start}") for at in range(start, stop)]
             found += [Feature(column, "cross", text, crossed=crossed) for text in texts]
         return found
+
+    def groups(self) -> Iterator[tuple[str, slice]]:
+        """What is crossed with what, and where those crosses are: a row has one in each group."""
+        plan = self._plan
+        for k, pair in enumerate(plan.of.tolist()):
+            yield " × ".join(map(self._facet_name, pair)), slice(int(plan.starts[k]), int(plan.starts[k + 1]))
+
+    def _facet_name(self, k: int) -> str:
+        facet = self._plan.facets[k]
+        part = facet.values[0].part if facet.values else ""
+        return self.columns[facet.column].name + (f": {part}" if part else "")
 
     @cached_property
     def _plan(self) -> _Plan:

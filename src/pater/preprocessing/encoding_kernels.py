@@ -156,8 +156,8 @@ def _hash(a, b, seed):
 
 
 @exact_kernel
-def cross(codes, of, direct, starts, seeds, named, new, learn, places):
-    """The place of each cross of each row.
+def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
+    """The place of each cross of each row; with `learn`, rows are counted by it.
 
     codes
         What each row has of each facet, (rows, facets).
@@ -185,6 +185,8 @@ def cross(codes, of, direct, starts, seeds, named, new, learn, places):
                     new[found, 0], new[found, 1] = r, k
                     found += 1
             places[r, k] = at
+            if learn:
+                rows[at] += 1
     return found
 
 

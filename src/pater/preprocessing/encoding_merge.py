@@ -23,7 +23,7 @@ def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested"
     result = mine.copy()
     result.rows += theirs.rows
     result.moments = _added(mine.moments, theirs.moments)
-    result.crosses.take_in(theirs.crosses.names)
+    result.crosses.take_in(theirs.crosses)
     fixed = result.width(resolution) - result.known
     columns = np.full(theirs.width(resolution), -1, np.int64)
     columns[:fixed] = np.arange(fixed)

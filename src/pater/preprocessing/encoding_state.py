@@ -67,6 +67,7 @@ def to_state(encoding: Encoding) -> tuple[dict[str, Any], Arrays]:
     if encoding.settings.interactions:
         names = {str(place): name for place, name in sorted(encoding.crosses.names.items())}
         told["crosses"] = {"splits": encoding.crosses.splits, "names": names}
+        arrays["encoder.cross_rows"] = encoding.crosses.rows
     return told, arrays
 
 
@@ -84,7 +85,7 @@ def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
         size += sum(columns[-1].slots()) + columns[-1].n_tokens()
         _demand(size <= places.size, "has more columns than places")  # before memory is taken for them
     _demand(len({column.name for column in columns}) == len(columns), "has two columns of one name")
-    encoding = Encoding.of_columns(settings, columns, _crosses(told, settings, columns))
+    encoding = Encoding.of_columns(settings, columns, _crosses(told, settings, columns, reader))
     reader.finish()
     rows, known = told["rows"], told["known"]
     _demand(type(rows) is int and 0 <= rows <= _MOST_ROWS and type(known) is int, "has no sound counts")
@@ -99,7 +100,9 @@ def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
     return encoding
 
 
-def _crosses(told: dict[str, Any], settings: EncodingSettings, columns: list[ColumnEncoder]) -> Crosses:
+def _crosses(
+    told: dict[str, Any], settings: EncodingSettings, columns: list[ColumnEncoder], reader: _Reader
+) -> Crosses:
     """The crosses, with the names of hashed ones."""
     _demand(("crosses" in told) == bool(settings.interactions), "has crosses that its settings do not ask for")
     if not settings.interactions:
@@ -113,7 +116,10 @@ def _crosses(told: dict[str, Any], settings: EncodingSettings, columns: list[Col
         sound and all(type(at) is float and isfinite(at) for at in splits.values()), "has splits that are not sound"
     )
     check_names(settings, [column.name for column in columns])
-    crosses = Crosses(settings, columns, splits)
+    crosses, rows = Crosses(settings, columns, splits), reader.whole("cross_rows", np.int64)
+    _demand(rows.shape == (crosses.width,), "counts rows of other crosses")
+    _demand(bool(((rows >= 0) & (rows <= _MOST_ROWS)).all()), "counts rows of crosses that cannot be")
+    crosses.rows = rows.copy()
     sound = isinstance(names, dict) and all(key.isdecimal() and _is_text(name) for key, name in names.items())
     sound = sound and len(names) <= MOST_NAMED and all(int(key) < crosses.width for key in names)
     _demand(sound, "has names of crosses that are not sound")

@@ -1,9 +1,12 @@
-"""Every Python block of README and docs runs, one after the other, as a reader would type them."""
+"""Every Python or shell block of README and docs runs, one after the other, as a reader would type them."""
 
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def blocks(page):
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    """What can be run on a page, with its language: Python, or lines of a shell."""
+    return re.findall(r"^```(python|sh)\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -38,9 +42,15 @@ def at_hand(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
-def test_the_python_of_a_page_runs(page, at_hand, capsys):
-    for number, block in enumerate(blocks(page)):
-        exec(compile(block, f"{page.name}, block {number + 1}", "exec"), at_hand)
+def test_what_a_page_says_runs(page, at_hand, capsys):
+    for number, (language, block) in enumerate(blocks(page)):
+        if language == "python":
+            exec(compile(block, f"{page.name}, block {number + 1}", "exec"), at_hand)
+        else:
+            script = f'set -e; pater() {{ "{sys.executable}" -m pater "$@"; }}\n{block}'
+            env = {**os.environ, "PYTHONPATH": str(Path(pater.__file__).parents[1])}
+            done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=600, env=env)
+            assert done.returncode == 0, f"{block}{done.stderr}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -195,7 +195,7 @@ def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
     assert "If it lasts" not in "".join(others)
     assert 3_000 < alarm["row"] < 3_600
     assert alarm["after"] > 2 * alarm["before"]
-    assert line.startswith(f"pater: drift: row {alarm['row']:,}: of class {alarm['class']}, ")
+    assert line.startswith(f"pater: drift: row {alarm['row']:,}: the mean error rate of the classes is ")
     assert line.endswith("If it lasts, follow the stream with --forgetting 0.999 or --algo auto.")
     assert "a smaller --forgetting" in run("evaluate", path, "--algo", "so-pater-i", "--forgetting", "0.9999").err
     assert advice("pa", {}, saved=False).endswith("follow the stream with --algo auto.")

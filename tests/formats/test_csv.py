@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction import FeatureHasher
 
 from pater.formats.blocks import BLOCK_BYTES, Place
-from pater.formats.csv import Cells, TableBlock
+from pater.formats.csv_blocks import TableBlock
+from pater.formats.csv_cells import Cells
 from pater.stream import InputError, read
 
 TEXT = """id,age,city,ok

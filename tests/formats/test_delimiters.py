@@ -89,12 +89,48 @@ def test_a_delimiter_is_for_text(tmp_path: Path) -> None:
         make_input(tmp_path / "a.svm", delimiter=";")
 
 
-def test_decimal_commas_are_a_hint(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("a;b;y\n1,5;2;1\n-2,25;3;0\n")
-    with pytest.warns(Hint, match=r"column 'a' holds numbers with a decimal comma, such as 1,5"):
-        list(read(tmp_path / "a.csv"))
+def test_decimal_commas_between_semicolons(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a;b;c;y\n1,5;2;x,1;1\n-2,25;3.5;y;0\n+,5e1;;z;1\n")
+    columns = make_input(tmp_path / "a.csv").describe()
+    assert columns.table == (("a", "number"), ("b", "number"), ("c", "category"))
+    (batch,) = read(tmp_path / "a.csv", drop=["c"])
+    assert batch.X.tolist() == [[1.5, 2], [-2.25, 3.5], [5.0, 0]]
+    assert make_input(tmp_path / "a.csv", decimal=".").describe().table[0] == ("a", "category")
+
+
+def test_decimal_commas_elsewhere_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("a\tb\ty\n1,5\t2\t1\n-2,25\t3\t0\n")
+    with pytest.warns(Hint, match=r"column 'a' holds numbers with a decimal comma, such as 1,5, .* say --decimal ,"):
+        list(read(tmp_path / "a.tsv"))
+    (batch,) = read(tmp_path / "a.tsv", decimal=",")
+    assert batch.X.tolist() == [[1.5, 2], [-2.25, 3]]
+    (tmp_path / "quoted.csv").write_text('a,y\n"1,5",1\n2,0\n')
+    (batch,) = read(tmp_path / "quoted.csv", decimal="comma")
+    assert batch.X.tolist() == [[1.5], [2]]
     (tmp_path / "b.csv").write_text("a;b;y\n1,5;2;1\nx;3;0\n")
-    list(read(tmp_path / "b.csv"))
+    list(read(tmp_path / "b.csv"))  # text, and no hint
+    with pytest.raises(InputError, match=r"decimal must be '\.' or ',', got ';'"):
+        read(tmp_path / "b.csv", decimal=";")
+    (tmp_path / "a.svm").write_text("1 1:1\n")
+    with pytest.raises(InputError, match="a decimal comma or point is for csv and tsv"):
+        read(tmp_path / "a.svm", decimal=",")
+
+
+def test_points_between_thousands_are_for_an_encoder(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("a;y\n1.234,50;1\n2,5;0\n")
+    with pytest.warns(Hint, match=r"column 'a' holds numbers with marks in them, such as 1\.234,50.* an encoded table"):
+        list(read(path))
+    (batch,) = make_input(path, encoded=True).batches()
+    assert list(batch.table["a"].names) == ["1.234,50", "2,5"]  # which the encoder reads
+
+
+def test_thousands_that_come_late_are_numbers_still(tmp_path: Path) -> None:
+    """A column of the first block holds 999,5; a later one 1.234,5 and 2,5."""
+    path = tmp_path / "a.csv"
+    path.write_text("a;y\n" + "999,5;1\n" * 200_000 + "1.234,5;0\n2,5;0\n")
+    *_, last = make_input(path, encoded=True).batches()
+    assert {"1234.5", "2.5"} <= set(last.table["a"].names)
 
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0], "y": [0, 1]}, index=[7, 9])

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from pater.formats.batches import Batch
 from pater.formats.blocks import Place
 from pater.formats.columns import Columns
-from pater.formats.csv import Cells, TableBlock
+from pater.formats.csv_blocks import TableBlock
+from pater.formats.csv_cells import Cells
 from pater.formats.raw import RawBatch, texts_of
 from pater.formats.reading import make_input
 from pater.preprocessing.columns import Numbers, Texts, Times, as_texts, part

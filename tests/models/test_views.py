@@ -114,15 +114,14 @@ def test_an_order_passes_the_rows_in_it():
 
 
 def test_full_covariances_are_for_the_beginning(monkeypatch):
-    monkeypatch.setattr(rules_of_entry, "ENOUGH_FOR_EACH", 100)
+    monkeypatch.setattr(rules_of_entry, "ENOUGH_FOR_EACH", 10)
     X, y = rows_and_labels(1500)
     pool = pool_of()
-    until = pool.entered.until
-    assert sorted(set(until)) == [400.0, 600.0, 800.0, np.inf]
+    assert sorted({rare for rare, _ in pool.entered.until}) == [40.0, 60.0, 80.0, np.inf]
     seen = []
     for start in range(0, 1500, 50):
         pool.learn(rows_of(csr_array(X[start : start + 50])), y[start : start + 50])
-        seen.append({pool.level(k) for k in pool.models if pool.entered.until[k] < np.inf})
+        seen.append({pool.level(k) for k in pool.models if k in pool.entered.passing})
         assert pool.entered.common in pool.models
         assert pool.leader in pool.models
     assert seen[0] == {0, 1, 2}
@@ -151,7 +150,7 @@ def test_one_covariance_alone_is_taken_at_its_word():
         specs = candidates(Spec("so-pater-i"), "balanced_accuracy", covariances=(covariance,))
         entered = entrants(specs, Views(8, LEVELS), more_may_come=False)
         assert entered.places
-        assert set(entered.until) == {np.inf}
+        assert set(entered.until) == {(np.inf, np.inf)}
 
 
 def test_a_pool_with_views_is_saved_and_goes_on(tmp_path):

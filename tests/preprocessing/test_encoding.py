@@ -290,7 +290,8 @@ def test_dates_have_bins_unless_they_are_the_clock_of_the_stream() -> None:
     assert (edges["born"] % 86400 == 0).all()
     (first, *_) = (feature for feature in encoding.features("coarse") if feature.kind == "bin")
     assert first.is_date
-    assert first.name == f"born: below {np.datetime64(int(first.high), 's').astype(str).replace('T', ' ')}"
+    edge = np.datetime64(int(first.high), "s").astype(str).replace("T", " ")
+    assert first.name == f"born: below {edge.removesuffix(':00').removesuffix(' 00:00')}"
 
 
 def test_a_moment_that_is_none_is_missing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,8 @@ def test_merged_moments_and_categories_are_those_of_all_rows() -> None:
     x = x[~np.isnan(x)]
     np.testing.assert_allclose(both.moments[0], [x.size, x.mean(), ((x - x.mean()) ** 2).sum()])
     assert both.rows == 1200
-    assert both.features()[: mine.width("nested")] == mine.features()
+    first = [replace(each, also=(), and_more=False) for each in both.features()]  # a hashed one may have more names
+    assert first[: mine.width("nested")] == [replace(each, also=(), and_more=False) for each in mine.features()]
     names, their_names = both.features(), theirs.features()
     for k, place in enumerate(places):
         one, other = names[place], their_names[k]

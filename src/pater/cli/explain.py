@@ -105,9 +105,7 @@ def _curves(told: dict[str, Any], curves: list[Curve], top: int) -> None:
 
 
 def _effects(curve: Curve) -> None:
-    effects = list(curve.effects)
-    if len(effects) > MOST_VALUES and not curve.part and all(effect.kind != "range" for effect in effects):
-        effects = sorted(effects, key=lambda effect: -abs(effect.effect))[:MOST_VALUES]
+    effects = curve.foremost(MOST_VALUES)
     largest = max(abs(effect.effect) for effect in effects) or 1.0
     names = [printable(effect.value) for effect in effects]
     width = max(map(len, names))
@@ -115,7 +113,7 @@ def _effects(curve: Curve) -> None:
         rows = "not counted" if effect.rows is None else f"{effect.rows:,}"
         tell(f"  {name:<{width}}  {rows:>11}  {_sized(effect)}  {_bar(effect.effect, largest)}".rstrip())
     if len(effects) < len(curve.effects):
-        tell(f"  and {len(curve.effects) - len(effects)} more of smaller effects")
+        tell(f"  and {len(curve.effects) - len(effects)} more that matter less")
 
 
 def _sized(effect: Effect) -> str:

@@ -52,6 +52,12 @@ Delimiter = Annotated[
         "--delimiter", metavar="CHAR", help="Between fields of CSV.  [default: comma, semicolon or tab, recognised]"
     ),
 ]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal", metavar=".|,", help="In numbers of CSV.  [default: a comma between semicolons, else a point]"
+    ),
+]
 Encoding = Annotated[
     str | None,
     typer.Option(

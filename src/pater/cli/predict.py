@@ -39,6 +39,7 @@ def predict(
     threshold: o.Threshold = None,
     format: o.Format = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
 ) -> None:
@@ -61,6 +62,7 @@ def predict(
                 output_format=output_format,
                 format=format,
                 delimiter=delimiter,
+                decimal=decimal,
                 on_error=on_error,
                 threads=threads,
                 model=model,

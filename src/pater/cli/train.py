@@ -51,6 +51,7 @@ def train(
     encoding: o.Encoding = None,
     interactions: o.Interactions = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
     max_classes: o.MaxClasses = o.MOST_CLASSES,
     bits: o.Bits = None,
     features: o.Features = o.LIMIT_OF_FEATURES,
@@ -110,6 +111,7 @@ def train(
                 encoding=encoding,
                 interactions=pairs,
                 delimiter=delimiter,
+                decimal=decimal,
                 max_classes=max_classes,
                 bits=bits,
             )

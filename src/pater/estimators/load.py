@@ -17,7 +17,6 @@ from ..files.model_file import ModelFileError, Saved
 from ..models.candidates import PRIORS, is_pool
 from ..models.model import Model
 from ..models.pool import Pool
-from ..models.race import FADING
 from ..models.setting_kinds import OperatingPoint
 from ..models.settings import SETTINGS
 from ..models.spec import Spec
@@ -174,7 +173,7 @@ def _tried(model: Model | Pool) -> dict[str, Any]:
             "class_weight": None if len({spec.class_weight for spec in specs}) > 1 else specs[0].class_weight,
             "forgetting": None if len(memories) > 1 else specs[0].forgetting,
             "average": None if len(averages) > 1 else specs[0].average,
-            "fading": None if model.fading == FADING else model.fading,
+            "fading": None if model.fading == model.usual_fading else model.fading,
             "discount": True,
         }
     own = {name: None for name, default in PLAIN.items() if getattr(specs[0], name) == default}

@@ -215,10 +215,8 @@ def _draw_line(ax: Any, curve: Curve) -> None:
 
 
 def _draw_bars(ax: Any, curve: Curve) -> None:
-    """The effect of each of some things; of too many, those of the largest effects."""
-    effects = list(curve.effects)
-    if len(effects) > MOST_BARS and not curve.part:
-        effects = sorted(effects, key=lambda effect: -abs(effect.effect))[:MOST_BARS]
+    """The effect of each of some things; of too many, of those that matter most."""
+    effects = curve.foremost(MOST_BARS)
     if not curve.part:
         effects.sort(key=lambda effect: effect.effect)
     names = [effect.value.removeprefix(f"{curve.part} ") for effect in effects]

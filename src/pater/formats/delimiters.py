@@ -1,4 +1,4 @@
-"""What stands between the fields of a table: what the caller says, or what fits its first lines.
+"""What stands between the fields of a table, and in its numbers: what the caller says, or what fits its first lines.
 
 Knows `sources` and `errors`.
 """
@@ -28,6 +28,22 @@ def checked(delimiter: str | None) -> str | None:
     if not usable or found.isalnum() or found in _OF_FIELDS:
         raise InputError(f"delimiter must be one character between fields, such as ';', '|' or tab, got {delimiter!r}.")
     return found
+
+
+def checked_decimal(decimal: str | None) -> str | None:
+    """What a caller says stands between the whole and the rest of a number; an InputError if it is neither of both."""
+    found = None if decimal is None else {"comma": ",", "point": "."}.get(decimal.lower(), decimal)
+    if found not in (None, ".", ","):
+        raise InputError(f"decimal must be '.' or ',', got {decimal!r}.")
+    return found
+
+
+def decimal_of(delimiter: str, wished: str | None) -> str:
+    """What stands in numbers: a comma where fields are parted by semicolons, as spreadsheets write them, else a point.
+
+    Numbers with a point are read in any case.
+    """
+    return wished or ("," if delimiter == ";" else ".")
 
 
 def recognised(text: bytes) -> str:

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, selected
 from ..preprocessing.spans import Spans, texts_in
 from ..preprocessing.tables import of_arrow
+from ..preprocessing.values import with_point
 from . import csv_fields as fields
 from .arrow import RecordParser, note
 from .batches import Batch
 from .columns import CATEGORY, NUMBER
-from .csv import Cells, TableParser
+from .csv import TableParser
+from .csv_cells import Cells
 from .csv_dates import moments
 from .errors import InputError
 
@@ -63,6 +65,8 @@ class RawTableParser(TableParser):
                 table[name] = Numbers(numbers)
             elif kind == CATEGORY:
                 table[name] = texts_of(cells, j)._replace(declared=True)
+            elif kind == NUMBER and cells.block.decimal == ",":
+                table[name] = _with_points(texts_of(cells, j))
             else:
                 table[name] = times_of(cells, j) or texts_of(cells, j)
         return _batch(table, len(cells))
@@ -93,6 +97,13 @@ def texts_of(cells: Cells, j: int) -> Texts:
         same = np.array([*(known.setdefault(name, len(known)) for name in names), -1], np.int64)
         codes, names = same[codes], list(known)
     return Texts(codes, names)
+
+
+def _with_points(texts: Texts) -> Texts:
+    """The texts of a column of numbers with points in the place of decimal commas."""
+    known: dict[str, int] = {}
+    same = np.array([*(known.setdefault(with_point(name), len(known)) for name in texts.names), -1], np.int64)
+    return Texts(same[texts.codes], list(known))
 
 
 class RawRecordParser(RecordParser):

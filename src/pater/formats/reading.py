@@ -18,8 +18,9 @@ from .background import ahead, in_order
 from .batches import Batch
 from .blocks import START, Place, after, blocks
 from .columns import DEFAULT_BITS, ENCODED, HASHED, INDICES, MOST_BITS, TABLE, Columns
-from .csv import TableBlock, TableParser, table_blocks
-from .delimiters import FIXED, checked
+from .csv import TableParser
+from .csv_blocks import TableBlock, table_blocks
+from .delimiters import FIXED, checked, checked_decimal
 from .errors import InputError, MalformedError
 from .hashed_names import Seen
 from .libsvm import LIMIT_OF_FEATURES, LibsvmParser
@@ -71,7 +72,7 @@ class Input:
         return self.wishes.delimiter or FIXED[source.format]
 
     def _first_block(self, first: Source) -> TableBlock:
-        some = table_blocks(first, self._delimiter(first), hashed=True)
+        some = table_blocks(first, self._delimiter(first), self.wishes.decimal, hashed=True)
         block = next(some, None)
         if block is None:
             raise InputError(f"{first.shown} is empty.")
@@ -95,9 +96,9 @@ class Input:
         missing = self.keep_missing and columns.kind == TABLE
         if source.format in FIXED:
             of_text = RawTableParser if columns.kind == ENCODED else TableParser
-            delimiter = self._delimiter(source)
+            written: dict[str, Any] = {"delimiter": self._delimiter(source), "decimal": self.wishes.decimal}
             more: dict[str, Any] = {"labelled": self.labelled, "keep_missing": missing, "seen": self._seen}
-            return of_text(columns, delimiter=delimiter, **more)
+            return of_text(columns, **written, **more)
         of_records = RawRecordParser if columns.kind == ENCODED else RecordParser
         return of_records(columns, labelled=self.labelled, keep_missing=missing, seen=self._seen)
 
@@ -169,6 +170,7 @@ def make_input(
     keep_missing: bool = False,
     threads: int | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
     encoded: bool | None = False,
 ) -> Input:
     """An input, its settings checked; it is `encoded` if that is None and it is a table."""
@@ -187,10 +189,18 @@ def make_input(
     if encoded and not tables:
         raise InputError(f"only tables have columns to encode, but {found[0].shown} is read as {found[0].format}.")
     wishes = Wishes(
-        label, weight, tuple(categorical), tuple(drop), bits, checked(delimiter), tables if encoded is None else encoded
+        label,
+        weight,
+        tuple(categorical),
+        tuple(drop),
+        bits,
+        checked(delimiter),
+        checked_decimal(decimal),
+        tables if encoded is None else encoded,
     )
-    if wishes.delimiter and not any(each.format in FIXED for each in found):
-        raise InputError(f"a delimiter is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
+    for name, given in (("delimiter", wishes.delimiter), ("decimal comma or point", wishes.decimal)):
+        if given and not any(each.format in FIXED for each in found):
+            raise InputError(f"a {name} is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
     return Input(found, columns, wishes, features, labelled, on_error == "skip", keep_missing, threads)
 
 
@@ -208,6 +218,7 @@ def read(
     on_error: str = "stop",
     threads: int | None = None,
     delimiter: str | None = None,
+    decimal: str | None = None,
     columns: Columns | None = None,
 ) -> Iterator[Batch]:
     r"""Batches of files, in order, read and parsed ahead by threads of their own.
@@ -234,6 +245,9 @@ def read(
         That parse. The result does not depend on it.
     delimiter : str, optional
         Between the fields of CSV. By itself it is recognised: a comma, a semicolon or a tab.
+    decimal : {".", ","}, optional
+        What stands in the numbers of CSV: by itself a comma where fields are parted by semicolons, else a point.
+        Numbers with a point are read in any case.
     columns : Columns, optional
         Those of a learner, `learner.columns`, to read a table as it has learned to.
 
@@ -265,5 +279,6 @@ def read(
         on_error=on_error,
         threads=threads,
         delimiter=delimiter,
+        decimal=decimal,
         columns=columns,
     ).batches()

@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..preprocessing.values import STYLES, number_in
 from . import csv_fields as fields
 from .arrow import is_number, is_text, is_whole
 from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
-from .csv import Cells, TableBlock
+from .csv_blocks import TableBlock
+from .csv_cells import Cells
 from .errors import Hint, InputError, listed
 from .labels import label_faults
 
@@ -35,6 +37,7 @@ class Wishes:
     drop: tuple[str, ...] = ()
     bits: int | None = None
     delimiter: str | None = None
+    decimal: str | None = None
     encoded: bool = False
 
     def check(self, header: Sequence[str], source: str) -> None:
@@ -70,8 +73,8 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     wishes.check(block.header, source)
     values, kinds = cells.numbers(np.arange(len(block.header)))
     text = (kinds == fields.IS_TEXT).any(axis=0)
-    if block.delimiter != ",":
-        _hint_of_decimal_commas(cells, np.flatnonzero(text).tolist(), source)
+    if not wishes.encoded:
+        _hint_of_numbers(cells, np.flatnonzero(text).tolist(), source)
     left_out, categorical = wishes.left_out(label, block.header, source), set(wishes.categorical)
     table = [
         (name, CATEGORY if name in categorical else wishes.text if text[j] else NUMBER)
@@ -84,17 +87,19 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     return _columns(table, wishes, label, numeric_labels, source)
 
 
-def _hint_of_decimal_commas(cells: Cells, columns: list[int], source: str) -> None:
-    """Where commas do not part fields, they may stand in numbers."""
+def _hint_of_numbers(cells: Cells, columns: list[int], source: str) -> None:
+    """Plain columns are numbers or text; an encoder looks at the texts itself."""
     for j in columns:
-        texts = [text for text in cells.texts(j).names if text]
-        if texts and all(map(_DECIMAL_COMMA.fullmatch, texts)):
-            warnings.warn(
-                f"{source}: column {cells.block.header[j]!r} holds numbers with a decimal comma, such as {texts[0]}, "
-                "which are read as text; write them with a point.",
-                Hint,
-                stacklevel=3,
-            )
+        texts, what = [text for text in cells.texts(j).names if text], ""
+        if cells.block.decimal == "." and all(map(_DECIMAL_COMMA.fullmatch, texts)):
+            what = f"a decimal comma, such as {texts[0] if texts else ''}, which are read as text; say --decimal ,"
+        elif all(any(not np.isnan(number_in(text, style)) for style in STYLES) for text in texts):
+            long = max(texts, key=len, default="")
+            what = f"marks in them, such as {long}, which are read as text; an encoded table (without --scale, --bits "
+            what += "and --encoding plain) takes them for numbers."
+        if texts and what:
+            what = f"{source}: column {cells.block.header[j]!r} holds numbers with {what}"
+            warnings.warn(what, Hint, stacklevel=3)
 
 
 def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:

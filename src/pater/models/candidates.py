@@ -17,12 +17,12 @@ from .spec import Spec, Specs
 BALANCED = ("balanced_accuracy", "ter", "g_mean", "wter")  # scores to which both classes count alike, however rare
 MEMORIES = (1.0, 0.999, 0.99)
 PRIORS = {"full": (30.0, 1.0, 300.0), "diagonal": (10.0, 100.0, 1.0, 0.1)}
-PRIORS_ENCODED = (10.0, 1.0)  # those of a diagonal covariance that are tried on encoded columns
+PRIORS_ENCODED = (100.0, 10.0)  # those of a diagonal covariance that are tried on encoded columns
 WIDEST = 256  # columns of which a full covariance is kept
 WIDEST_ENCODED = 1024  # the same of encoded columns, where it is kept for a while only
 ROWS_FOR_EACH = 2  # column, that a full covariance remembers at least
-ENOUGH_FOR_EACH = 20  # encoded column: with as many rows, a diagonal covariance is as good
-DEAREST = 2e9  # rows times squared columns for which a full covariance is kept: about a second
+ENOUGH_FOR_EACH = 100  # encoded column: with as many rows of the rarer class, a diagonal covariance is as good
+DEAREST = 4e9  # rows times squared columns for which a full covariance is kept: a few seconds
 
 
 def candidates(
@@ -91,11 +91,14 @@ def suited_to_encoded(specs: Specs, n_features: int) -> list[bool]:
     return both if any(both) else fits
 
 
-def rows_at_most(specs: Specs, n_features: int) -> list[float]:
-    """For how many rows of so many columns of an encoder each of them is, if others are at hand."""
+def rows_at_most(specs: Specs, n_features: int) -> list[tuple[float, float]]:
+    """For how many rows of so many columns of an encoder each of them is, if others are at hand.
+
+    First how many of the rarer class it takes until others are as good, then how many in all until it is too dear.
+    """
     all_full = all(spec.covariance == "full" for spec in specs)
-    few = min(ENOUGH_FOR_EACH * n_features, DEAREST / n_features**2)
-    return [few if spec.covariance == "full" and not all_full else math.inf for spec in specs]
+    few = ENOUGH_FOR_EACH * n_features, DEAREST / n_features**2
+    return [few if spec.covariance == "full" and not all_full else (math.inf, math.inf) for spec in specs]
 
 
 def is_pool(specs: Specs) -> bool:

@@ -13,7 +13,6 @@ from .candidates import is_pool
 from .choice import JudgedBy
 from .model import Model
 from .pool import Pool
-from .race import FADING
 from .spec import Specs
 from .views import Views
 
@@ -37,7 +36,7 @@ def new_model(
         specs,
         scoring,
         settings,
-        fading=fading or FADING,
+        fading=fading,
         more_may_come=more_may_come,
         fixed=fixed,
     )

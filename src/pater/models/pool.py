@@ -32,7 +32,7 @@ from .newcomers import Room
 from .operating_points import Point, SeenMargins
 from .pool_operations import add_class, counts_of, merged, resized
 from .pool_pass import learn_all
-from .race import FADING, Board, race, stretch
+from .race import FADING, FADING_ENCODED, Board, race, stretch
 from .spec import Spec, Specs
 from .views import Views
 from .warnings import warn_of_one_class
@@ -72,7 +72,7 @@ class Pool:
         scoring: str,
         scoring_settings: ScoringSettings = None,
         *,
-        fading: float = FADING,
+        fading: float | None = None,
         more_may_come: bool = False,
         fixed: bool = False,
     ) -> Pool:
@@ -83,7 +83,7 @@ class Pool:
         made = np.zeros((models[places[0]].state.n_models, 4))
         board = Board.new(len(specs) * views.n_levels, len(made))
         adjustments = dict.fromkeys(places, made)
-        judged_by = scoring, scoring_settings, fading
+        judged_by = scoring, scoring_settings, fading or (FADING_ENCODED if views.encoded else FADING)
         return cls(specs, views, models, board, made, adjustments, *judged_by, more_may_come, places[0])
 
     def copy(self) -> Pool:
@@ -117,6 +117,11 @@ class Pool:
         return k // len(self.specs)
 
     @property
+    def usual_fading(self) -> float:
+        """How answers fade unless it is said."""
+        return FADING_ENCODED if self.views.encoded else FADING
+
+    @property
     def n_features(self) -> int:
         return self.views.n_features
 
@@ -146,7 +151,7 @@ class Pool:
         result = replace(self)
         if judged_by is not None:
             result.scoring, result.scoring_settings, fading = judged_by
-            result.fading = fading or FADING
+            result.fading = fading or self.usual_fading
         if specs is not self.specs and specs != self.specs:
             names = unlike_candidates(self.specs, specs)
             if names:
@@ -274,8 +279,11 @@ class Pool:
 
     def race(self) -> None:
         """Who leads from here on, and who stops, by the answers so far."""
-        awake = [k for k in self.models if self.rows <= self.entered.until[k]]
-        staying, self.leader = race(self.board, self.entered, awake, (self.scoring, self.scoring_settings))
+        entered, awake = self.entered, list(self.models)
+        if not entered.passing.isdisjoint(awake):
+            rarer = self.board.rarer
+            awake = [k for k in awake if rarer <= entered.until[k][0] and self.rows <= entered.until[k][1]]
+        staying, self.leader = race(self.board, entered, awake, (self.scoring, self.scoring_settings))
         self.models = {k: self.models[k] for k in staying}
         self.adjustments = {k: self.adjustments[k] for k in staying}
 

@@ -20,6 +20,7 @@ from .entrants import Entrants
 from .metrics import SCORES, Confusion
 
 FADING = 0.985  # of an answer, with the next row of its class
+FADING_ENCODED = 0.995  # the same of encoded rows, where more candidates are compared
 SHORTEST, LONGEST = 16, 256  # rows from one decision to the next
 ALL_LEARN = 2000  # rows for which no team has to stop for want of time
 RARE = 20  # rows that one of the rarer class stands for where it is asked how much is known
@@ -60,6 +61,11 @@ class Board:
     def scores(self, scoring: str, settings: ScoringSettings) -> Floats:
         """The score of each candidate, the mean over all problems; more is better."""
         return np.asarray(self._of_problems(self._rates(), scoring, settings).mean(axis=-1))
+
+    @property
+    def rarer(self) -> float:
+        """How many rows of the rarer class there were, the mean over all problems."""
+        return float(self.total.min(axis=1).mean())
 
     def deviation(self, k: int, scoring: str, settings: ScoringSettings) -> float:
         """How far chance alone takes the score of a candidate away: the standard deviation, by the score's slopes."""
@@ -144,7 +150,7 @@ def race(
     there when the others leave. The common candidate goes on in any case.
     """
     scores, team_of, forgets, common = board.scores(*scored_by), entered.teams, entered.forgets, entered.common
-    rows, rarer = (float(of_problem.mean()) for of_problem in (board.total.sum(axis=1), board.total.min(axis=1)))
+    rows, rarer = float(board.total.sum(axis=1).mean()), board.rarer
     leading = scores
     if rows < 20 * AT_FIRST:
         chance = board.deviation(awake[0], *scored_by)

@@ -1,6 +1,6 @@
 """How many rows had each thing that an output column can stand for.
 
-Knows NumPy only. Counts are whole numbers and are added, so that no cut of a stream and no order of merging changes
+Knows the kernels. Counts are whole numbers and are added, so that no cut of a stream and no order of merging changes
 them.
 """
 
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .encoding_kernels import count_rows
 
 Whole = NDArray[np.int64]
 
@@ -33,16 +35,10 @@ class Counts:
         return cls(np.zeros((n_columns, most_bins), np.int64), np.zeros(0, np.int64))
 
     def note(self, bins: NDArray[np.int16], places: NDArray[np.int32], tokens: Whole, known: int) -> None:
-        """Add rows: their bins (columns, rows), their indicators (rows, slots) and tokens, where −1 is nothing."""
-        n_columns, most = self.bins.shape
-        if n_columns:
-            at = (most + 1) * np.arange(n_columns)[:, None] + 1 + bins
-            found = np.bincount(at.ravel(), minlength=n_columns * (most + 1))
-            self.bins += found.reshape(n_columns, most + 1)[:, 1:]
-        found = np.bincount(places.ravel() + np.int64(1), minlength=known + 1)[1:]
-        found += np.bincount(tokens + 1, minlength=known + 1)[1:]
-        found[: self.indicators.size] += self.indicators
-        self.indicators = found.astype(np.int64, copy=False)
+        """Add rows: their bins (rows, columns), their indicators (rows, slots) and tokens, where −1 is nothing."""
+        if known > self.indicators.size:
+            self.indicators = np.concatenate([self.indicators, np.zeros(known - self.indicators.size, np.int64)])
+        count_rows(bins, places, tokens, self.bins, self.indicators)
 
     def merged(self, other: Counts, places: Whole, known: int) -> Counts:
         """Those of both; `places` says which indicator each of the other's is, or −1 if it is none."""

@@ -71,6 +71,12 @@ class Curve:
     def name(self) -> str:
         return f"{self.column}: {self.part}" if self.part else self.column
 
+    def foremost(self, most: int) -> list[Effect]:
+        """Of many categories or words, those that make most of the spread; everything of any other curve."""
+        if self.part or len(self.effects) <= most or any(effect.kind == "range" for effect in self.effects):
+            return list(self.effects)
+        return sorted(self.effects, key=lambda each: -(each.effect**2) * (1 if each.rows is None else each.rows))[:most]
+
     @property
     def spread(self) -> float:
         """How much of a difference the column makes: the root of the mean square of its effect over all rows."""

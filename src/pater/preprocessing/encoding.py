@@ -143,7 +143,7 @@ class Encoding:
         crosses = self.crosses.places(x, bins, local, slots, learn)
         self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
         if learn and self.counts is not None:
-            self.counts.note(bins.T, local, found, self.known)
+            self.counts.note(bins, local, found, self.known)
         return Piece(z, bins, crosses, local, starts, found, sizes)
 
     def levels(self, resolution: str) -> NDArray[np.uint8]:

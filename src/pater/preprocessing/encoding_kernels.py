@@ -156,6 +156,21 @@ def _hash(a, b, seed):
 
 
 @exact_kernel
+def count_rows(bins, local, tokens, of_bins, of_indicators):
+    """Count the bins and the columns that rows have, in place."""
+    for r in range(bins.shape[0]):
+        for j in range(bins.shape[1]):
+            if bins[r, j] >= 0:
+                of_bins[j, bins[r, j]] += 1
+        for s in range(local.shape[1]):
+            if local[r, s] >= 0:
+                of_indicators[local[r, s]] += 1
+    for t in range(tokens.size):
+        if tokens[t] >= 0:
+            of_indicators[tokens[t]] += 1
+
+
+@exact_kernel
 def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
     """The place of each cross of each row; with `learn`, rows are counted by it.
 

@@ -1,4 +1,4 @@
-"""Where the indicators of columns stand among all.
+"""Where the indicators of the columns of a table stand among all.
 
 Knows the encoders of columns.
 """

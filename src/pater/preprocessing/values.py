@@ -13,7 +13,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Column, Numbers, Texts, Times
+from .columns import Column, Numbers, Texts, Times, written
 
 NOTHING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "?", "-", "."})
 """Texts, in small letters, that say that a number or a date is missing."""
@@ -40,6 +40,12 @@ def number_in(text: str, style: str = "plain") -> float:
         with suppress(ValueError):
             return float(text)
     return np.nan
+
+
+def with_point(text: str) -> str:
+    """A number that is written with a decimal comma as it is with a point, and any other text as it is."""
+    number = number_in(text, "comma") if "," in text else np.nan
+    return text if np.isnan(number) else written(number)
 
 
 def moment_in(text: str) -> float:

@@ -1,43 +1,69 @@
-"""Whether a stream has changed: ADWIN on the mistakes of each class.
+"""Whether a stream has changed: ADWIN on the mean of the classes' error rates.
 
 Knows NumPy, and what is said of rows (`judged`). ADWIN (Bifet and Gavaldà, 2007, doi:10.1137/1.9781611972771.42)
-keeps a window of the latest answers, as long as its mean does not change, in an exponential histogram of O(log n)
-sums. Each class has its own, so that of a rare class, too, it is seen when its rows are missed more often.
+keeps a window of the latest answers, as long as their mean does not change, in an exponential histogram of O(log n)
+sums. Here each sum is one for each class, and what is compared is the mean of the error rates of the classes: so the
+mistakes of a rare class weigh as much as those of the others, and answers that merely lean to another class, because
+the share of positives goes up and down with the hour or another model of a pool speaks, are no change for the worse.
+With one class it is ADWIN as it stands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from math import log, sqrt
+from math import log
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .judged import Said
 
 BUCKETS = 5  # of each size, at most
 CLOCK = 32  # values from one look to the next
-SHORTEST = 5  # part of a window
-DELTA = 0.002  # how sure to be, as in the paper: the smaller, the fewer false alarms
+SHORTEST = 5  # rows of a class in a part of a window
+DELTA = 0.01  # how sure to be: the smaller, the fewer false alarms and the later the others (docs/command-line.md)
 SETTLED = 1_000  # rows of a stream until answers are looked at: a model that has just begun changes by itself
 
 
 class Change(NamedTuple):
-    """A mean that has changed: what it was before and after, over how many values."""
+    """Error rates that have changed: how many rows there are before and after, and the wrong and all of each class."""
 
-    before: float
-    after: float
     n_before: int
     n_after: int
+    before: NDArray[np.int64]  # (classes, 2)
+    after: NDArray[np.int64]
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """The error rates of each class before and after, (classes, 2); NaN where a part has too few rows of it."""
+        parts = np.stack([self.before, self.after], axis=1).astype(np.float64)
+        parts[~_told(self.before, self.after)] = np.nan
+        rates: NDArray[np.float64] = parts[:, :, 0] / parts[:, :, 1]
+        return rates
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Of the classes that both parts tell of."""
+        before, after = np.nanmean(self.rates, axis=0).tolist()
+        return before, after
 
     @property
     def is_worse(self) -> bool:
         """Whether it is worth an alarm: half as much again, or ten points more. What is sure may still be small."""
-        return self.after > min(1.5 * self.before, self.before + 0.1)
+        before, after = self.means
+        return after > min(1.5 * before, before + 0.1)
+
+
+def _told(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which classes both parts have enough rows of, (…, classes)."""
+    told: NDArray[np.bool_] = (before[..., 1] >= SHORTEST) & (after[..., 1] >= SHORTEST)
+    return told
 
 
 class Adwin:
-    """A window of zeros and ones that is as long as their mean does not change."""
+    """A window of right and wrong answers that is as long as the mean of the classes' error rates does not change."""
 
     def __init__(self, delta: float = DELTA) -> None:
         self.delta = delta
@@ -45,103 +71,128 @@ class Adwin:
 
     def forget(self) -> None:
         """Begin anew."""
-        self.n = self.ones = self._since = 0
-        self._levels: list[list[int]] = [[]]  # sums of 2^level values each, the oldest first
+        self.n = self._since = 0
+        self._levels: list[list[tuple[int, ...]]] = [
+            []
+        ]  # the wrong and all of each class in 2^level rows, oldest first
 
-    def add(self, values: Iterable[int]) -> Iterator[tuple[int, Change]]:
-        """Take values in; yields where among them the mean turned out to have changed, and how."""
-        for place, value in enumerate(values):
-            self._insert(value)
+    def add(self, codes: Iterable[int], wrong: Iterable[int], n_classes: int) -> Iterator[tuple[int, Change]]:
+        """Take in which class rows have, and whether the answers were wrong; yields where a change was found."""
+        nothing = [0, 0] * n_classes
+        rows = [(*nothing[: 2 * k], w, 1, *nothing[2 * k + 2 :]) for k in range(n_classes) for w in (0, 1)]
+        for place, (code, is_wrong) in enumerate(zip(codes, wrong, strict=True)):
+            self._insert(rows[2 * code + is_wrong])
             self._since += 1
             if self._since % CLOCK == 0:
-                change = self._shrink()
+                change = self._shrink(n_classes)
                 if change is not None:
                     yield place, change
 
-    def _insert(self, value: int) -> None:
+    def _insert(self, row: tuple[int, ...]) -> None:
         self.n += 1
-        self.ones += value
         levels, level = self._levels, 0
-        levels[0].append(value)
+        levels[0].append(row)
         while len(levels[level]) > BUCKETS:
             if level + 1 == len(levels):
                 levels.append([])
-            levels[level + 1].append(levels[level].pop(0) + levels[level].pop(0))
+            older, newer = levels[level].pop(0), levels[level].pop(0)
+            levels[level + 1].append((*map(add, older, newer), *newer[len(older) :]))  # classes may have come since
             level += 1
 
-    def _shrink(self) -> Change | None:
-        """Forget the oldest values as long as their mean differs; the first difference that was found."""
+    def _shrink(self, n_classes: int) -> Change | None:
+        """Forget the oldest rows as long as their mean differs; the first difference that was found."""
         first: Change | None = None
-        change = self._cut()
+        change = self._cut(n_classes)
         while change is not None:
             first = first or change
             while not self._levels[-1]:
                 self._levels.pop()
-            self.ones -= self._levels[-1].pop(0)
+            self._levels[-1].pop(0)
             self.n -= 1 << (len(self._levels) - 1)
-            change = self._cut()
+            change = self._cut(n_classes)
         return first
 
-    def _cut(self) -> Change | None:
-        """The first place, from the oldest on, where the means before and after differ by more than chance allows."""
+    def _cut(self, n_classes: int) -> Change | None:
+        """The first place, from the oldest on, where the means before and after differ by more than chance allows.
+
+        The mean must be told of two classes at least, or of the only one there is.
+        """
         if self.n < 2 * SHORTEST:
             return None
-        mean = self.ones / self.n
-        variance, sure = mean * (1.0 - mean), log(2.0 * log(self.n) / self.delta)
-        n_before, ones_before = 0, 0
-        for level in range(len(self._levels) - 1, -1, -1):
-            for ones in self._levels[level]:
-                n_before += 1 << level
-                ones_before += ones
-                n_after = self.n - n_before
-                if n_after < SHORTEST:
-                    return None
-                if n_before < SHORTEST:
-                    continue
-                before, after = ones_before / n_before, (self.ones - ones_before) / n_after
-                share = 1.0 / (n_before - SHORTEST + 1) + 1.0 / (n_after - SHORTEST + 1)
-                if abs(before - after) > sqrt(2.0 * share * variance * sure) + 2.0 / 3.0 * share * sure:
-                    return Change(before, after, n_before, n_after)
-        return None
+        buckets = [bucket for level in reversed(self._levels) for bucket in level]
+        sums = np.zeros((len(buckets), 2 * n_classes), np.int64)
+        for k, bucket in enumerate(buckets):
+            sums[k, : len(bucket)] = bucket
+        sums = sums.reshape(-1, n_classes, 2).cumsum(axis=0)
+        whole, before = sums[-1], sums[:-1]
+        after = whole - before
+        told = _told(before, after)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of classes that are not told of
+            rates = whole[:, 0] / whole[:, 1]
+            shares = 1.0 / (before[..., 1] - SHORTEST + 1) + 1.0 / (after[..., 1] - SHORTEST + 1)
+            variances = shares * (rates * (1.0 - rates))
+            apart = after[..., 0] / after[..., 1] - before[..., 0] / before[..., 1]
+        sure = log(2.0 * log(self.n) / self.delta)
+        chance = np.sqrt(2.0 * np.sum(variances, axis=1, where=told) * sure)
+        chance += 2.0 / 3.0 * np.max(shares, axis=1, where=told, initial=0.0) * sure
+        enough = told.sum(axis=1) >= min(2, int((whole[:, 1] > 0).sum()))
+        found = np.flatnonzero((np.abs(np.sum(apart, axis=1, where=told)) > chance) & enough)
+        if not found.size:
+            return None
+        k = int(found[0])
+        n_before = int(before[k, :, 1].sum())
+        return Change(n_before, self.n - n_before, before[k], after[k])
 
 
 class Alarm(NamedTuple):
-    """Rows of a class that are wrong more often than before."""
+    """Answers that are wrong more often than before, mean over the classes; and the class that has most of it."""
 
     row: int
+    before: float
+    after: float
+    n_before: int
+    n_after: int
     label: Any
-    change: Change
+    of_class: tuple[float, float]
+
+    @classmethod
+    def of(cls, row: int, change: Change, labels: list[Any]) -> Alarm:
+        rates = change.rates
+        worst = int(np.nanargmax(rates[:, 1] - rates[:, 0]))
+        before, after = rates[worst].tolist()
+        return cls(row, *change.means, change.n_before, change.n_after, labels[worst], (before, after))
 
     def to_json(self) -> dict[str, Any]:
-        return {"row": self.row, "class": self.label, **self.change._asdict()}
+        told = {"row": self.row, "before": self.before, "after": self.after}
+        told |= {"n_before": self.n_before, "n_after": self.n_after}
+        return {**told, "class": self.label, "class_before": self.of_class[0], "class_after": self.of_class[1]}
 
     def __str__(self) -> str:
-        c = self.change
         return (
-            f"row {self.row:,}: of class {self.label}, {c.after:.1%} of the last {c.n_after:,} rows were wrong, but "
-            f"{c.before:.1%} of the {c.n_before:,} before"
+            f"row {self.row:,}: the mean error rate of the classes is {self.after:.1%} over the last {self.n_after:,} "
+            f"rows, but was {self.before:.1%} over the {self.n_before:,} before; "
+            f"of class {self.label} {self.of_class[1]:.1%}, but was {self.of_class[0]:.1%}"
         )
 
 
 class DriftWatch:
-    """Listens to what is said of rows, and raises an alarm when a class is wrong more often than before."""
+    """Listens to what is said of rows, and raises an alarm when answers are wrong more often than before."""
 
     def __init__(self, tell: Callable[[Alarm], None] = lambda alarm: None) -> None:
         self._tell = tell
-        self._of_class: dict[Any, Adwin] = {}
+        self._codes: dict[Any, int] = {}
+        self._window = Adwin()
         self.alarms: list[Alarm] = []
 
     def __call__(self, said: Said) -> None:
         said = said.some(max(0, SETTLED - said.before), said.labels.size)
         if not said.labels.size:
             return
-        wrong, found = (said.predicted() != said.labels).astype(np.int64), []
-        for label in set(said.labels.tolist()):
-            places, window = np.flatnonzero(said.labels == label), self._of_class.setdefault(label, Adwin())
-            for place, change in window.add(wrong[places].tolist()):
-                if change.is_worse:
-                    found.append(Alarm(said.before + int(places[place]) + 1, label, change))
-                    window.forget()  # what it is from here on is compared with what it has become
-        for alarm in sorted(found, key=lambda alarm: alarm.row):
-            self.alarms.append(alarm)
-            self._tell(alarm)
+        labels, places = np.unique(said.labels, return_inverse=True)
+        codes = np.array([self._codes.setdefault(label, len(self._codes)) for label in labels.tolist()])[places]
+        wrong = (said.predicted() != said.labels).astype(np.int64)
+        for place, change in self._window.add(codes.tolist(), wrong.tolist(), len(self._codes)):
+            if change.is_worse:
+                self.alarms.append(Alarm.of(said.before + place + 1, change, list(self._codes)))
+                self._window.forget()  # what it is from here on is compared with what it has become
+                self._tell(self.alarms[-1])

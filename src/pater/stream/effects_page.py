@@ -20,13 +20,13 @@ from .explanation import bases, curves_of, spoken_for
 from .inspection import candidate_told
 from .learner import Learner
 
-LEAST = 0.3  # of the largest effect, to which every scale reaches
 READING = """<p>The margin of a row is the margin of the average row plus one number for each column: its effect. Where
-the line is above zero, rows with such values have a larger margin than the average row; from the threshold on, the
-class is predicted. Rows of the columns below a line, and numbers beside a bar, say how many rows the effect was learned
-from.</p><p>Bands and thin lines reach two standard errors to both sides, by the covariance that the model keeps: about
-that much the effect would differ if the model had learned from other rows of the same kind. Where there are none, the
-model does not know.</p>"""
+a line is above zero, rows with such values have a larger margin than the average row; from the threshold on, the class
+is predicted. The grey columns below a line and the numbers beside a bar say how many rows the effect was learned
+from.</p>
+<p>Bands and thin lines reach two standard errors to both sides, by the covariance that the model keeps: about that much
+the effect would differ if the model had learned from other rows of the same kind. Where there are none, the model does
+not know.</p>"""
 
 
 def write_page(
@@ -89,16 +89,16 @@ def _head(learner: Learner, name: str, found: list[Curve]) -> str:
 
 def _curves(curves: list[Curve], label: Any, *, several: bool) -> str:
     title = f"What each column adds to the margin of {escape(str(label))}" if several else "What each column adds"
-    largest = max(abs(effect.effect) for curve in curves for effect in curve.effects)
+    largest = max(curve.spread for curve in curves)
     in_order = sorted(curves, key=lambda curve: -curve.spread)
-    figures = "".join(_figure(curve, LEAST * largest) for curve in in_order)
+    figures = "".join(_figure(curve, largest) for curve in in_order)
     note = '<p class="note">Compared with the average row.</p>'
     return f'<section><h2>{title}</h2>{note}<div class="pair">{figures}</div></section>'
 
 
 def _figure(curve: Curve, least: float) -> str:
     left = len(curve.effects) - len(shown(curve)) if all(effect.kind != "range" for effect in curve.effects) else 0
-    more = f" The {left} others have smaller effects." if left else ""
+    more = f" The {left} others matter less." if left else ""
     caption = f"{curve.kind}; spread {curve.spread:.3g}.{more}"
     lines = "".join(
         f"<tr><td>{escape(effect.value)}</td>"

@@ -30,13 +30,9 @@ def drawing(curve: Curve, least: float = 0.0) -> str:
 
 
 def shown(curve: Curve) -> list[Effect]:
-    """What is drawn of a curve as bars: of many, those of the largest effects."""
-    effects = list(curve.effects)
-    if curve.part:
-        return effects
-    if len(effects) > MOST_BARS:
-        effects = sorted(effects, key=lambda effect: -abs(effect.effect))[:MOST_BARS]
-    return sorted(effects, key=lambda effect: -effect.effect)
+    """What is drawn of a curve as bars: of many, those that matter most."""
+    effects = curve.foremost(MOST_BARS)
+    return effects if curve.part else sorted(effects, key=lambda effect: -effect.effect)
 
 
 def _lines(curve: Curve, least: float) -> str:

@@ -96,6 +96,7 @@ def predict_to(
     on_error: str,
     threads: int | None,
     delimiter: str | None = None,
+    decimal: str | None = None,
     threshold: float | None = None,
     model: Path | None = None,
     stream: IO[bytes] | None = None,
@@ -120,6 +121,7 @@ def predict_to(
         features=1 << 30,
         threads=threads,
         delimiter=delimiter,
+        decimal=decimal,
         keep_missing=learner.scale,
     )
     tagged = any(each.format == "vw" for each in source.sources)

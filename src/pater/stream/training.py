@@ -182,11 +182,11 @@ def train(
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
     **options
-        `format`, `label`, `weight`, `categorical`, `drop`, `bits` and `delimiter`, as in :func:`pater.stream.read`. And
-        the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`, `probability`, `operating_point`,
-        `covariance`, `form`, `r`, `eta` and `approximation`, as of the estimators; `approximation` is ALMA's α. One
-        that the algorithm does not have is an error. Keys of `class_weight` may be text; they are matched to numeric
-        labels.
+        `format`, `label`, `weight`, `categorical`, `drop`, `bits`, `delimiter` and `decimal`, as in
+        :func:`pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
+        `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`, as of the estimators;
+        `approximation` is ALMA's α. One that the algorithm does not have is an error. Keys of `class_weight` may be
+        text; they are matched to numeric labels.
 
     Returns
     -------
@@ -255,6 +255,7 @@ def train(
         "sources": len(source.sources),
         "columns": columns.to_json(),
         "delimiter": source.wishes.delimiter,
+        **({"decimal": source.wishes.decimal} if source.wishes.decimal else {}),
         "initial": as_text(os.fspath(initial)) if initial is not None else None,
     }
     run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes))

@@ -1,0 +1,72 @@
+"""Whole rows of CSV and TSV, block by block, each with the header of its file.
+
+Knows `csv_fields`, `delimiters` and `blocks`. What parts fields and stands in numbers is recognised once a file.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+
+from . import csv_fields as fields
+from .blocks import BLOCK_BYTES, Place, blocks
+from .delimiters import decimal_of, recognised
+from .errors import InputError
+from .names import check_names
+from .sources import Source
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class TableBlock(NamedTuple):
+    """Some whole rows below the header of their file."""
+
+    text: bytes
+    header: tuple[str, ...]
+    first_line: int
+    end: Place
+    delimiter: str = ","
+    decimal: str = "."
+
+
+def table_blocks(
+    source: Source, delimiter: str | None, decimal: str | None = None, *, hashed: bool, size: int = BLOCK_BYTES
+) -> Generator[TableBlock]:
+    """The blocks of a table, each with the header of its file; a delimiter that is not given is recognised."""
+    header: tuple[str, ...] | None = None
+
+    def cut(text: bytes) -> int:
+        nonlocal delimiter
+        if delimiter is None:
+            delimiter = recognised(text)
+        return _row_end(text, delimiter)
+
+    for block in blocks(source, hashed=hashed, size=size, cut=cut):
+        text, first_line = block.text, block.first_line
+        assert delimiter is not None
+        if header is None:
+            end = _row_end(text, delimiter, first=True) % len(text)  # an open quote leaves the whole text
+            header = _header(text[:end], delimiter, source.shown)
+            text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
+        yield TableBlock(text, header, first_line, block.end, delimiter, decimal_of(delimiter, decimal))
+
+
+def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:
+    if b'"' not in text:
+        return text.find(b"\n") if first else text.rfind(b"\n")
+    return int(fields.row_end(np.frombuffer(text, np.uint8), ord(delimiter), first))
+
+
+def _header(line: bytes, delimiter: str, source: str) -> tuple[str, ...]:
+    text = line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "replace").strip("\r\n")
+    try:
+        names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter, strict=True), [])]
+    except csv.Error as error:
+        raise InputError(f"{source}, line 1: the header cannot be read: {error}.") from None
+    if not any(names):
+        raise InputError(f"{source}, line 1: expected a header with the names of the columns.")
+    check_names(names, f"{source}, line 1: the header")
+    return tuple(names)

@@ -159,7 +159,7 @@ def test_explanations_tell_of_crosses(tmp_path: Path) -> None:
     assert next(iter(curves)) == "a × b"
     effects = {effect.value: effect for effect in curves["kind × switch"].effects}
     assert sum(effect.rows or 0 for effect in effects.values()) == 3_000
-    assert effects["kind=u × switch: below 0.5"].rows == int(((table["kind"] == "u") & (table["switch"] == 0)).sum())
+    assert effects["u × below 0.5"].rows == int(((table["kind"] == "u") & (table["switch"] == 0)).sum())
     assert abs(sum((e.rows or 0) * e.effect for e in effects.values())) < 1e-6 * 3_000
 
 

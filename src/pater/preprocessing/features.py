@@ -62,7 +62,10 @@ class Feature:
 
     @property
     def value(self) -> str:
-        """What a row has in the column: "12.5 to 40", "fr", "missing"."""
+        """What a row has in the column: "12.5 to 40", "fr", "missing"; or in both: "12.5 to 40 × fr"."""
+        if self.kind == "cross":
+            sides = zip((self.column, self.crossed), self.text.split(" × ", 1), strict=False)
+            return " × ".join(side.removeprefix(f"{name}: ").removeprefix(f"{name}=") for name, side in sides)
         if self.kind == "bin":
             return self.range
         if self.kind in ("bucket", "word"):

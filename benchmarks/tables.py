@@ -5,9 +5,9 @@
 The benchmark makes its table: 20 numbers on different scales with outliers, 10 categories of 2 to 20,000 values, two
 dates, 2 % missing, 1.5 % positives, and an effect of each column that is known and additive. Every contestant is a
 process of its own, from start to end, in turn; the best of some repeats counts, after one on few rows that warms the
-caches of compiled code. Afterwards each is judged on rows that none has seen. River learns from the first rows only.
-With `--more 10`, the memory of `pater train` is also measured on ten times the rows, of which the table is the
-beginning. River and vowpalwabbit must be installed; a contestant that is not there is left out.
+caches of compiled code. Afterwards each is judged on rows that none has seen. River learns from the first rows only, and
+is judged on fewer. With `--more 10`, the memory of `pater train` is also measured on ten times the rows, of which the
+table is the beginning. River and vowpalwabbit must be installed; a contestant that is not there is left out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
+import itertools
 import json
 import pickle
 import subprocess
@@ -119,8 +120,8 @@ def parquet_writer(path: Path, schema: pa.Schema) -> Any:
 
 
 def make(folder: Path, name: str, chunks: range, *, forms: tuple[str, ...] = ("csv", "parquet", "vw")) -> np.ndarray:
-    """The table in files, chunk by chunk; the log odds of its rows."""
-    odds = []
+    """The table in files, unless they are there, chunk by chunk; the log odds of its rows."""
+    odds, forms = [], tuple(form for form in forms if not (folder / f"{name}.{form}").exists())
     with ExitStack() as stack:
         writers: dict[str, Any] = {}
         for number in chunks:
@@ -225,7 +226,8 @@ def learn_river(path: Path, rows: int) -> Any:
 
 
 def judge_river(model: Any, path: Path) -> np.ndarray:
-    p = np.array([model.predict_proba_one(x)[True] for x, _ in _river_rows(path)])
+    rows = itertools.islice(_river_rows(path), RIVER_ROWS)
+    p = np.array([model.predict_proba_one(x)[True] for x, _ in rows])
     return np.log(p + 1e-12) - np.log1p(1e-12 - p)
 
 
@@ -276,13 +278,15 @@ def contestants(folder: Path, forms: list[str]) -> dict[tuple[str, str], Callabl
     def other(who: str, form: str) -> Callable[[str, Path], list[str]]:
         return lambda name, model: [*python, __file__, "--learn", who, str(folder / f"{name}.{form}"), str(model)]
 
-    found = {(who, form): pater(options, form) for who, options in PATER.items() for form in forms}
-    found |= {(who, form): other(who, form) for who in ("scikit-learn", "scikit-learn, bins") for form in forms}
-    if importlib.util.find_spec("river"):
-        found["river", "csv"] = other("river", "csv")
+    found = {}
+    for form in forms:
+        found |= {(who, form): pater(options, form) for who, options in PATER.items()}
+        found |= {(who, form): other(who, form) for who in ("scikit-learn", "scikit-learn, bins")}
     if importlib.util.find_spec("vowpalwabbit"):
         vw = [*python, "-m", "vowpalwabbit", "--loss_function", "logistic", "-b", "20", "--quiet"]
         found["vowpal wabbit", "vw"] = lambda name, model: [*vw, "-d", str(folder / f"{name}.vw"), "-f", str(model)]
+    if importlib.util.find_spec("river"):
+        found["river", "csv"] = other("river", "csv")
     return found
 
 
@@ -303,6 +307,7 @@ def margins(who: str, form: str, model: Path, folder: Path) -> np.ndarray:
 def judged(said: np.ndarray, y: np.ndarray, cut: float) -> dict[str, float]:
     from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
+    y = y[: len(said)]
     return {"balanced_accuracy": balanced_accuracy_score(y, said > cut), "auc": roc_auc_score(y, said)}
 
 
@@ -332,8 +337,9 @@ def main() -> None:
     found = contestants(folder, options.forms)
     found = {each: command for each, command in found.items() if (options.only or "") in each[0]}
     best: dict[tuple[str, str], dict[str, float]] = {}
-    for command in found.values():
-        measured(command("few", model))
+    for (who, _), command in found.items():
+        if who in PATER:
+            measured(command("few", model))
     for _ in range(options.repeats):
         for (who, form), command in found.items():
             cpu, elapsed, megabytes = measured(command("table", model))

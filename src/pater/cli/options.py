@@ -136,6 +136,16 @@ Threshold = Annotated[
         help="Of two classes, predict the second from this margin on.  [default: what the model has learned]",
     ),
 ]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        "--window", min=1, metavar="ROWS", help="Tell how good the answers were in every so many rows, and of drift."
+    ),
+]
+WindowOutput = Annotated[
+    Path | None,
+    typer.Option("--window-output", dir_okay=False, metavar="FILE", help="Windows as .csv, .jsonl or .parquet."),
+]
 Scale = Annotated[bool, typer.Option("--scale", help="Standardise as the stream passes.")]
 ModelOut = Annotated[Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.")]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", dir_okay=False)]
@@ -169,6 +179,14 @@ def pairs_of(interactions: list[str] | None) -> list[tuple[str, str]] | str | No
             raise UsageError(f"--interactions wants two columns, as in country:amount, or all; {what}.")
         pairs.append((one, other))
     return pairs or None
+
+
+def check_outputs(*paths: Path | None) -> None:
+    """It is wrong usage to write two things to one place."""
+    places = [path.resolve() for path in paths if path is not None]
+    for place in places:
+        if places.count(place) > 1:
+            raise UsageError(f"{place} cannot be two outputs at once.")
 
 
 def checked_threshold(threshold: float | None, learner: Learner) -> float | None:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from . import options as o
-from .errors import StoppedError
+from .errors import StoppedError, UsageError
+from .evaluation_report import advice
 from .learner_options import Algo, checked, operating_point, with_settings
 from .progressive import Display
 from .signals import stop_in_order
@@ -17,6 +18,7 @@ EXAMPLE = """\b
 Examples:
   pater train rows.svm -m rows.pater
   pater train 'part-*.csv.gz' --label churn -m churn.pater
+  pater train rows.svm --window 10000 --window-output windows.csv --plot windows.png -m rows.pater
   pater train big.svm --algo so-pater-i --covariance diagonal --checkpoint-every 60s --resume -m big.pater
   zcat clicks.vw.gz | pater train - --format vw -m clicks.pater
 """
@@ -62,6 +64,12 @@ def train(
     cost: o.Cost = None,
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
+    window: o.Window = None,
+    window_output: o.WindowOutput = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw the windows: png, pdf or svg."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors and what was skipped.")] = False,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Print a JSON line at every power of two of rows, and at the end.")
@@ -78,10 +86,20 @@ def train(
         "--scoring": scoring != "balanced_accuracy",
         **point,
     }
+    if (window_output or plot) and not window:
+        raise UsageError(f"{'--window-output' if window_output else '--plot'} goes with --window.")
+    o.check_outputs(model, window_output, plot)
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors(display.compiling, quiet=quiet):
         from pater.stream.training import train as learn
 
+        watched = None
+        if window:
+            from .watching import Watching
+
+            settings_told = {name: value for name, value in settings.items() if value is not None}
+            advised = advice(algo, settings_told, saved=False)
+            watched = Watching(window, advised, as_json=log_json, quiet=quiet)
         stop_in_order()
         try:
             display.start()
@@ -103,6 +121,7 @@ def train(
                 show=display.show,
                 at=display.at,
                 report=display.report,
+                judged=watched.judged if watched else None,
                 format=format,
                 label=label,
                 weight=weight_column,
@@ -115,6 +134,9 @@ def train(
                 max_classes=max_classes,
                 bits=bits,
             )
+            if watched and display.run:
+                inputs: list[str | Path] = [*(each.name for each in display.run.input.sources), model]
+                watched.finish({}, window_output, plot, inputs)
         except KeyboardInterrupt as stop:
             display.close()
             there = checkpoint_every and Path(f"{model}.checkpoint").exists()

@@ -95,7 +95,8 @@ def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
     _demand(np.array_equal(np.sort(places[places >= 0]), np.arange(known)), "has places that are not in order")
     encoding.moments[:], encoding.places[:] = moments, places
     encoding.known, encoding.rows = known, rows
-    encoding.counts = _counts(encoding, reader) if "encoder.bin_rows" in arrays else None
+    is_counted = any(f"encoder.{name}_rows" in arrays for name in ("bin", "indicator"))  # an older file has neither
+    encoding.counts = _counts(encoding, reader) if is_counted else None
     _check_categories(encoding)
     return encoding
 

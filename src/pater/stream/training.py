@@ -25,7 +25,9 @@ from ..models.metrics import SCORES
 from .algorithms import settings_among, specs_of
 from .checkpoints import Every, go_on_from, progress_of
 from .encoder import Interactions, is_encoded, new_encoder
+from .evaluation import learn_and_judge
 from .guards import MOST_CLASSES, Guards
+from .judged import Judged
 from .learner import Learner, load
 
 
@@ -45,6 +47,7 @@ class Run:
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
     skipped: Skipped = field(default_factory=Skipped)
     guards: Guards = field(default_factory=Guards)
+    judged: Judged | None = None  # who is told what is said of each row before it is learned from
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
@@ -110,7 +113,10 @@ class Run:
     ) -> list[Fault]:
         faults: list[Fault] = []
         for piece in pieces:
-            faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
+            if self.judged is None:
+                faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
+            else:
+                faults += learn_and_judge(self.learner, piece, self.judged, at=at(self), report=lambda: report(self))
         return faults
 
     def save_checkpoint(self) -> None:
@@ -146,6 +152,7 @@ def train(
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
+    judged: Judged | None = None,
     **options: Any,
 ) -> Learner:
     """Learn from files or pipes, and save the model.
@@ -181,6 +188,8 @@ def train(
         Columns of an encoded table that are crossed with each other.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
+    judged : Judged, optional
+        Is told what is said of each row before it is learned from (`pater.stream.windows`, `pater.stream.drift`).
     **options
         `format`, `label`, `weight`, `categorical`, `drop`, `bits`, `delimiter` and `decimal`, as in
         :func:`pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
@@ -258,7 +267,7 @@ def train(
         **({"decimal": source.wishes.decimal} if source.wishes.decimal else {}),
         "initial": as_text(os.fspath(initial)) if initial is not None else None,
     }
-    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes))
+    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes), judged=judged)
     with ExitStack() as stack:
         if model is not None:
             stack.enter_context(lock_place(model))

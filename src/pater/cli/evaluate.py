@@ -49,6 +49,7 @@ def evaluate(
     categorical: o.Categorical = None,
     drop: o.Drop = None,
     encoding: o.Encoding = None,
+    interactions: o.Interactions = None,
     delimiter: o.Delimiter = None,
     decimal: o.Decimal = None,
     max_classes: o.MaxClasses = o.MOST_CLASSES,
@@ -63,11 +64,13 @@ def evaluate(
     threads: o.Threads = None,
 ) -> None:
     """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
-    o.check_encoding(encoding, scale=scale, bits=bits)
+    o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    pairs = o.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {
         "--scale": scale,
         "--encoding": encoding is not None,
+        "--interactions": pairs is not None,
         "--scoring": scoring != "balanced_accuracy",
         **point,
     }
@@ -85,7 +88,7 @@ def evaluate(
         from pater.stream import InputError, load
         from pater.stream import evaluation as v
         from pater.stream.algorithms import specs_of
-        from pater.stream.encoder import Encoder, is_encoded
+        from pater.stream.encoder import is_encoded, new_encoder
         from pater.stream.guards import Guards
         from pater.stream.learner import Learner
         from pater.stream.training import matched
@@ -124,7 +127,7 @@ def evaluate(
             if scoring not in SCORES:
                 raise InputError(f"there is no score {scoring!r}.")
             specs = specs_of(algo, scoring, class_weight=weights, **given)
-            encoder = Encoder() if columns.kind == "encoded" else None
+            encoder = new_encoder(columns, pairs)
             skip, fading = on_error == "skip", given.get("fading")
             learner = Learner(specs, columns, scoring, scale, skip=skip, encoder=encoder, fading=fading)
             guards = Guards(max_classes)

@@ -51,6 +51,7 @@ def train(
     categorical: o.Categorical = None,
     drop: o.Drop = None,
     encoding: o.Encoding = None,
+    interactions: o.Interactions = None,
     delimiter: o.Delimiter = None,
     decimal: o.Decimal = None,
     max_classes: o.MaxClasses = o.MOST_CLASSES,
@@ -75,11 +76,13 @@ def train(
     ] = False,
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
-    o.check_encoding(encoding, scale=scale, bits=bits)
+    o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    pairs = o.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {
         "--scale": scale,
         "--encoding": encoding is not None,
+        "--interactions": pairs is not None,
         "--scoring": scoring != "balanced_accuracy",
         **point,
     }
@@ -125,6 +128,7 @@ def train(
                 categorical=categorical or (),
                 drop=drop or (),
                 encoding=encoding,
+                interactions=pairs,
                 delimiter=delimiter,
                 decimal=decimal,
                 max_classes=max_classes,

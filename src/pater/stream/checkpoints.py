@@ -1,4 +1,4 @@
-"""Checkpoints: what they hold, and how a run goes on from one.
+"""Checkpoints: how often they are written, what they hold, and how a run goes on from one.
 
 Knows `model_file` and `learner`, and what a run is made of. A checkpoint is a model file that also says how far the run
 had come. What the run had read by then is known by its hash, so that a changed input is noticed; and blocks are cut by

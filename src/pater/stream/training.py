@@ -17,14 +17,14 @@ from ..files import model_file as modelfile
 from ..files.container import check_place, lock_place
 from ..formats.batches import Batch
 from ..formats.blocks import START, Place
-from ..formats.columns import ENCODED, HASHED, TABLE
+from ..formats.columns import HASHED, TABLE
 from ..formats.errors import Fault, InputError, Skipped, as_text
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
 from .algorithms import settings_among, specs_of
 from .checkpoints import Every, go_on_from, progress_of
-from .encoder import Encoder, is_encoded
+from .encoder import Interactions, is_encoded, new_encoder
 from .evaluation import learn_and_judge
 from .guards import MOST_CLASSES, Guards
 from .judged import Judged
@@ -148,6 +148,7 @@ def train(
     threads: int | None = None,
     max_classes: int = MOST_CLASSES,
     encoding: str | None = None,
+    interactions: Interactions = None,
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
@@ -183,6 +184,8 @@ def train(
     encoding : {"table", "plain"}, optional
         Whether the columns of a table are encoded as they come (see `pater.preprocessing.TableEncoder`), or go to the
         model as numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` say what to do.
+    interactions : list of pairs of names, or "all", optional
+        Columns of an encoded table that are crossed with each other.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
     judged : Judged, optional
@@ -232,6 +235,8 @@ def train(
     if before is not None:
         if before.specs[0].rule == modelfile.BATCH_RULE:
             raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
+        if interactions:
+            raise InputError("interactions cannot go with an initial model: the settings of that model hold.")
         before.go_on_with(columns)
     weights = matched(given["class_weight"], numeric=columns.numeric_labels)
     learner = before or Learner(
@@ -239,7 +244,7 @@ def train(
         columns,
         scoring,
         scale,
-        encoder=Encoder() if columns.kind == ENCODED else None,
+        encoder=new_encoder(columns, interactions),
         fading=given["fading"],
     )
     learner.skip = on_error == "skip"
@@ -253,6 +258,7 @@ def train(
         "operating_point": given["operating_point"] and str(given["operating_point"]),
         "scoring": scoring,
         "scale": scale,
+        "interactions": str(interactions) if interactions else None,
         "passes": passes,
         "on_error": on_error,
         "sources": len(source.sources),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -205,6 +206,55 @@ def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
     run("train", str(head), "--algo", "so-pater-i", "-m", model, "-q")
     assert "pater train --initial-model" in run("evaluate", path, "-m", model).err
     assert "drift" not in run("evaluate", str(head), "--algo", "so-pater-i").err
+
+
+@pytest.mark.parametrize("algo", ["auto", "so-pater-i"])
+def test_training_tells_windows_and_alarms_as_an_evaluation_does(run, table, tmp_path, algo):
+    path, plain, model = str(table[0]), tmp_path / "plain", tmp_path / "m"
+    run("train", path, "--algo", algo, "-q", "-m", str(plain))
+    files = [str(tmp_path / name) for name in ("trained.csv", "judged.csv")]
+    trained = run(
+        "train", path, "--algo", algo, "-m", str(model), "--window", "700", "--window-output", files[0],
+        "--plot", str(tmp_path / "windows.png"),
+    )  # fmt: skip
+    judged = run("evaluate", path, "--algo", algo, "--window", "700", "--window-output", files[1])
+    assert model.read_bytes() == plain.read_bytes()
+    assert Path(files[0]).read_text() == Path(files[1]).read_text()
+    assert trained.out.splitlines() == judged.out.splitlines()[: len(trained.out.splitlines())]
+    alarms = [[line for line in each.err.splitlines() if "drift: row" in line] for each in (trained, judged)]
+    assert alarms[0] == alarms[1]
+    assert (tmp_path / "windows.png").stat().st_size > 1000
+    quiet = run("train", path, "--algo", algo, "-m", str(model), "--window", "700", "-q")
+    assert (quiet.out, quiet.err) == ("", "")
+    lines = run("train", path, "--algo", algo, "-m", str(model), "--window", "700", "--log-json").out.splitlines()
+    assert [each["rows"] for each in map(json.loads, lines) if "window" in each][:3] == [700, 1400, 2100]
+    assert [each["rows"] for each in map(json.loads, lines) if "final" in each and not each["final"]][:3] == [1, 2, 4]
+
+
+def test_windows_of_a_resumed_training_go_on(run, table, tmp_path):
+    path, model = str(table[0]), str(tmp_path / "m")
+    head = tmp_path / "head.csv"
+    head.write_text("".join(table[0].open().readlines()[:1_001]))
+    run("train", str(head), "-m", model, "-q")
+    done = run("train", path, "-i", model, "-m", model, "--window", "2000", "--log-json")
+    told = [json.loads(line) for line in done.out.splitlines()]
+    windows = [(each["rows"], each["window"]) for each in told if "window" in each]
+    assert windows == [(2000, 1000), (4000, 2000), (6000, 2000)]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--plot", "w.png"], "--plot goes with --window."),
+        (["--window-output", "w.csv"], "--window-output goes with --window."),
+        (["--window", "100", "--window-output", "m"], "cannot be two outputs at once"),
+    ],
+)
+def test_nonsense_of_windows_in_training(run, table, tmp_path, monkeypatch, options, told):
+    monkeypatch.chdir(tmp_path)
+    done = run("train", str(table[0]), "-m", "m", *options)
+    assert (done.code, told in done.err) == (2, True)
+    assert not (tmp_path / "m").exists()
 
 
 def test_thresholds_stand_beside_the_curves(run, table, tmp_path):

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 from pater.preprocessing.columns import Column
-from pater.preprocessing.encoding import Encoded, Encoding
+from pater.preprocessing.encoded import Encoded
+from pater.preprocessing.encoding import Encoding
 from pater.preprocessing.tables import table_of
 
 

@@ -44,6 +44,8 @@ def streams(draw: Any) -> tuple[dict[str, Column], EncodingSettings, list[int]]:
         buckets=draw(st.integers(1, 3)),
         min_count=draw(st.integers(1, 3)),
         word_buckets=draw(st.integers(1, 8)),
+        interactions=draw(st.sampled_from(["all", ()])),
+        cross_buckets=draw(st.integers(1, 20)),
     )
     cuts = sorted(draw(st.lists(st.integers(0, n_rows), max_size=5)))
     return {name: draw(columns(n_rows)) for name in names}, chosen, cuts

@@ -9,7 +9,7 @@ import typer
 
 from . import options as o
 from .errors import UsageError
-from .evaluation_report import Alarms, Windows, advice, show
+from .evaluation_report import advice, show
 from .learner_options import Algo, checked, operating_point, with_settings
 from .terminal import say_skipped, tell, tell_json
 
@@ -35,14 +35,8 @@ def evaluate(
         Path | None,
         typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw curves and windows: png, pdf or svg."),
     ] = None,
-    window: Annotated[
-        int | None,
-        typer.Option("--window", min=1, metavar="ROWS", help="Tell how good the answers were in every so many rows."),
-    ] = None,
-    window_output: Annotated[
-        Path | None,
-        typer.Option("--window-output", dir_okay=False, metavar="FILE", help="Windows as .csv, .jsonl or .parquet."),
-    ] = None,
+    window: o.Window = None,
+    window_output: o.WindowOutput = None,
     delay: Annotated[
         int,
         typer.Option("--delay", min=0, metavar="ROWS", help="Labels come so many rows after what they belong to."),
@@ -55,6 +49,7 @@ def evaluate(
     categorical: o.Categorical = None,
     drop: o.Drop = None,
     encoding: o.Encoding = None,
+    interactions: o.Interactions = None,
     delimiter: o.Delimiter = None,
     decimal: o.Decimal = None,
     max_classes: o.MaxClasses = o.MOST_CLASSES,
@@ -69,11 +64,13 @@ def evaluate(
     threads: o.Threads = None,
 ) -> None:
     """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
-    o.check_encoding(encoding, scale=scale, bits=bits)
+    o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    pairs = o.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {
         "--scale": scale,
         "--encoding": encoding is not None,
+        "--interactions": pairs is not None,
         "--scoring": scoring != "balanced_accuracy",
         **point,
     }
@@ -83,6 +80,7 @@ def evaluate(
         raise UsageError("--threshold goes with --model; a learner has --max-fpr, --max-fnr or --cost.")
     if window_output and not window:
         raise UsageError("--window-output goes with --window.")
+    o.check_outputs(window_output, plot)
     with o.one_line_errors():
         from pater.formats.errors import Skipped
         from pater.formats.reading import make_input
@@ -90,15 +88,12 @@ def evaluate(
         from pater.stream import InputError, load
         from pater.stream import evaluation as v
         from pater.stream.algorithms import specs_of
-        from pater.stream.drift import DriftWatch
-        from pater.stream.encoder import Encoder, is_encoded
+        from pater.stream.encoder import is_encoded, new_encoder
         from pater.stream.guards import Guards
-        from pater.stream.judged import Judged
         from pater.stream.learner import Learner
-        from pater.stream.pictures import plot as draw
-        from pater.stream.prediction import write_table
         from pater.stream.training import matched
-        from pater.stream.windows import Windows as ByWindow
+
+        from .watching import Watching
 
         given = checked(algo, settings, others=others, saved="--model" if model else None)
         given |= operating_point(max_fpr, max_fnr, cost)
@@ -122,9 +117,8 @@ def evaluate(
         )
         columns = source.describe()
         skipped = Skipped()
-        drift = DriftWatch(Alarms(advice(algo, given, saved=saved is not None)))
-        by_window = ByWindow(window, Windows(as_json=as_json)) if window else None
-        judged = Judged(drift, *([by_window] if by_window else []))
+        watched = Watching(window, advice(algo, given, saved=saved is not None), as_json=as_json, keep=True)
+        judged = watched.judged
         if saved:
             at = o.checked_threshold(threshold, saved)
             v.judge(saved, source.batches(), skipped, judged, threshold=at)
@@ -133,7 +127,7 @@ def evaluate(
             if scoring not in SCORES:
                 raise InputError(f"there is no score {scoring!r}.")
             specs = specs_of(algo, scoring, class_weight=weights, **given)
-            encoder = Encoder() if columns.kind == "encoded" else None
+            encoder = new_encoder(columns, pairs)
             skip, fading = on_error == "skip", given.get("fading")
             learner = Learner(specs, columns, scoring, scale, skip=skip, encoder=encoder, fading=fading)
             guards = Guards(max_classes)
@@ -141,14 +135,8 @@ def evaluate(
             batches = encoder.over(batches) if encoder else batches
             v.judge_progressively(learner, batches, skipped, judged, delay=delay)
             guards.finish(learner)
-        if by_window:
-            by_window.finish()
-        result = {**judged.result(), "alarms": [alarm.to_json() for alarm in drift.alarms]}
         inputs: list[str | Path] = [*(each.name for each in source.sources), *([model] if model else [])]
-        if by_window and window_output:
-            write_table(by_window.windows, window_output, inputs)
-        if plot:
-            draw({**result, "windows": by_window.windows if by_window else []}, plot, inputs)
+        result = watched.finish(judged.result(), window_output, plot, inputs)
     if as_json:
         tell_json({**result, "skipped": skipped.count, **({"final": True} if window else {})})
     else:

@@ -66,6 +66,14 @@ Encoding = Annotated[
         help="Encode a table's columns, or not.  [default: table; plain with --scale or --bits]",
     ),
 ]
+Interactions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--interactions",
+        metavar="A:B|all",
+        help="Cross two columns of a table, or all of up to twenty. Repeatable, or a:b,c:d.",
+    ),
+]
 MaxClasses = Annotated[
     int,
     typer.Option(
@@ -128,6 +136,16 @@ Threshold = Annotated[
         help="Of two classes, predict the second from this margin on.  [default: what the model has learned]",
     ),
 ]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        "--window", min=1, metavar="ROWS", help="Tell how good the answers were in every so many rows, and of drift."
+    ),
+]
+WindowOutput = Annotated[
+    Path | None,
+    typer.Option("--window-output", dir_okay=False, metavar="FILE", help="Windows as .csv, .jsonl or .parquet."),
+]
 Scale = Annotated[bool, typer.Option("--scale", help="Standardise as the stream passes.")]
 ModelOut = Annotated[Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.")]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", dir_okay=False)]
@@ -137,13 +155,38 @@ LIMIT_OF_FEATURES = 1 << 22
 MOST_CLASSES = 100
 
 
-def check_encoding(encoding: str | None, *, scale: bool, bits: int | None) -> None:
+def check_encoding(encoding: str | None, *, scale: bool, bits: int | None, crossed: bool = False) -> None:
     """It is wrong usage if options of plain columns go with an encoder, or if there is no such encoding."""
     if encoding not in (None, "table", "plain"):
         raise UsageError(f"--encoding must be table or plain, got {encoding!r}.")
     given = [option for option, there in (("--scale", scale), ("--bits", bits is not None)) if there]
     if encoding == "table" and given:
         raise UsageError(f"{given[0]} cannot go with --encoding table: it is for plain columns.")
+    if crossed and (given or encoding == "plain"):
+        raise UsageError(f"--interactions cannot go with {(*given, '--encoding plain')[0]}: it is for encoded tables.")
+
+
+def pairs_of(interactions: list[str] | None) -> list[tuple[str, str]] | str | None:
+    """The columns that are to be crossed: from a:b and c:d,e:f to pairs, or all."""
+    parts = [part.strip() for text in interactions or () for part in text.split(",")]
+    if parts == ["all"]:
+        return "all"
+    pairs = []
+    for part in parts:
+        one, colon, other = (name.strip() for name in part.partition(":"))
+        if not (one and colon and other) or ":" in other:
+            what = "all stands alone" if part == "all" else f"got {part!r}"
+            raise UsageError(f"--interactions wants two columns, as in country:amount, or all; {what}.")
+        pairs.append((one, other))
+    return pairs or None
+
+
+def check_outputs(*paths: Path | None) -> None:
+    """It is wrong usage to write two things to one place."""
+    places = [path.resolve() for path in paths if path is not None]
+    for place in places:
+        if places.count(place) > 1:
+            raise UsageError(f"{place} cannot be two outputs at once.")
 
 
 def checked_threshold(threshold: float | None, learner: Learner) -> float | None:

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from . import options as o
-from .errors import StoppedError
+from .errors import StoppedError, UsageError
+from .evaluation_report import advice
 from .learner_options import Algo, checked, operating_point, with_settings
 from .progressive import Display
 from .signals import stop_in_order
@@ -17,6 +18,7 @@ EXAMPLE = """\b
 Examples:
   pater train rows.svm -m rows.pater
   pater train 'part-*.csv.gz' --label churn -m churn.pater
+  pater train rows.svm --window 10000 --window-output windows.csv --plot windows.png -m rows.pater
   pater train big.svm --algo so-pater-i --covariance diagonal --checkpoint-every 60s --resume -m big.pater
   zcat clicks.vw.gz | pater train - --format vw -m clicks.pater
 """
@@ -49,6 +51,7 @@ def train(
     categorical: o.Categorical = None,
     drop: o.Drop = None,
     encoding: o.Encoding = None,
+    interactions: o.Interactions = None,
     delimiter: o.Delimiter = None,
     decimal: o.Decimal = None,
     max_classes: o.MaxClasses = o.MOST_CLASSES,
@@ -61,24 +64,42 @@ def train(
     cost: o.Cost = None,
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
+    window: o.Window = None,
+    window_output: o.WindowOutput = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw the windows: png, pdf or svg."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors and what was skipped.")] = False,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Print a JSON line at every power of two of rows, and at the end.")
     ] = False,
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
-    o.check_encoding(encoding, scale=scale, bits=bits)
+    o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    pairs = o.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {
         "--scale": scale,
         "--encoding": encoding is not None,
+        "--interactions": pairs is not None,
         "--scoring": scoring != "balanced_accuracy",
         **point,
     }
+    if (window_output or plot) and not window:
+        raise UsageError(f"{'--window-output' if window_output else '--plot'} goes with --window.")
+    o.check_outputs(model, window_output, plot)
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors(display.compiling, quiet=quiet):
         from pater.stream.training import train as learn
 
+        watched = None
+        if window:
+            from .watching import Watching
+
+            settings_told = {name: value for name, value in settings.items() if value is not None}
+            advised = advice(algo, settings_told, saved=False)
+            watched = Watching(window, advised, as_json=log_json, quiet=quiet)
         stop_in_order()
         try:
             display.start()
@@ -100,17 +121,22 @@ def train(
                 show=display.show,
                 at=display.at,
                 report=display.report,
+                judged=watched.judged if watched else None,
                 format=format,
                 label=label,
                 weight=weight_column,
                 categorical=categorical or (),
                 drop=drop or (),
                 encoding=encoding,
+                interactions=pairs,
                 delimiter=delimiter,
                 decimal=decimal,
                 max_classes=max_classes,
                 bits=bits,
             )
+            if watched and display.run:
+                inputs: list[str | Path] = [*(each.name for each in display.run.input.sources), model]
+                watched.finish({}, window_output, plot, inputs)
         except KeyboardInterrupt as stop:
             display.close()
             there = checkpoint_every and Path(f"{model}.checkpoint").exists()

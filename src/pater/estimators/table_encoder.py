@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models.matrices import matrix_of
 from ..preprocessing.columns import Table, rows_in
-from ..preprocessing.encoding import Encoded, Encoding
+from ..preprocessing.encoded import Encoded
+from ..preprocessing.encoding import Encoding
 from ..preprocessing.encoding_merge import merge_encodings
 from ..preprocessing.features import Feature
 from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
 from ..preprocessing.stream_encoder import StreamEncoder
-from ..preprocessing.tables import table_of
 from .parameters import one_of
+from .table_inputs import has_names, table_like
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -63,6 +64,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         How many times a category must come to have an indicator of its own.
     word_buckets : int, default=1024
         Hashed indicators of the words of a column of free text.
+    interactions : list of pairs of names, or "all", optional
+        Columns that are crossed: an indicator for each pair of what they hold, such as `country=fr × amount: 12 to 40`.
+        Numbers are crossed by their coarse bins, dates by hour, weekday and month. "all" crosses all columns that are
+        neither text nor id, up to twenty of them. An `AutoPATERClassifier` behind it in an `OnlinePipeline` finds out
+        whether to look at the crosses.
+    cross_buckets : int, default=1024
+        Indicators of two columns; where their crosses could be more, they are hashed to as many.
 
     Attributes
     ----------
@@ -102,6 +110,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         buckets: int = 32,
         min_count: int = 3,
         word_buckets: int = 1024,
+        interactions: Any = None,
+        cross_buckets: int = 1024,
     ) -> None:
         self.resolution = resolution
         self.warm_up = warm_up
@@ -112,6 +122,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.buckets = buckets
         self.min_count = min_count
         self.word_buckets = word_buckets
+        self.interactions = interactions
+        self.cross_buckets = cross_buckets
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Forget everything and learn from all rows of a table."""
@@ -170,7 +182,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if begins:
             self._stream = stream
             self.n_features_in_ = len(table)
-            if _has_names(X):
+            if has_names(X):
                 self.feature_names_in_ = np.array(list(table), object)
         return pieces
 
@@ -194,24 +206,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return matrix_of(encoded.rows(self.resolution), encoded.width(self.resolution))
 
     def _table(self, X: Any, *, begins: bool) -> Table:
-        names = None if begins else self._names()
-        table = table_of(X, names)
-        n_rows = rows_in(table)
-        for n, what in ((len(table), "feature"), (n_rows, "sample")):
-            if not n:
-                shape = (len(X) if hasattr(X, "__len__") else n_rows, len(table))
-                raise ValueError(f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required.")
-        if names is None:
-            return table
-        if not _has_names(X) and len(table) != len(names):
-            raise ValueError(
-                f"X has {len(table)} features, but {type(self).__name__} is expecting {len(names)} features as input."
-            )
-        absent, new = ([a for a in one if a not in other] for one, other in ((names, table), (table, names)))
-        if absent or new:
-            what = f"lacks the column {absent[0]!r}" if absent else f"has a column {new[0]!r} that was not there before"
-            raise ValueError(f"the table {what}; the encoder knows {names}.")
-        return {name: table[name] for name in names}
+        return table_like(X, None if begins else self._names(), type(self).__name__)
 
     def _names(self) -> list[str]:
         stream = self._stream
@@ -233,7 +228,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.encoding_.features(self.resolution)
 
     def levels(self) -> NDArray[np.uint8]:
-        """How much detail each output column adds: 0 if it is no bin, 1 and 2 for the bins of the resolution."""
+        """How much detail each output column adds: 1 and 2 for the bins of the resolution, more for crosses, else 0."""
         return self.encoding_.levels(self.resolution)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -288,7 +283,3 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _has_names(X: Any) -> bool:
-    return hasattr(X, "columns") or hasattr(X, "keys") or (isinstance(X, (list, tuple)) and hasattr(X[0], "keys"))

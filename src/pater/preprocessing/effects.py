@@ -1,8 +1,9 @@
 """What each column of a table adds to a margin, as a function of what it holds.
 
 Knows `features`, `encoding` and how sure a model can be. A linear model on encoded rows is a sum of functions, one of
-each raw column: of its z-score and of all indicators that its value has, whatever their resolution. Crosses of two
-columns belong to neither. Functions are told as differences from the average row, so that their levels have a meaning.
+each raw column: of its z-score and of all indicators that its value has, whatever their resolution; and where columns
+are crossed, of two of them. Functions are told as differences from the average row, so that their levels mean
+something.
 """
 
 from __future__ import annotations
@@ -59,9 +60,9 @@ class Effect:
 class Curve:
     """The effects of a column, or of one part of a date, on the margin of one class."""
 
-    column: str
+    column: str  # or two of them, with × in between
     part: str  # "hour", "weekday" or "month" of dates; else ""
-    kind: str  # of the column: "number", "date", "category", "text" or "id"
+    kind: str  # of the column: "number", "date", "category", "text" or "id"; of two, "cross"
     model: int  # which class the margin speaks for, by its place
     effects: tuple[Effect, ...]
     is_counted: bool
@@ -105,13 +106,15 @@ class Described:
         rows = np.full(len(features), nan)
         if counts is not None:
             edges = {column.name: (column.edges, counts.bins[j]) for j, column in enumerate(encoding.numbers)}
-            indicators = iter(counts.indicators.tolist())
+            indicators, crosses = iter(counts.indicators.tolist()), iter(encoding.crosses.rows.tolist())
             for j, feature in enumerate(features):
-                if feature.kind == "bin" and not feature.crossed:
+                if feature.crossed:
+                    rows[j] = next(crosses)
+                elif feature.kind == "bin":
                     cuts, fine = edges[feature.column]
                     first, last = np.searchsorted(cuts, [feature.low, feature.high])
                     rows[j] = fine[first + (not isinf(feature.low)) : last + 1].sum()
-                elif feature.kind != "z" and not feature.crossed:
+                elif feature.kind != "z":
                     rows[j] = next(indicators)
         scales = {}
         for column, (n, mean, square) in zip(encoding.numbers, encoding.moments.tolist(), strict=True):
@@ -168,8 +171,22 @@ def curves(described: Described, weights: Reals, certainty: Certainty | None) ->
                 of_column.append(Curve(name, part, kind, k, tuple(effects), described.is_counted))
         if of_column:
             found.append(sorted(of_column, key=lambda curve: -curve.spread))
+    found += [[curve] for curve in _crossed(described, weights, certainty)]
     found.sort(key=lambda some: -sum(curve.spread**2 for curve in some))
     return [curve for some in found for curve in some]
+
+
+def _crossed(described: Described, weights: Reals, certainty: Certainty | None) -> Iterable[Curve]:
+    """The effects of crosses that rows had, beyond those of the columns, where the model looks at them."""
+    first = next((j for j, feature in enumerate(described.features) if feature.crossed), 0)
+    for name, places in described.encoding.crosses.groups():
+        group = np.arange(first + places.start, first + places.stop)
+        group = group[described.encoding.crosses.rows[places] > 0]
+        points = list(_others(described, group))
+        for k, w in enumerate(weights):
+            if w[group].any():
+                effects = _effects(points, described.mean[group], w[group], k, group, certainty)
+                yield Curve(name, "", "cross", k, tuple(effects), described.is_counted)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """The encoding of a table: raw columns in, sparse rows out, learned as the rows pass.
 
-Knows the encoders of columns and the kernels; knows no scikit-learn and no file. Output columns come in three groups:
-z-scores, bins, and indicators in the order in which rows first had them, at the end, where there is room for more.
-The first two groups are fixed from the beginning. At every resolution of the bins the same rows have a view of their
-own, with columns of its own. A column has a level: 0 if it is no bin, 1 and 2 for the bins of a resolution in turn, so
-that who learns may leave out what is too detailed.
+Knows the encoders of columns and the kernels; knows no scikit-learn and no file. Output columns come in four groups:
+z-scores, bins, crosses, and indicators in the order in which rows first had them, at the end, where there is room for
+more. The first three groups are fixed from the beginning. At every resolution of the bins the same rows have a view of
+their own, with columns of its own. A column has a level: 0 if it is neither bin nor cross, 1 and 2 for the bins of a
+resolution in turn, and one more for crosses, so that who learns may leave out what is too detailed.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import CheckedRows, checked
 from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
 from .counts import Counts
-from .encoding_kernels import find_bins, settle, standardise, write_rows
+from .crosses import Crosses
+from .encoded import Encoded, Layout, Piece
+from .encoding_kernels import find_bins, settle, standardise
 from .features import Feature
 from .kinds import encoder_of
 from .settings import RESOLUTIONS, EncodingSettings
 from .slots import Slots
 
-Layout = tuple[NDArray[np.int32], int]
 PIECE = 1 << 13  # rows that are encoded at a time, so that what is in between stays small
 
 
@@ -35,6 +35,8 @@ class Encoding:
 
     columns
         The encoder of each column, by the names of the table.
+    crosses
+        Which of them are crossed, and how.
     moments
         Of each column of numbers or dates how many there were, their mean and the sum of squared distances from it.
     places
@@ -49,6 +51,7 @@ class Encoding:
 
     settings: EncodingSettings
     columns: list[ColumnEncoder]
+    crosses: Crosses
     moments: NDArray[np.float64]
     places: NDArray[np.int32]
     known: int = 0
@@ -63,18 +66,18 @@ class Encoding:
         They are known at once, so that each of them is encoded by what all of them say.
         """
         columns = [encoder_of(name, column, settings) for name, column in table.items()]
-        encoding = cls.of_columns(settings, columns)
+        encoding = cls.of_columns(settings, columns, Crosses.begun(settings, columns, table))
         encoding.rows = rows_in(table)
         encoding._piece(table, learn=True, begins=True)
         return encoding
 
     @classmethod
-    def of_columns(cls, settings: EncodingSettings, columns: list[ColumnEncoder]) -> Encoding:
+    def of_columns(cls, settings: EncodingSettings, columns: list[ColumnEncoder], crosses: Crosses) -> Encoding:
         """An encoding of these columns that has seen no row."""
         edges = [column.edges.size for column in columns if isinstance(column, NumberEncoder)]
         size = sum(sum(column.slots()) + column.n_tokens() for column in columns)
         counts = Counts.none(len(edges), max(edges, default=0) + 1)
-        return cls(settings, columns, np.zeros((len(edges), 3)), np.full(size, -1, np.int32), counts=counts)
+        return cls(settings, columns, crosses, np.zeros((len(edges), 3)), np.full(size, -1, np.int32), counts=counts)
 
     @cached_property
     def numbers(self) -> list[NumberEncoder]:
@@ -110,7 +113,7 @@ class Encoding:
         n_rows = rows_in(table)
         pieces = [self._piece(_lean(part(table, at, at + PIECE)), learn) for at in range(0, max(1, n_rows), PIECE)]
         self.rows += n_rows if learn else 0
-        return Encoded(pieces, {name: self._layout(name) for name in RESOLUTIONS}, self.known)
+        return Encoded(pieces, {name: self._layout(name) for name in RESOLUTIONS}, self.crosses.width, self.known)
 
     def check(self, table: Table) -> None:
         """Raise a ValueError if a column is not there."""
@@ -118,7 +121,7 @@ class Encoding:
         if absent:
             raise ValueError(f"the table has no column {absent[0]!r}; the encoder knows {self.names}.")
 
-    def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> _Piece:
+    def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> Piece:
         """Encode some rows. The texts of those that an encoding begins with have been counted already."""
         numbers, slots, n_rows = self.numbers, self._slots, rows_in(table)
         x = np.empty((len(numbers), n_rows))
@@ -137,10 +140,11 @@ class Encoding:
                 rows, found, sizes = each.tokens(raw, learn=learn)
                 tokens.append((rows, found + start, sizes))
         starts, found, sizes = _by_rows(tokens, n_rows)
+        crosses = self.crosses.places(x, bins, local, slots, learn)
         self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
         if learn and self.counts is not None:
             self.counts.note(bins, local, found, self.known)
-        return _Piece(z, bins, local, starts, found, sizes)
+        return Piece(z, bins, crosses, local, starts, found, sizes)
 
     def levels(self, resolution: str) -> NDArray[np.uint8]:
         """The level of each output column so far. All that come later have level 0."""
@@ -149,7 +153,9 @@ class Encoding:
             np.full(sum(len(_bins(column, resolution, layer)) for column in numbers), layer + 1, np.uint8)
             for layer in range(len(RESOLUTIONS[resolution]))
         ]
-        return np.concatenate([np.zeros(len(numbers), np.uint8), *of_bins, np.zeros(self.known, np.uint8)])
+        fixed = np.concatenate([np.zeros(len(numbers), np.uint8), *of_bins])
+        crosses = np.full(self.crosses.width, 1 + fixed.max(initial=0), np.uint8)
+        return np.concatenate([fixed, crosses, np.zeros(self.known, np.uint8)])
 
     def _layout(self, resolution: str) -> Layout:
         """The output columns of each bin of each column of numbers, and how many come before the indicators."""
@@ -165,7 +171,7 @@ class Encoding:
                     for bin in range(column.edges.size + 1 if kept.size else 0):
                         at[layer, j, bin] = places[column.group_of(bin, kind)]
                     width += int(np.count_nonzero(kept))
-            self._layouts[resolution] = at, width
+            self._layouts[resolution] = at, width + self.crosses.width
         return self._layouts[resolution]
 
     def features(self, resolution: str = "nested") -> list[Feature]:
@@ -175,6 +181,7 @@ class Encoding:
         for layer in range(len(RESOLUTIONS[resolution])):
             for column in numbers:
                 found += _bins(column, resolution, layer)
+        found += self.crosses.features()
         meanings: list[Feature] = []
         at = 0
         order = []
@@ -192,48 +199,7 @@ class Encoding:
         columns = [column.copy() for column in self.columns]
         counts = None if self.counts is None else self.counts.copy()
         learned = self.moments.copy(), self.places.copy(), self.known, self.rows, counts
-        return Encoding(self.settings, columns, *learned, self._layouts)
-
-
-@dataclass
-class _Piece:
-    """Some rows, encoded as far as all resolutions have it in common."""
-
-    z: NDArray[np.float64]
-    bins: NDArray[np.int16]
-    slots: NDArray[np.int32]
-    token_starts: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    token_values: NDArray[np.float64]
-
-
-@dataclass
-class Encoded:
-    """Encoded rows, to be had at every resolution."""
-
-    pieces: list[_Piece]
-    layouts: dict[str, Layout]
-    known: int
-
-    def __len__(self) -> int:
-        return sum(piece.slots.shape[0] for piece in self.pieces)
-
-    def width(self, resolution: str) -> int:
-        """How many output columns there were after these rows."""
-        return self.layouts[resolution][1] + self.known
-
-    def rows(self, resolution: str = "nested") -> CheckedRows:
-        """The rows in the form of the kernels: CSR, columns ascending."""
-        at, first = self.layouts[resolution]
-        most = sum((1 + len(at)) * piece.z.size + piece.slots.size + piece.tokens.size for piece in self.pieces)
-        kind = np.uint32 if most < 1 << 31 else np.uint64
-        indptr, indices, data = np.zeros(len(self) + 1, kind), np.empty(most, kind), np.empty(most)
-        row = filled = 0
-        for piece in self.pieces:
-            found = piece.slots, piece.token_starts, piece.tokens, piece.token_values
-            filled = write_rows(piece.z, piece.bins, at, first, *found, indptr[row:], indices, data, filled)
-            row += piece.slots.shape[0]
-        return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))
+        return Encoding(self.settings, columns, self.crosses.copy(columns), *learned, self._layouts)
 
 
 def _kept(column: NumberEncoder, resolution: str, layer: int) -> NDArray[np.bool_]:

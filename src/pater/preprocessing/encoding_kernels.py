@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel
+from ..kernels.compile import exact_kernel, exact_part
 
 LARGEST = 1e150  # of a number that mean and deviation take into account: its square is finite
 SMALLEST = 1e-280  # of a sum of squares by which can be divided
@@ -143,6 +143,18 @@ def settle(local, base, token_starts, tokens, places, known, learn):
     return known
 
 
+@exact_part
+def _hash(a, b, seed):
+    """A hash of two numbers: the finalizer of SplitMix64 (Steele, Lea and Flood, 2014), after each of them."""
+    h = seed
+    for code in (a, b):
+        h = (h ^ code) + np.uint64(0x9E3779B97F4A7C15)
+        h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        h ^= h >> np.uint64(31)
+    return h
+
+
 @exact_kernel
 def count_rows(bins, local, tokens, of_bins, of_indicators):
     """Count the bins and the columns that rows have, in place."""
@@ -159,8 +171,46 @@ def count_rows(bins, local, tokens, of_bins, of_indicators):
 
 
 @exact_kernel
-def write_rows(z, bins, places, first, local, token_starts, tokens, values, indptr, indices, data, filled):
-    """CSR rows: z-scores, then the bins, then what was settled, in ascending order; how many numbers there are now."""
+def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
+    """The place of each cross of each row; with `learn`, rows are counted by it.
+
+    codes
+        What each row has of each facet, (rows, facets).
+    of, direct, starts, seeds
+        Of each cross its two facets, how many values the second has if places are counted and not hashed, where its
+        places begin, and what its hashes begin with.
+    named, new
+        Of hashed places those that have a name; with `learn`, rows and crosses that are the first at theirs, while
+        there is room.
+
+    Returns
+    -------
+    How many of those there are.
+    """
+    found = 0
+    for r in range(codes.shape[0]):
+        for k in range(of.shape[0]):
+            a, b = codes[r, of[k, 0]], codes[r, of[k, 1]]
+            if direct[k] > 0:
+                at = starts[k] + a * direct[k] + b
+            else:
+                at = starts[k] + _hash(a, b, seeds[k]) % (starts[k + 1] - starts[k])
+                if learn and found < new.shape[0] and not named[at]:
+                    named[at] = True
+                    new[found, 0], new[found, 1] = r, k
+                    found += 1
+            places[r, k] = at
+            if learn:
+                rows[at] += 1
+    return found
+
+
+@exact_kernel
+def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, values, indptr, indices, data, filled):
+    """CSR rows: z-scores, bins, crosses, then what was settled, in ascending order; how many numbers there are now.
+
+    `first` are the columns of the first cross and of what was settled first.
+    """
     columns, numbers = np.empty(SHORT, np.int64), np.empty(SHORT)
     for r in range(local.shape[0]):
         for j in range(z.shape[1]):
@@ -172,14 +222,17 @@ def write_rows(z, bins, places, first, local, token_starts, tokens, values, indp
                 if bins[r, j] >= 0 and places[layer, j, bins[r, j]] >= 0:
                     indices[filled], data[filled] = places[layer, j, bins[r, j]], 1.0
                     filled += 1
+        for k in range(crosses.shape[1]):
+            indices[filled], data[filled] = first[0] + crosses[r, k], 1.0
+            filled += 1
         begin = filled
         for s in range(local.shape[1]):
             if local[r, s] >= 0:
-                indices[filled], data[filled] = first + local[r, s], 1.0
+                indices[filled], data[filled] = first[1] + local[r, s], 1.0
                 filled += 1
         for t in range(token_starts[r], token_starts[r + 1]):
             if tokens[t] >= 0:
-                indices[filled], data[filled] = first + tokens[t], values[t]
+                indices[filled], data[filled] = first[1] + tokens[t], values[t]
                 filled += 1
         size = filled - begin
         if size > columns.size:

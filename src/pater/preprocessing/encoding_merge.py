@@ -23,6 +23,7 @@ def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested"
     result = mine.copy()
     result.rows += theirs.rows
     result.moments = _added(mine.moments, theirs.moments)
+    result.crosses.take_in(theirs.crosses)
     fixed = result.width(resolution) - result.known
     columns = np.full(theirs.width(resolution), -1, np.int64)
     columns[:fixed] = np.arange(fixed)
@@ -56,7 +57,7 @@ def _check(mine: Encoding, theirs: Encoding) -> None:
     if mine.names != theirs.names:
         raise ValueError(f"the encoders have different columns: {mine.names} and {theirs.names}.")
     for own, other in zip(mine.columns, theirs.columns, strict=True):
-        if _plan(own) != _plan(other):
+        if _plan(own) != _plan(other) or mine.crosses.splits.get(own.name) != theirs.crosses.splits.get(own.name):
             raise ValueError(
                 f"the encoders have decided differently on column {own.name!r}. What is to be merged must begin with "
                 "the same rows: let one learn the first rows, copy it, and let each copy learn a part of the others."

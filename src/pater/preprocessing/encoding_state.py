@@ -7,6 +7,7 @@ ValueError.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .column_encoders import (
     TextEncoder,
 )
 from .counts import Counts
+from .crosses import MOST_NAMED, Crosses, check_names
 from .encoding import Encoding
 from .known_names import MOST_NAMES, KnownNames
 from .settings import EncodingSettings
@@ -62,12 +64,17 @@ def to_state(encoding: Encoding) -> tuple[dict[str, Any], Arrays]:
     if encoding.counts is not None:
         arrays |= {"encoder.bin_rows": encoding.counts.bins, "encoder.indicator_rows": encoding.counts.indicators}
     told = {"settings": encoding.settings.to_json(), "columns": columns, "known": encoding.known, "rows": encoding.rows}
+    if encoding.settings.interactions:
+        names = {str(place): name for place, name in sorted(encoding.crosses.names.items())}
+        told["crosses"] = {"splits": encoding.crosses.splits, "names": names}
+        arrays["encoder.cross_rows"] = encoding.crosses.rows
     return told, arrays
 
 
 def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
     """The encoding that was written."""
-    _demand(isinstance(told, dict) and set(told) == {"settings", "columns", "known", "rows"}, "has other fields")
+    fields = {"settings", "columns", "known", "rows"}
+    _demand(isinstance(told, dict) and set(told) | {"crosses"} == fields | {"crosses"}, "has other fields")
     _demand(isinstance(told["columns"], list) and len(told["columns"]) > 0, "has no columns")
     settings = EncodingSettings.from_json(told["settings"])
     reader = _Reader(arrays)
@@ -78,7 +85,7 @@ def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
         size += sum(columns[-1].slots()) + columns[-1].n_tokens()
         _demand(size <= places.size, "has more columns than places")  # before memory is taken for them
     _demand(len({column.name for column in columns}) == len(columns), "has two columns of one name")
-    encoding = Encoding.of_columns(settings, columns)
+    encoding = Encoding.of_columns(settings, columns, _crosses(told, settings, columns, reader))
     reader.finish()
     rows, known = told["rows"], told["known"]
     _demand(type(rows) is int and 0 <= rows <= _MOST_ROWS and type(known) is int, "has no sound counts")
@@ -88,9 +95,37 @@ def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
     _demand(np.array_equal(np.sort(places[places >= 0]), np.arange(known)), "has places that are not in order")
     encoding.moments[:], encoding.places[:] = moments, places
     encoding.known, encoding.rows = known, rows
-    encoding.counts = _counts(encoding, reader) if "encoder.bin_rows" in arrays else None
+    is_counted = any(f"encoder.{name}_rows" in arrays for name in ("bin", "indicator"))  # an older file has neither
+    encoding.counts = _counts(encoding, reader) if is_counted else None
     _check_categories(encoding)
     return encoding
+
+
+def _crosses(
+    told: dict[str, Any], settings: EncodingSettings, columns: list[ColumnEncoder], reader: _Reader
+) -> Crosses:
+    """The crosses, with the names of hashed ones."""
+    _demand(("crosses" in told) == bool(settings.interactions), "has crosses that its settings do not ask for")
+    if not settings.interactions:
+        return Crosses(settings, columns)
+    found = told["crosses"]
+    _demand(isinstance(found, dict) and set(found) == {"splits", "names"}, "has crosses of other fields")
+    splits, names = found["splits"], found["names"]
+    two_valued = {column.name for column in columns if isinstance(column, NumberEncoder) and not column.edges.size}
+    sound = isinstance(splits, dict) and set(splits) <= two_valued
+    _demand(
+        sound and all(type(at) is float and isfinite(at) for at in splits.values()), "has splits that are not sound"
+    )
+    check_names(settings, [column.name for column in columns])
+    crosses, rows = Crosses(settings, columns, splits), reader.whole("cross_rows", np.int64)
+    _demand(rows.shape == (crosses.width,), "counts rows of other crosses")
+    _demand(bool(((rows >= 0) & (rows <= _MOST_ROWS)).all()), "counts rows of crosses that cannot be")
+    crosses.rows = rows.copy()
+    sound = isinstance(names, dict) and all(key.isdecimal() and _is_text(name) for key, name in names.items())
+    sound = sound and len(names) <= MOST_NAMED and all(int(key) < crosses.width for key in names)
+    _demand(sound, "has names of crosses that are not sound")
+    crosses.names = {int(key): name for key, name in names.items()}
+    return crosses
 
 
 def _counts(encoding: Encoding, reader: _Reader) -> Counts:

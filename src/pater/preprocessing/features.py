@@ -22,9 +22,10 @@ class Feature:
         The column of the table that it is made of.
     kind
         "z" (the clipped z-score), "bin", "missing", "category", "rare" (all categories that were seen too seldom),
-        "bucket" (categories beyond the bound that share a hash), "hour", "weekday", "month" or "word".
+        "bucket" (categories beyond the bound that share a hash), "hour", "weekday", "month", "word" or "cross".
     text
-        The category, the hour, the weekday, the month, or of a bucket or a word the first that came to it.
+        The category, the hour, the weekday, the month, or of a bucket or a word the first that came to it; of a cross,
+        what both columns hold.
     also, and_more
         Others that came to a hashed column, and whether there were more than are remembered.
     low, high
@@ -50,6 +51,8 @@ class Feature:
         """What it is called, in short."""
         if self.kind == "z":
             return self.column
+        if self.kind == "cross":
+            return self.text
         if self.kind == "category":
             return f"{self.column}={self.text}"
         if self.kind in ("bucket", "word"):
@@ -59,7 +62,10 @@ class Feature:
 
     @property
     def value(self) -> str:
-        """What a row has in the column: "12.5 to 40", "fr", "missing"."""
+        """What a row has in the column: "12.5 to 40", "fr", "missing"; or in both: "12.5 to 40 × fr"."""
+        if self.kind == "cross":
+            sides = zip((self.column, self.crossed), self.text.split(" × ", 1), strict=False)
+            return " × ".join(side.removeprefix(f"{name}: ").removeprefix(f"{name}=") for name, side in sides)
         if self.kind == "bin":
             return self.range
         if self.kind in ("bucket", "word"):
@@ -83,6 +89,8 @@ class Feature:
         if self.kind == "z":
             size = "" if deviation is None else f" ({_span(deviation, self.is_date)})"
             return f"{self.column}, per deviation{size}"
+        if self.kind == "cross":
+            return self.text
         if self.kind in ("category", "bucket"):
             return f"{self.column} = {self.value}"
         if self.kind == "word":

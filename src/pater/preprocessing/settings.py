@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 # The bins that each has, coarse before fine; a row has one bin of each kind.
 RESOLUTIONS = {"none": (), "coarse": ("coarse",), "fine": ("fine",), "nested": ("coarse", "fine")}
+MOST_PAIRS = 190  # of columns that are crossed: all of twenty
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,10 @@ class EncodingSettings:
         A text gets its own column when it comes for this many times; until then, it is among the rare ones.
     word_buckets
         Columns that the words of a free text are hashed to.
+    interactions
+        Pairs of columns that are crossed, or "all".
+    cross_buckets
+        Columns that the crosses of two columns are hashed to, where they could be more.
     """
 
     warm_up: int = 1000
@@ -35,6 +40,8 @@ class EncodingSettings:
     buckets: int = 32
     min_count: int = 3
     word_buckets: int = 1024
+    interactions: tuple[tuple[str, str], ...] | Literal["all"] = ()
+    cross_buckets: int = 1024
 
     def __post_init__(self) -> None:
         """Raise a ValueError that names the setting that makes no sense."""
@@ -46,6 +53,7 @@ class EncodingSettings:
             "buckets": (1, 1 << 12),
             "min_count": (1, 255),
             "word_buckets": (1, 1 << 20),
+            "cross_buckets": (1, 1 << 12),
         }
         for name, (least, most) in limits.items():
             value = getattr(self, name)
@@ -55,13 +63,42 @@ class EncodingSettings:
             raise ValueError(f"clip must be a positive number up to 1,000,000, got {self.clip!r}.")
         if self.coarse_bins > self.fine_bins:
             raise ValueError(f"coarse_bins ({self.coarse_bins}) must not exceed fine_bins ({self.fine_bins}).")
+        object.__setattr__(self, "interactions", _pairs(self.interactions))
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """What a model file holds; settings of interactions only where there are any."""
+        told = asdict(self)
+        return {name: value for name, value in told.items() if name not in _LATER or value != _LATER[name]}
 
     @classmethod
     def from_json(cls, value: Any) -> EncodingSettings:
         """The settings that a model file holds; a ValueError if they are none."""
-        if not isinstance(value, dict) or set(value) != {field.name for field in fields(cls)}:
+        if not isinstance(value, dict) or set(value) | set(_LATER) != {field.name for field in fields(cls)}:
             raise ValueError("the settings of its encoder are not those that this version knows")
         return cls(**value)
+
+
+_LATER = {
+    field.name: field.default for field in fields(EncodingSettings) if field.name in ("interactions", "cross_buckets")
+}
+
+
+def _pairs(value: Any) -> tuple[tuple[str, str], ...] | Literal["all"]:
+    """Pairs of columns, each once; a ValueError if they are none."""
+    if value is None or value == "all":
+        return "all" if value else ()
+    sound = isinstance(value, (list, tuple)) and all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in value
+    )
+    if not sound:
+        raise ValueError(
+            f'interactions must be "all" or pairs of columns, such as [("country", "amount")], got {value!r}.'
+        )
+    pairs: dict[frozenset[str], tuple[str, str]] = {}
+    for one, other in ((str(one), str(other)) for one, other in value):
+        if one == other:
+            raise ValueError(f"interactions are of two different columns, but {one!r} is crossed with itself.")
+        pairs.setdefault(frozenset((one, other)), (one, other))
+    if len(pairs) > MOST_PAIRS:
+        raise ValueError(f"there can be {MOST_PAIRS} interactions, but {len(pairs):,} are given.")
+    return tuple(pairs.values())

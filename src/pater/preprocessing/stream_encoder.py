@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from .columns import Table, concatenated, own, part, rows_in
-from .encoding import Encoded, Encoding
+from .crosses import check_names
+from .encoded import Encoded
+from .encoding import Encoding
 from .settings import EncodingSettings
 
 Piece = tuple[Encoded, tuple[Any, ...]]
@@ -89,6 +91,7 @@ class StreamEncoder:
             raise ValueError(
                 f"the table has the columns {list(table)}, but the rows before had {list(self.held[0][0])}."
             )
+        check_names(self.settings, list(table))
 
 
 def _begun(held: list[tuple[Table, tuple[Any, ...]]], settings: EncodingSettings) -> tuple[Encoding, list[Piece]]:

@@ -1,4 +1,4 @@
-"""Checkpoints: what they hold, and how a run goes on from one.
+"""Checkpoints: how often they are written, what they hold, and how a run goes on from one.
 
 Knows `model_file` and `learner`, and what a run is made of. A checkpoint is a model file that also says how far the run
 had come. What the run had read by then is known by its hash, so that a changed input is noticed; and blocks are cut by
@@ -7,6 +7,8 @@ content alone, so that the rest of the run does, bit for bit, what it would have
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,25 @@ from .learner import Learner
 
 if TYPE_CHECKING:
     from .training import Run
+
+
+@dataclass
+class Every:
+    """How often to write a checkpoint: after so many rows, or so many seconds."""
+
+    rows: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, text: str | int | None) -> Every | None:
+        """From 100000 (rows) or 30s, 5m, 2h."""
+        if text is None:
+            return None
+        match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
+        if not match or int(match[1]) == 0:
+            raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")
+        number = int(match[1])
+        return cls(seconds=float(number * {"s": 1, "m": 60, "h": 3600}[match[2]])) if match[2] else cls(rows=number)
 
 
 def progress_of(run: Run) -> dict[str, Any]:

@@ -6,7 +6,7 @@ to be encoded; what a batch says beside its rows stays with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,14 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.batches import Batch
+from ..formats.columns import ENCODED, Columns
 from ..formats.errors import Fault, InputError
 from ..formats.raw import RawBatch
-from ..preprocessing.encoding import Encoded, Encoding
+from ..preprocessing.crosses import check_names
+from ..preprocessing.encoded import Encoded
+from ..preprocessing.encoding import Encoding
 from ..preprocessing.encoding_merge import merge_encodings
 from ..preprocessing.encoding_state import from_state, to_state
 from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
 from ..preprocessing.stream_encoder import Piece, StreamEncoder
 
+Interactions = Sequence[tuple[str, str]] | str | None
 RESOLUTION = "nested"
 FIRST = "fine"  # the resolution of model files that name none
 
@@ -141,6 +145,23 @@ class Encoder:
         except ValueError as error:
             raise InputError(f"the models cannot be merged: {error}") from None
         return Encoder(StreamEncoder(encoding.settings, encoding), self.resolution), columns
+
+
+def new_encoder(columns: Columns, interactions: Interactions = None) -> Encoder | None:
+    """An encoder for a table of these columns, with these interactions; None if it is not to be encoded."""
+    if columns.kind != ENCODED:
+        if interactions:
+            raise InputError("interactions are for tables that are encoded, not for plain columns.")
+        return None
+    try:
+        settings = EncodingSettings(interactions=interactions)  # type: ignore[arg-type]
+        for name, what in ((columns.label, "label"), (columns.weight, "importance of rows")):
+            if settings.interactions != "all" and any(name in pair for pair in settings.interactions):
+                raise ValueError(f"{name!r} is the {what}, which cannot be crossed.")
+        check_names(settings, [name for name, _ in columns.table])
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return Encoder(StreamEncoder(settings))
 
 
 def is_encoded(encoding: str | None, *, scale: bool, bits: int | None) -> bool | None:

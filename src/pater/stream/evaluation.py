@@ -6,7 +6,7 @@ Knows `learner`, `judged` and `newcomers`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.batches import Batch
-from ..formats.errors import InputError, Skipped
-from ..models.errors import NotFiniteError, TwoClassesError
-from ..models.labels import encode
+from ..formats.errors import Fault, InputError, Skipped
+from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.matrices import number_of_rows, part
 from ..models.pool import Pool
 from ..models.predict import probabilities
+from ..models.warnings import warn_of_one_class
 from .judged import LOWEST, Judged, Said
 from .learner import STATE_TOO_LARGE, Learner, width_told
 
@@ -62,29 +62,53 @@ def judge_progressively(
     With a delay, the label of a row is learned from when so many more rows have been judged.
     """
     judged = judged or Judged()
-    delayed = _Delayed(learner, delay, judged)
+    delayed = _Delayed(learner, delay, judged) if delay else None
     for batch in batches:
+        if delayed is None:
+            skipped.add([*batch.faults, *learn_and_judge(learner, batch, judged)])
+            continue
         ready, faults = learner.prepare(batch)
         skipped.add([*batch.faults, *faults])
-        if not len(ready):
-            continue
-        assert learner.model is not None
-        assert ready.labels is not None
-        stop = 0
-        while stop < len(ready):
-            start = stop
-            stop = min(start + (max(1, delay // DELAYED_PIECES) if delay else _piece(learner)), len(ready))
-            some, weights = part(ready.rows, start, stop), ready.weights[start:stop]
-            with width_told(ready.source):
-                if delay:
-                    delayed.take(some, ready.labels[start:stop], weights)
-                else:
-                    _learn_and_judge(learner, some, ready.labels[start:stop], weights, judged)
-    if delay:
+        with width_told(ready.source):
+            for start, stop in _cuts(len(ready), max(1, delay // DELAYED_PIECES)):
+                assert ready.labels is not None
+                delayed.take(part(ready.rows, start, stop), ready.labels[start:stop], ready.weights[start:stop])
+    if delayed is not None:
         delayed.finish()
     elif learner.model is not None:
         judged.probabilities = learner.probability_scores()
     return judged
+
+
+def learn_and_judge(
+    learner: Learner,
+    batch: Batch,
+    judged: Judged,
+    *,
+    at: Iterable[int] = (),
+    report: Callable[[], None] = lambda: None,
+) -> list[Fault]:
+    """Ask a learner about each row of a batch just before it learns from it; what was refused.
+
+    It comes to what `Learner.learn` comes to, but after an error the learner is undefined.
+    """
+    ready, faults = learner.prepare(batch)
+    stops, stop = [each for each in at if learner.rows < each < learner.rows + len(ready)], 0
+    while stop < len(ready):
+        assert ready.labels is not None
+        start, stop = stop, min(stop + _piece(learner), len(ready), *(each - learner.rows + stop for each in stops[:1]))
+        with width_told(ready.source):
+            labels, weights = ready.labels[start:stop], ready.weights[start:stop]
+            _learn_and_judge(learner, part(ready.rows, start, stop), labels, weights, judged)
+        if stops and learner.rows == stops[0]:
+            del stops[0]
+            report()
+    return faults
+
+
+def _cuts(n: int, size: int) -> Iterator[tuple[int, int]]:
+    """Pieces of so many rows."""
+    return ((start, min(start + size, n)) for start in range(0, n, size))
 
 
 def _piece(learner: Learner) -> int:
@@ -103,7 +127,7 @@ def _told() -> Iterator[None]:
         yield
     except NotFiniteError:
         raise InputError(STATE_TOO_LARGE) from None
-    except TwoClassesError as error:
+    except (TwoClassesError, UnknownLabelError) as error:
         raise InputError(str(error)) from None
 
 
@@ -121,8 +145,9 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         return margins
 
     with _told():
-        encoded = encode(labels, model.classes)
+        encoded = model.encoded(labels)
         model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
+    warn_of_one_class(model.speaker if isinstance(model, Pool) else model, rows, labels)
     for classes, chosen, all_margins, some, threshold, fitted, start in said:
         margins = all_margins[chosen].T
         p = None if fitted is None else probabilities(margins, fitted, classes.size, average=model.spec.average)

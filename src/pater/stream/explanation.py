@@ -92,9 +92,12 @@ def explain_batch(learner: Learner, batch: Batch, *, skip: bool = False) -> Expl
         assert isinstance(batch, RawBatch)
         weights, intercepts = _weights(learner, np.arange(len(table.features)))
         found = contributions(rows, margins, weights, intercepts, table.term_of, table.centres(weights))
-        nothing: list[str | None] = [None] * len(batch)  # of a cross
-        values = [_told(batch.table[term]) if term in batch.table else nothing for term in table.terms]
-        terms, there = table.terms, np.ones((len(batch), len(table.terms)), np.bool_)
+        of_columns = {name: _told(batch.table[name]) for name in table.encoding.names}
+        pairs = {feature.term: (feature.column, feature.crossed) for feature in table.features if feature.crossed}
+        values = [_crossed(of_columns, *pairs[term]) if term in pairs else of_columns[term] for term in table.terms]
+        told = np.isin(np.arange(len(table.terms)), table.term_of[weights.any(axis=0)])
+        told[: len(of_columns)] = True  # but of crosses only those that the model looks at
+        terms, there = table.terms, np.tile(told, (len(batch), 1))
     else:
         used, rows = _used(rows)
         weights, intercepts = _weights(learner, used)
@@ -132,6 +135,12 @@ def _told(column: Column) -> list[str | None]:
     return [names[code] for code in texts.codes.tolist()]
 
 
+def _crossed(of_columns: dict[str, list[str | None]], one: str, other: str) -> list[str | None]:
+    """What the rows hold in two columns."""
+    both = zip(of_columns[one], of_columns[other], strict=True)
+    return [" × ".join("missing" if text is None else text for text in texts) for texts in both]
+
+
 def explain_rows(
     learner: Learner, paths: Iterable[str], skipped: Skipped, *, on_error: str = "stop", **reading: Any
 ) -> Iterator[Explained]:
@@ -158,7 +167,8 @@ MOST_NUMBERS = 1 << 22  # of contributions at a time
 
 def _pieces(batch: Batch, learner: Learner) -> Iterator[Batch]:
     """A batch in pieces whose contributions have room in memory."""
-    n_terms = len(learner.encoder.encoding.names) if learner.encoder is not None else _widest(batch)
+    encoding = None if learner.encoder is None else learner.encoder.encoding
+    n_terms = _widest(batch) if encoding is None else len(encoding.names) + len(encoding.crosses.pairs)
     most = max(1, MOST_NUMBERS // max(1, n_terms * len(spoken_for(learner))))
     if len(batch) <= most:
         yield batch

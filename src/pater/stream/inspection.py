@@ -54,7 +54,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         told["threshold"] = learner.threshold()
     if len(model.specs) > 1:
         told["settings"] = {"models": len(model.specs), "scoring": learner.scoring, **told["settings"]}
-        told["chosen"] = [_candidate(model)] if isinstance(model, Pool) else [_weighted(spec) for spec in specs]
+        told["chosen"] = [_candidate(learner, model)] if isinstance(model, Pool) else list(map(_weighted, specs))
     used, weights, intercepts = _weights(learner)
     table = None if learner.encoder is None else Described.of(learner.encoder.encoding, learner.encoder.resolution)
     names = model.classes.tolist() if model.classes.size != 2 else [model.classes.tolist()[1]]
@@ -91,20 +91,22 @@ def candidate_told(learner: Learner) -> str:
     """The learner that speaks, with the settings that it has beyond its name."""
     model = learner.model
     assert model is not None
-    return _candidate(model) if isinstance(model, Pool) else model.spec.rule
+    return _candidate(learner, model) if isinstance(model, Pool) else model.spec.rule
 
 
-def _candidate(pool: Pool) -> str:
+def _candidate(learner: Learner, pool: Pool) -> str:
     spec = pool.spec
     weight = ", balanced" if spec.class_weight == "balanced" else ""
     memory = f", forgetting = {spec.forgetting:g}" if spec.forgetting < 1 else ""
-    return f"{spec.rule}{weight}, r = {spec.r:g}{memory}, {spec.covariance} covariance{_detail(pool)}"
+    return f"{spec.rule}{weight}, r = {spec.r:g}{memory}, {spec.covariance} covariance{_detail(learner, pool)}"
 
 
-def _detail(pool: Pool) -> str:
+def _detail(learner: Learner, pool: Pool) -> str:
     """How much of what the encoder says the leader looks at."""
     level, highest = pool.level(pool.leader), pool.views.n_levels - 1
-    return "" if level == highest else ", no bins" if level == 0 else ", coarse bins only"
+    crossed = learner.encoder is not None and learner.encoder.encoding.crosses.width > 0
+    bins = "" if level >= highest - crossed else ", no bins" if level == 0 else ", coarse bins only"
+    return bins + (", no interactions" if crossed and level < highest else "")
 
 
 def _weighted(spec: Spec) -> str:

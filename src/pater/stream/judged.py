@@ -53,10 +53,11 @@ class Said(NamedTuple):
 
 
 class Judged:
-    """All that was said. Each of `listeners` is handed every part of it as it comes."""
+    """All that was said. Each of `listeners` is handed every part of it as it comes; if not to be kept, only they."""
 
-    def __init__(self, *listeners: Callable[[Said], None]) -> None:
+    def __init__(self, *listeners: Callable[[Said], None], keep: bool = True) -> None:
         self._parts: list[Said] = []
+        self._keep = keep
         self._listeners = listeners
         self.classes: NDArray[Any] | None = None  # those known in the end, if they are more than were known before
         # How good probabilities were, of each class or of the second of two, if that is known better than by `Said`.
@@ -64,7 +65,8 @@ class Judged:
 
     def add(self, said: Said) -> None:
         """Take note of what was said of some more rows."""
-        self._parts.append(said)
+        if self._keep:
+            self._parts.append(said)
         for listener in self._listeners:
             listener(said)
 

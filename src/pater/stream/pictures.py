@@ -14,15 +14,17 @@ _LINES = (("balanced_accuracy", "balanced accuracy"), ("fpr", "FPR"), ("fnr", "F
 
 
 def plot(result: dict[str, Any], path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Both curves of each class, and windows if there are any; the picture is not written over what was read."""
+    """Both curves of each class, and windows, if there are any; the picture is not written over what was read."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise InputError("a picture needs matplotlib: pip install 'pater[study]'.") from None
-    windows = result.get("windows", [])
-    figure = Figure(figsize=(9, 7 if windows else 4), layout="constrained")
-    axes = figure.subplot_mosaic([["roc", "precision"], ["windows", "windows"]] if windows else [["roc", "precision"]])
-    _curves(result, axes["roc"], axes["precision"])
+    windows, curves = result.get("windows", []), "of_class" in result
+    layout = [["roc", "precision"]] * curves + [["windows", "windows"]] * bool(windows)
+    figure = Figure(figsize=(9, {1: 4, 2: 7}[len(layout)]), layout="constrained")
+    axes: dict[str, Any] = figure.subplot_mosaic(layout)  # type: ignore[arg-type]  # a list of lists is one
+    if curves:
+        _curves(result, axes["roc"], axes["precision"])
     if windows:
         _windows(windows, result.get("alarms", []), axes["windows"])
     for each in axes.values():

@@ -6,7 +6,6 @@ Knows `reading`, `learner`, `guards` and `checkpoints`.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
@@ -18,35 +17,18 @@ from ..files import model_file as modelfile
 from ..files.container import check_place, lock_place
 from ..formats.batches import Batch
 from ..formats.blocks import START, Place
-from ..formats.columns import ENCODED, HASHED, TABLE
+from ..formats.columns import HASHED, TABLE
 from ..formats.errors import Fault, InputError, Skipped, as_text
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..models.metrics import SCORES
 from .algorithms import settings_among, specs_of
-from .checkpoints import go_on_from, progress_of
-from .encoder import Encoder, is_encoded
+from .checkpoints import Every, go_on_from, progress_of
+from .encoder import Interactions, is_encoded, new_encoder
+from .evaluation import learn_and_judge
 from .guards import MOST_CLASSES, Guards
+from .judged import Judged
 from .learner import Learner, load
-
-
-@dataclass
-class Every:
-    """How often to write a checkpoint: after so many rows, or so many seconds."""
-
-    rows: int = 0
-    seconds: float = 0.0
-
-    @classmethod
-    def of(cls, text: str | int | None) -> Every | None:
-        """From 100000 (rows) or 30s, 5m, 2h."""
-        if text is None:
-            return None
-        match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
-        if not match or int(match[1]) == 0:
-            raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")
-        number = int(match[1])
-        return cls(seconds=float(number * {"s": 1, "m": 60, "h": 3600}[match[2]])) if match[2] else cls(rows=number)
 
 
 @dataclass
@@ -65,6 +47,7 @@ class Run:
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
     skipped: Skipped = field(default_factory=Skipped)
     guards: Guards = field(default_factory=Guards)
+    judged: Judged | None = None  # who is told what is said of each row before it is learned from
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
@@ -130,7 +113,10 @@ class Run:
     ) -> list[Fault]:
         faults: list[Fault] = []
         for piece in pieces:
-            faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
+            if self.judged is None:
+                faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
+            else:
+                faults += learn_and_judge(self.learner, piece, self.judged, at=at(self), report=lambda: report(self))
         return faults
 
     def save_checkpoint(self) -> None:
@@ -162,9 +148,11 @@ def train(
     threads: int | None = None,
     max_classes: int = MOST_CLASSES,
     encoding: str | None = None,
+    interactions: Interactions = None,
     show: Callable[[Run], None] = _nothing,
     at: Callable[[Run], Iterable[int]] = _nowhere,
     report: Callable[[Run], None] = _nothing,
+    judged: Judged | None = None,
     **options: Any,
 ) -> Learner:
     """Learn from files or pipes, and save the model.
@@ -196,8 +184,12 @@ def train(
     encoding : {"table", "plain"}, optional
         Whether the columns of a table are encoded as they come (see `pater.preprocessing.TableEncoder`), or go to the
         model as numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` say what to do.
+    interactions : list of pairs of names, or "all", optional
+        Columns of an encoded table that are crossed with each other.
     show, at, report
         Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
+    judged : Judged, optional
+        Is told what is said of each row before it is learned from (`pater.stream.windows`, `pater.stream.drift`).
     **options
         `format`, `label`, `weight`, `categorical`, `drop`, `bits`, `delimiter` and `decimal`, as in
         :func:`pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
@@ -243,6 +235,8 @@ def train(
     if before is not None:
         if before.specs[0].rule == modelfile.BATCH_RULE:
             raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
+        if interactions:
+            raise InputError("interactions cannot go with an initial model: the settings of that model hold.")
         before.go_on_with(columns)
     weights = matched(given["class_weight"], numeric=columns.numeric_labels)
     learner = before or Learner(
@@ -250,7 +244,7 @@ def train(
         columns,
         scoring,
         scale,
-        encoder=Encoder() if columns.kind == ENCODED else None,
+        encoder=new_encoder(columns, interactions),
         fading=given["fading"],
     )
     learner.skip = on_error == "skip"
@@ -264,6 +258,7 @@ def train(
         "operating_point": given["operating_point"] and str(given["operating_point"]),
         "scoring": scoring,
         "scale": scale,
+        "interactions": str(interactions) if interactions else None,
         "passes": passes,
         "on_error": on_error,
         "sources": len(source.sources),
@@ -272,7 +267,7 @@ def train(
         **({"decimal": source.wishes.decimal} if source.wishes.decimal else {}),
         "initial": as_text(os.fspath(initial)) if initial is not None else None,
     }
-    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes))
+    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes), judged=judged)
     with ExitStack() as stack:
         if model is not None:
             stack.enter_context(lock_place(model))

@@ -1,0 +1,63 @@
+"""Rows that an encoding has made, in the form of the kernels.
+
+Knows the kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.doors import CheckedRows, checked
+from .encoding_kernels import write_rows
+
+Layout = tuple[NDArray[np.int32], int]
+
+
+@dataclass
+class Piece:
+    """Some rows, encoded as far as all resolutions have it in common."""
+
+    z: NDArray[np.float64]
+    bins: NDArray[np.int16]
+    crosses: NDArray[np.int32]
+    slots: NDArray[np.int32]
+    token_starts: NDArray[np.int64]
+    tokens: NDArray[np.int64]
+    token_values: NDArray[np.float64]
+
+
+@dataclass
+class Encoded:
+    """Encoded rows, to be had at every resolution."""
+
+    pieces: list[Piece]
+    layouts: dict[str, Layout]
+    n_crosses: int
+    known: int
+
+    def __len__(self) -> int:
+        return sum(piece.slots.shape[0] for piece in self.pieces)
+
+    def width(self, resolution: str) -> int:
+        """How many output columns there were after these rows."""
+        return self.layouts[resolution][1] + self.known
+
+    def rows(self, resolution: str = "nested") -> CheckedRows:
+        """The rows in the form of the kernels: CSR, columns ascending."""
+        at, first = self.layouts[resolution]
+        most = sum(
+            (1 + len(at)) * piece.z.size + piece.crosses.size + piece.slots.size + piece.tokens.size
+            for piece in self.pieces
+        )
+        kind = np.uint32 if most < 1 << 31 else np.uint64
+        indptr, indices, data = np.zeros(len(self) + 1, kind), np.empty(most, kind), np.empty(most)
+        row = filled = 0
+        starts = first - self.n_crosses, first
+        for piece in self.pieces:
+            found = piece.crosses, piece.slots, piece.token_starts, piece.tokens, piece.token_values
+            filled = write_rows(piece.z, piece.bins, at, starts, *found, indptr[row:], indices, data, filled)
+            row += piece.slots.shape[0]
+        return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))

@@ -6,8 +6,8 @@ The benchmark makes its table: 20 numbers on different scales with outliers, 10 
 dates, 2 % missing, 1.5 % positives, and an effect of each column that is known and additive. Every contestant is a
 process of its own, from start to end, in turn; the best of some repeats counts, after one on few rows that warms the
 caches of compiled code. Afterwards each is judged on rows that none has seen. River learns from the first rows only,
-and is judged on fewer. With `--more 10`, the memory of `pater train` is also measured on ten times the rows, of which the
-table is the beginning. River and vowpalwabbit must be installed; a contestant that is not there is left out.
+and is judged on fewer. With `--more 10`, the memory of `pater train` is also measured on ten times the rows, of which
+the table is the beginning. River and vowpalwabbit must be installed; a contestant that is not there is left out.
 """
 
 from __future__ import annotations

@@ -387,7 +387,7 @@ def test_progressive_probabilities_by_window_and_step(run, table):
         (("--window-output", "w.csv"), "--window-output goes with --window", 2),
         (("--window", "0"), "--window", 2),
         (("--delay", "-1"), "--delay", 2),
-        (("--delay", "soon"), "--delay", 2),
+        (("--delay", "soon"), "there is no column 'soon'", 1),
         (("--window", "5", "--window-output", "no/such/folder/w.csv"), "cannot be written", 1),
         (("--encoding", "bins"), "--encoding must be table or plain, got 'bins'.", 2),
         (("--encoding", "table", "--scale"), "--scale cannot go with --encoding table", 2),

@@ -1,6 +1,6 @@
 """Write the golden model files of a new version of the format, and what they say of a few rows.
 
-    python benchmarks/golden_models.py tests/files/golden/format-1.4
+    python benchmarks/golden_models.py tests/files/golden/format-1.5
 
 To be run once for each version, before it is released: the files of a version that was released are never changed.
 """
@@ -62,6 +62,8 @@ TRAINED: dict[str, dict[str, Any]] = {
     "cli-so-pater": {"algo": "so-pater-i", "probability": True},
     "cli-max-fpr": {"algo": "so-pater-i", "operating_point": {"max_fpr": 0.1}},
     "cli-table": {},
+    "cli-table-diagonal": {"covariance": "diagonal"},
+    "cli-table-crossed": {"algo": "arow", "covariance": "diagonal", "interactions": [("amount", "age")]},
 }
 
 

@@ -187,6 +187,74 @@ def test_a_class_that_comes_last_of_all_with_a_delay(run, tmp_path):
     assert "there is no row to judge by" in done.err
 
 
+def late_table(path, table, moments, name="known"):
+    """The rows of the table with a column of when the label became known."""
+    _, X, y = table
+    when = np.datetime64("2024-01-01T00:00") + np.arange(ROWS) * np.timedelta64(60, "s")
+    told = [str(when[k]) if isinstance(k, int) and k < ROWS else k for k in moments] if name == "known" else moments
+    rows = zip(when.tolist(), told, X.tolist(), y.tolist(), strict=True)
+    lines = [f"{t.isoformat()},{k},{','.join(map(str, x))},{label}" for t, k, x, label in rows]
+    path.write_text(f"when,{name},a,b,c,d,y\n" + "\n".join(lines) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("delay", [1, 30])
+@pytest.mark.parametrize("clock", ["dates", "rows"])
+def test_a_column_says_when_labels_come(run, table, tmp_path, delay, clock):
+    """By dates or by the number of the row, as by a number of rows where that is the same: row by row below 40 rows."""
+    name = "known" if clock == "dates" else "at"
+    end = "2025-01-01" if clock == "dates" else ROWS + 100
+    of_row = [k + delay if clock == "dates" else k + delay + 1 for k in range(ROWS)]
+    moments = [k if k < ROWS or clock == "rows" else end for k in of_row]
+    path = late_table(tmp_path / "late.csv", table, moments, name)
+    by_column = run("evaluate", path, "--algo", "so-pater-i", "--delay", name, "--json")
+    by_rows = run("evaluate", path, "--algo", "so-pater-i", "--drop", name, "--delay", str(delay), "--json")
+    told, expected = json.loads(by_column.out), json.loads(by_rows.out)
+    assert abs(told["rows"] - expected["rows"]) <= 1
+    assert told["balanced_accuracy"] == pytest.approx(expected["balanced_accuracy"], abs=0.01)
+    assert told["balanced_accuracy"] > 0.75
+
+
+def test_labels_that_come_in_another_order_or_never(run, table, tmp_path):
+    random = np.random.default_rng(0)
+    moments = [int(min(ROWS - 1, k + random.exponential(100))) if k % 10 else "" for k in range(ROWS)]
+    path = late_table(tmp_path / "late.csv", table, moments)
+    late = json.loads(run("evaluate", path, "--algo", "so-pater-i", "--delay", "known", "--json").out)
+    at_once = json.loads(run("evaluate", path, "--algo", "so-pater-i", "--drop", "known", "--json").out)
+    assert late["rows"] > 4_900
+    assert 0.7 < late["balanced_accuracy"] < at_once["balanced_accuracy"]
+    again = run("evaluate", path, "--algo", "so-pater-i", "--delay", "known", "--time", "when", "--json").out
+    assert json.loads(again) == late
+
+
+@pytest.mark.parametrize(
+    ("options", "told", "code"),
+    [
+        (["--delay", "nope"], "there is no column 'nope' beside the label; there are when, known, a", 1),
+        (["--delay", "known", "--time", "a"], "one of the columns 'known' and 'a' holds dates", 1),
+        (["--delay", "known", "--time", "known"], "cannot be the time of a row and that of its label", 1),
+        (["--delay", "known", "--drop", "when"], "say with --time which column is the time of a row", 1),
+        (["--delay", "known", "--scale"], "for tables that are encoded as they come", 1),
+        (["--delay", "5", "--time", "when"], "--time goes with --delay COLUMN", 2),
+        (["--delay", "-5"], "must be a number of rows from 0 on", 2),
+        (["--delay", ""], "must be a number of rows or a column", 2),
+    ],
+)
+def test_nonsense_of_late_labels_is_one_line(run, table, tmp_path, options, told, code):
+    path = late_table(tmp_path / "late.csv", table, list(range(ROWS)))
+    done = run("evaluate", path, *options)
+    assert (done.code, told in done.err, done.err.count("\n")) == (code, True, 1)
+
+
+def test_a_moment_that_is_none_is_an_error_with_its_line(run, table, tmp_path):
+    moments = [k if k != 4_000 else "soon" for k in range(ROWS)]
+    done = run("evaluate", late_table(tmp_path / "late.csv", table, moments), "--delay", "known")
+    assert done.code == 1
+    assert "column 'known'" in done.err
+    epoch = late_table(tmp_path / "epoch.csv", table, [1.7e9 + k for k in range(ROWS)], "at")
+    assert "numbers as large as times; without --time" in run("evaluate", epoch, "--delay", "at").err
+
+
 def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
     path = str(table[0])
     done = run("evaluate", path, "--algo", "so-pater-i", "--json")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ from .errors import UsageError
 from .evaluation_report import advice, show
 from .learner_options import Algo, checked, operating_point, with_settings
 from .terminal import say_skipped, tell, tell_json
+
+if TYPE_CHECKING:
+    from pater.formats.batches import Batch
 
 EXAMPLE = """\b
 Examples:
@@ -38,9 +42,21 @@ def evaluate(
     window: o.Window = None,
     window_output: o.WindowOutput = None,
     delay: Annotated[
-        int,
-        typer.Option("--delay", min=0, metavar="ROWS", help="Labels come so many rows after what they belong to."),
-    ] = 0,
+        str,
+        typer.Option(
+            "--delay",
+            metavar="ROWS|COLUMN",
+            help="Labels come so many rows after what they belong to, or at the moment that a column of a table tells.",
+        ),
+    ] = "0",
+    time: Annotated[
+        str | None,
+        typer.Option(
+            "--time",
+            metavar="COLUMN",
+            help="The time of a row, with --delay COLUMN.  [default: row numbers, or the only other column of dates]",
+        ),
+    ] = None,
     threshold: o.Threshold = None,
     as_json: o.AsJson = False,
     format: o.Format = None,
@@ -74,7 +90,8 @@ def evaluate(
         "--scoring": scoring != "balanced_accuracy",
         **point,
     }
-    if model and delay:
+    late = o.checked_delay(delay, time)
+    if model and late:
         raise UsageError("--delay cannot go with --model, which does not learn.")
     if threshold is not None and not model:
         raise UsageError("--threshold goes with --model; a learner has --max-fpr, --max-fnr or --cost.")
@@ -90,6 +107,7 @@ def evaluate(
         from pater.stream.algorithms import specs_of
         from pater.stream.encoder import is_encoded, new_encoder
         from pater.stream.guards import Guards
+        from pater.stream.label_times import LabelTimes
         from pater.stream.learner import Learner
         from pater.stream.training import matched
 
@@ -131,9 +149,13 @@ def evaluate(
             skip, fading = on_error == "skip", given.get("fading")
             learner = Learner(specs, columns, scoring, scale, skip=skip, encoder=encoder, fading=fading)
             guards = Guards(max_classes)
-            batches = guards.over(source.batches(), learner)
+            batches: Iterator[Batch] = source.batches()
+            known = LabelTimes(columns, late, time) if isinstance(late, str) else late
+            if isinstance(known, LabelTimes):
+                batches = known.over(batches)
+            batches = guards.over(batches, learner)
             batches = encoder.over(batches) if encoder else batches
-            v.judge_progressively(learner, batches, skipped, judged, delay=delay)
+            v.judge_progressively(learner, batches, skipped, judged, delay=known)
             guards.finish(learner)
         inputs: list[str | Path] = [*(each.name for each in source.sources), *([model] if model else [])]
         result = watched.finish(judged.result(), window_output, plot, inputs)

@@ -181,6 +181,20 @@ def pairs_of(interactions: list[str] | None) -> list[tuple[str, str]] | str | No
     return pairs or None
 
 
+def checked_delay(delay: str, time: str | None) -> int | str:
+    """After how many rows labels come, or the column that says when."""
+    rows = delay.strip()
+    if rows.lstrip("+-").isdigit():
+        if int(rows) < 0 or len(rows) > 15:
+            raise UsageError(f"--delay must be a number of rows from 0 on, or a column, got {delay}.")
+        if time is not None:
+            raise UsageError("--time goes with --delay COLUMN.")
+        return int(rows)
+    if not rows:
+        raise UsageError("--delay must be a number of rows or a column, got nothing.")
+    return delay
+
+
 def check_outputs(*paths: Path | None) -> None:
     """It is wrong usage to write two things to one place."""
     places = [path.resolve() for path in paths if path is not None]

@@ -124,6 +124,7 @@ class Batch:
 
 
 def taken(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
+    """The rows that are kept, copied."""
     if len(rows) == 1:
         return (np.ascontiguousarray(rows[0][keep]),)
     indptr, indices, data = rows
@@ -131,7 +132,9 @@ def taken(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
     kept = np.repeat(keep, sizes)
     starts = np.zeros(int(keep.sum()) + 1, np.int64)
     np.cumsum(sizes[keep], out=starts[1:])
-    some = starts.astype(np.uint32), indices[: kept.size][kept], data[: kept.size][kept]
+    first = int(indptr[0])  # not 0 in a part of other rows
+    there = slice(first, first + kept.size)
+    some = starts.astype(np.uint32), indices[there][kept], data[there][kept]
     return checked(some, rows.width) if isinstance(rows, CheckedRows) else some
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.batches import Batch
+from ..formats.batches import Batch, taken
 from ..formats.errors import Fault, InputError, Skipped
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.matrices import number_of_rows, part
@@ -21,12 +21,14 @@ from ..models.pool import Pool
 from ..models.predict import probabilities
 from ..models.warnings import warn_of_one_class
 from .judged import LOWEST, Judged, Said
+from .label_times import LabelTimes
 from .learner import STATE_TOO_LARGE, Learner, width_told
 
 PIECE = 4096  # rows judged by the model that was best before them
 FIRST_PIECE = 64
 MOST_MARGINS = 1 << 24  # of a piece: with very many models it is shorter
 DELAYED_PIECES = 20  # in which the rows of a delay are judged
+_Waiting = tuple[Any, NDArray[Any], Any]  # rows, labels and importances
 
 
 def judge(
@@ -55,14 +57,23 @@ def judge(
 
 
 def judge_progressively(
-    learner: Learner, batches: Iterator[Batch], skipped: Skipped, judged: Judged | None = None, *, delay: int = 0
+    learner: Learner,
+    batches: Iterator[Batch],
+    skipped: Skipped,
+    judged: Judged | None = None,
+    *,
+    delay: int | LabelTimes = 0,
 ) -> Judged:
     """A learner that is asked about each row just before it learns from it; `skipped` notes those left out.
 
-    With a delay, the label of a row is learned from when so many more rows have been judged.
+    With a delay, the label of a row is learned from when so many more rows have been judged, or when it became known.
     """
     judged = judged or Judged()
-    delayed = _Delayed(learner, delay, judged) if delay else None
+    delayed: _Delayed | None = None
+    if isinstance(delay, LabelTimes):
+        delayed = _ByTime(learner, delay, judged)
+    elif delay:
+        delayed = _Delayed(learner, delay, judged)
     for batch in batches:
         if delayed is None:
             skipped.add([*batch.faults, *learn_and_judge(learner, batch, judged)])
@@ -70,9 +81,7 @@ def judge_progressively(
         ready, faults = learner.prepare(batch)
         skipped.add([*batch.faults, *faults])
         with width_told(ready.source):
-            for start, stop in _cuts(len(ready), max(1, delay // DELAYED_PIECES)):
-                assert ready.labels is not None
-                delayed.take(part(ready.rows, start, stop), ready.labels[start:stop], ready.weights[start:stop])
+            delayed.take(ready)
     if delayed is not None:
         delayed.finish()
     elif learner.model is not None:
@@ -104,11 +113,6 @@ def learn_and_judge(
             del stops[0]
             report()
     return faults
-
-
-def _cuts(n: int, size: int) -> Iterator[tuple[int, int]]:
-    """Pieces of so many rows."""
-    return ((start, min(start + size, n)) for start in range(0, n, size))
 
 
 def _piece(learner: Learner) -> int:
@@ -163,11 +167,23 @@ class _Delayed:
 
     def __init__(self, learner: Learner, delay: int, judged: Judged) -> None:
         self._learner, self._delay, self._judged = learner, delay, judged
-        self._waiting: deque[tuple[Any, NDArray[Any], Any]] = deque()
-        self._n_waiting = 0
+        self._waiting: deque[_Waiting] = deque()
+        self._n_waiting = self._n_never = 0  # rows whose labels are to come, and those whose labels never do
 
-    def take(self, rows: Any, labels: NDArray[Any], weights: Any) -> None:
-        """Judge some rows, and learn from those whose labels come with them."""
+    def take(self, batch: Batch) -> None:
+        """Judge rows, and learn from those whose labels come with them."""
+        assert batch.labels is not None
+        size = max(1, self._delay // DELAYED_PIECES)
+        for start in range(0, len(batch), size):
+            stop = min(start + size, len(batch))
+            rows, labels = part(batch.rows, start, stop), batch.labels[start:stop]
+            self._judge(rows, labels)
+            self._waiting.append((rows, labels, batch.weights[start:stop]))
+            self._n_waiting += labels.size
+            while self._n_waiting > self._delay:
+                self._learn(self._n_waiting - self._delay)
+
+    def _judge(self, rows: Any, labels: NDArray[Any]) -> None:
         learner = self._learner
         if learner.rows:  # before a label has come, there is nothing to judge
             model, chosen = learner.model, learner.chosen()
@@ -176,12 +192,8 @@ class _Delayed:
             p, scalars = None, model.state.scalars[chosen]
             if learner.specs[0].calibrate:
                 p = probabilities(margins, scalars, model.classes.size, average=model.spec.average)
-            before = learner.rows + self._n_waiting
+            before = learner.rows + self._n_waiting + self._n_never
             self._judged.add(Said(model.classes, margins, labels, learner.threshold(), p, before))
-        self._waiting.append((rows, labels, weights))
-        self._n_waiting += labels.size
-        while self._n_waiting > self._delay:
-            self._learn(self._n_waiting - self._delay)
 
     def finish(self) -> None:
         """Learn from the rows whose labels come after the last row."""
@@ -191,12 +203,64 @@ class _Delayed:
             self._judged.classes = self._learner.classes
 
     def _learn(self, most: int) -> None:
-        learner, (rows, labels, weights) = self._learner, self._waiting.popleft()
+        rows, labels, weights = self._waiting.popleft()
         n = min(most, labels.size)
-        assert learner.model is not None
-        with _told():
-            learner.model.learn(part(rows, 0, n), labels[:n], weights=weights[:n], threads=learner.threads, sound=True)
-        learner.rows += n
+        self._learn_rows(part(rows, 0, n), labels[:n], weights[:n])
         if n < labels.size:
             self._waiting.appendleft((part(rows, n, number_of_rows(rows)), labels[n:], weights[n:]))
-        self._n_waiting -= n
+
+    def _learn_rows(self, rows: Any, labels: NDArray[Any], weights: Any) -> None:
+        learner = self._learner
+        assert learner.model is not None
+        with _told():
+            learner.model.learn(rows, labels, weights=weights, threads=learner.threads, sound=True)
+        learner.rows += labels.size
+        self._n_waiting -= labels.size
+
+
+class _ByTime(_Delayed):
+    """The same with a moment for each label: it is learned from when a row comes that is not earlier.
+
+    Rows whose labels have come are learned from in their own order. Pieces have a twentieth of the rows that wait.
+    """
+
+    def __init__(self, learner: Learner, times: LabelTimes, judged: Judged) -> None:
+        super().__init__(learner, 0, judged)
+        self._times = times
+        self._known: deque[NDArray[np.float64]] = deque()  # of what is waiting
+
+    def take(self, batch: Batch) -> None:
+        """Judge rows, each piece after the labels that were known when it began have been learned from."""
+        assert batch.labels is not None
+        stop = 0
+        now, known = self._times.of(batch) if len(batch) else (np.zeros(0), np.zeros(0))
+        while stop < len(batch):
+            start, stop = stop, min(stop + max(1, self._n_waiting // DELAYED_PIECES), len(batch))
+            self._learn_known(now[start])
+            rows, labels = part(batch.rows, start, stop), batch.labels[start:stop]
+            self._judge(rows, labels)
+            self._wait((rows, labels, batch.weights[start:stop]), known[start:stop])
+
+    def _wait(self, waiting: _Waiting, known: NDArray[np.float64]) -> None:
+        comes = ~np.isnan(known)
+        self._n_never += int((~comes).sum())
+        if comes.any():
+            self._waiting.append(_some(waiting, comes))
+            self._known.append(known[comes])
+            self._n_waiting += int(comes.sum())
+
+    def _learn_known(self, now: float) -> None:
+        """Learn from the rows whose labels are known by now."""
+        for _ in range(len(self._waiting)):
+            waiting, known = self._waiting.popleft(), self._known.popleft()
+            there = known <= now
+            if there.any():
+                self._learn_rows(*_some(waiting, there))
+            if not there.all():
+                self._waiting.append(_some(waiting, ~there))
+                self._known.append(known[~there])
+
+
+def _some(waiting: _Waiting, keep: NDArray[np.bool_]) -> _Waiting:
+    rows, labels, weights = waiting
+    return waiting if keep.all() else (taken(rows, keep), labels[keep], weights[keep] if weights.size else weights)

@@ -1,0 +1,122 @@
+"""When the label of each row became known, by a column of the table that says so.
+
+Knows `raw` batches and how their columns are read. The clock of the stream is the time of its rows, a column too, or
+their number. The column with the moments of labels is taken out before anybody learns from it: it tells of the future.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.batches import Batch
+from ..formats.columns import ENCODED, Columns
+from ..formats.errors import InputError, listed
+from ..formats.raw import RawBatch
+from ..preprocessing.columns import Column, Numbers, Texts, Times
+from ..preprocessing.values import NOTHING, moments_in
+
+TIMES, NUMBERS = "times", "numbers"
+EPOCH = 1e8  # a number of rows is not so large, but seconds since 1970 are
+
+
+class LabelTimes:
+    """Reads `label`, the column with the moment at which a label became known, and `time`, that of the row itself."""
+
+    def __init__(self, columns: Columns, label: str, time: str | None) -> None:
+        if columns.kind != ENCODED:
+            raise InputError(
+                "a delay by a column is for tables that are encoded as they come; a number of rows goes with any data."
+            )
+        names = [name for name, _ in columns.table]
+        for name in (label, time):
+            if name is not None and name not in names:
+                raise InputError(f"there is no column {name!r} beside the label; there are {listed(names)}.")
+        if label == time:
+            raise InputError(f"column {label!r} cannot be the time of a row and that of its label.")
+        self._label, self._time, self._kind = label, time, ""
+        self._rows, self._clock = 0, -np.inf
+        self._read: deque[tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = deque()
+
+    def over(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The batches without the column of labels' moments, which are kept for `of`."""
+        for batch in batches:
+            assert isinstance(batch, RawBatch)
+            if len(batch):
+                self._begin(batch)
+                n = len(batch)
+                known = self._moments(batch, self._label)
+                if self._time is None:
+                    now = np.arange(self._rows + 1.0, self._rows + n + 1)
+                else:  # a row without a time comes when the one before it does
+                    times = np.fmax.accumulate(np.append(self._clock, self._moments(batch, self._time)))
+                    now, self._clock = times[1:], float(times[-1])
+                self._rows += n
+                self._read.append((batch.source_number, batch.lines, now, known))
+            batch.table = {name: column for name, column in batch.table.items() if name != self._label}
+            yield batch
+
+    def of(self, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """When rows came and when their labels did, of rows that `over` has given, in order; NaN for never."""
+        first = batch.line_of(0)
+        while self._read[0][0] != batch.source_number or self._read[0][1][-1] < first:
+            self._read.popleft()
+        _, lines, now, known = self._read[0]
+        places = np.searchsorted(lines, batch.lines)
+        return now[places], known[places]
+
+    def _begin(self, batch: RawBatch) -> None:
+        """Decide by the first rows what moments are, and which column has those of rows."""
+        if self._kind:
+            return
+        self._kind = _kind_of(batch.table[self._label])
+        others = [name for name, column in batch.table.items() if name != self._label]
+        if self._kind == TIMES and self._time is None:
+            found = [name for name in others if _kind_of(batch.table[name]) == TIMES]
+            if len(found) != 1:
+                seen = f"columns {listed(found)} hold dates" if found else "no other column holds dates"
+                raise InputError(
+                    f"{batch.source}: column {self._label!r} holds dates; say with --time which column is the time of "
+                    f"a row ({seen})."
+                )
+            self._time = found[0]
+        if self._time is not None and _kind_of(batch.table[self._time]) != self._kind:
+            raise InputError(
+                f"{batch.source}: one of the columns {self._label!r} and {self._time!r} holds dates, but the other "
+                "does not; they must be of one kind."
+            )
+        if self._time is None and np.nanmin(self._moments(batch, self._label), initial=np.inf) > EPOCH:
+            raise InputError(
+                f"{batch.source}: column {self._label!r} holds numbers as large as times; without --time, the column "
+                "with the time of a row, they are numbers of rows."
+            )
+
+    def _moments(self, batch: RawBatch, name: str) -> NDArray[np.float64]:
+        """A column as numbers or as seconds since 1970; what is neither, nor missing, is an error."""
+        column = batch.table[name]
+        if _kind_of(column) != self._kind:
+            what = "a date" if self._kind == TIMES else "a number"
+            row = next(k for k in range(len(batch)) if not _fits(column, k, self._kind))
+            raise InputError(
+                f"{batch.source}, {batch.unit} {batch.line_of(row)}: column {name!r} does not hold {what}."
+            )
+        if isinstance(column, Texts):
+            return np.array([*moments_in(column.names), np.nan])[column.codes]
+        return column[0]
+
+
+def _kind_of(column: Column) -> str:
+    """What a column holds in all rows that have something: times, numbers, or neither."""
+    if not isinstance(column, Texts):
+        return NUMBERS if isinstance(column, Numbers) else TIMES
+    return TIMES if all(_fits(column, row, TIMES) for row in np.unique(column.codes, return_index=True)[1]) else ""
+
+
+def _fits(column: Column, row: int, kind: str) -> bool:
+    if not isinstance(column, Texts):
+        return isinstance(column, Numbers if kind == NUMBERS else Times)
+    text = column.names[column.codes[row]] if column.codes[row] >= 0 else ""
+    return text.strip().lower() in NOTHING or (kind == TIMES and not np.isnan(moments_in([text])[0]))

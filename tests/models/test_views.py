@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from pater.files.model_file import Saved, load, save
 from pater.models import candidates as rules_of_entry
+from pater.models import pool as pool_module
 from pater.models.candidates import WIDEST_ENCODED, candidates
 from pater.models.entrants import entrants
 from pater.models.matrices import part, rows_of
@@ -117,7 +118,7 @@ def test_full_covariances_are_for_the_beginning(monkeypatch):
     monkeypatch.setattr(rules_of_entry, "ENOUGH_FOR_EACH", 10)
     X, y = rows_and_labels(1500)
     pool = pool_of()
-    assert sorted({rare for rare, _ in pool.entered.until}) == [40.0, 60.0, 80.0, np.inf]
+    assert sorted(set(pool.entered.until)) == [40.0, 60.0, 80.0, np.inf]
     seen = []
     for start in range(0, 1500, 50):
         pool.learn(rows_of(csr_array(X[start : start + 50])), y[start : start + 50])
@@ -127,6 +128,19 @@ def test_full_covariances_are_for_the_beginning(monkeypatch):
     assert seen[0] == {0, 1, 2}
     assert not seen[-1]
     assert len({k for k in pool.models if k != pool.entered.common}) > 0  # the best of those that last are there
+
+
+def test_full_covariances_have_a_budget(monkeypatch):
+    monkeypatch.setattr(pool_module, "DEAREST", 5e4)
+    X, y = rows_and_labels(600)
+    whole, cut = pool_of(), pool_of()
+    whole.learn(rows_of(csr_array(X)), y)
+    for start in range(0, 600, 7):
+        cut.learn(rows_of(csr_array(X[start : start + 7])), y[start : start + 7])
+    assert whole.spent.tolist() == cut.spent.tolist()
+    assert not whole.entered.passing.intersection(whole.models)
+    assert 5e4 < whole.spent[2] < 5e4 + 64 * 18 * 40  # it ends with the decision after which it is used up
+    assert list(whole.models) == list(cut.models)
 
 
 def test_who_takes_part_depends_on_the_width_of_its_view():
@@ -150,7 +164,7 @@ def test_one_covariance_alone_is_taken_at_its_word():
         specs = candidates(Spec("so-pater-i"), "balanced_accuracy", covariances=(covariance,))
         entered = entrants(specs, Views(8, LEVELS), more_may_come=False)
         assert entered.places
-        assert set(entered.until) == {(np.inf, np.inf)}
+        assert set(entered.until) == {np.inf}
 
 
 def test_a_pool_with_views_is_saved_and_goes_on(tmp_path):

@@ -21,6 +21,7 @@ from .stored_model import StoredModel, described, history_array, history_to_json
 from .stored_state import MOST_ROWS, finite, history_of, points_in
 
 MOST_CANDIDATES = 1 << 10
+_NOTHING_SPENT = [0.0] * MOST_LEVELS
 _OWN = ("state", "operating")  # what the header says of each of the others
 
 
@@ -42,6 +43,7 @@ def pool_described(pool: Pool) -> tuple[dict[str, Any], Arrays]:
         "rows": pool.rows,
         "next_decision": pool.next_decision,
         "history": history_to_json(pool.history),
+        "spent": pool.spent.tolist(),
     }
     arrays |= {f"pool.{name}": array.reshape(-1, 2) for name, array in vars(pool.board).items()}
     if pool.views.encoded:
@@ -73,6 +75,9 @@ class StoredPool:
         require(told["rows"] < told["next_decision"], "its pool counts wrongly")
         require(is_number(told["fading"]) and 0 < told["fading"] <= 1, "the fading of its pool is out of range")
         require(type(told["more_may_come"]) is bool, "its pool is unsound")
+        spent = told.get("spent", _NOTHING_SPENT)
+        sound = isinstance(spent, list) and len(spent) == MOST_LEVELS and all(is_number(n) and n >= 0 for n in spent)
+        require(sound, "its pool counts wrongly")
         specs, members = told["specs"], told["members"]
         sound = isinstance(specs, list) and isinstance(members, list) and 0 < len(specs) <= MOST_CANDIDATES
         require(sound, "its pool is unsound")
@@ -132,7 +137,8 @@ class StoredPool:
         require(read["right"].size == n_places * read["seen"].size, "its pool counts answers wrongly")
         board = Board(read["right"].reshape(n_places, -1, 2), read["seen"], read["total"])
         numbers = (told["fading"], told["more_may_come"], told["leader"], told["rows"], told["next_decision"])
-        pool = Pool(specs, views, models, board, read["made"], adjustments, *scored_by, *numbers, history)
+        spent = np.array(told.get("spent", _NOTHING_SPENT), np.float64)
+        pool = Pool(specs, views, models, board, read["made"], adjustments, *scored_by, *numbers, history, spent)
         require(all((counts >= -1e-6).all() for counts in pool.progressive()), "its pool counts answers wrongly")
         sound = all(k < n_places and model.n_features == views.width(pool.level(k)) for k, model in models.items())
         sound = sound and pool.entered.common in models and all(pool.entered.fits[k] for k in models)

@@ -22,7 +22,7 @@ WIDEST = 256  # columns of which a full covariance is kept
 WIDEST_ENCODED = 1024  # the same of encoded columns, where it is kept for a while only
 ROWS_FOR_EACH = 2  # column, that a full covariance remembers at least
 ENOUGH_FOR_EACH = 100  # encoded column: with as many rows of the rarer class, a diagonal covariance is as good
-DEAREST = 4e9  # rows times squared columns for which a full covariance is kept: a few seconds
+DEAREST = 6e9  # squared columns times rows, of all full covariances of a view, for which they are kept: a second
 
 
 def candidates(
@@ -91,14 +91,11 @@ def suited_to_encoded(specs: Specs, n_features: int) -> list[bool]:
     return both if any(both) else fits
 
 
-def rows_at_most(specs: Specs, n_features: int) -> list[tuple[float, float]]:
-    """For how many rows of so many columns of an encoder each of them is, if others are at hand.
-
-    First how many of the rarer class it takes until others are as good, then how many in all until it is too dear.
-    """
+def rows_at_most(specs: Specs, n_features: int) -> list[float]:
+    """For how many rows of the rarer class each of them is, of so many columns of an encoder, if others are at hand."""
     all_full = all(spec.covariance == "full" for spec in specs)
-    few = ENOUGH_FOR_EACH * n_features, DEAREST / n_features**2
-    return [few if spec.covariance == "full" and not all_full else (math.inf, math.inf) for spec in specs]
+    enough = ENOUGH_FOR_EACH * n_features
+    return [enough if spec.covariance == "full" and not all_full else math.inf for spec in specs]
 
 
 def is_pool(specs: Specs) -> bool:

@@ -28,14 +28,14 @@ class Entrants:
     teams, forgets
         The team of each: those are in one that differ in their memory alone; and what each forgets with a row.
     until
-        After how many rows of the rarer class, or of both, each stops in any case.
+        After how many rows of the rarer class each stops in any case.
     """
 
     fits: list[bool]
     common: int
     teams: list[int]
     forgets: NDArray[np.float64]
-    until: list[tuple[float, float]]
+    until: list[float]
 
     @cached_property
     def places(self) -> list[int]:
@@ -45,7 +45,7 @@ class Entrants:
     @cached_property
     def lasting(self) -> frozenset[int]:
         """Those of them that may learn for ever."""
-        return frozenset(k for k in self.places if math.isinf(self.until[k][0]))
+        return frozenset(k for k in self.places if math.isinf(self.until[k]))
 
     @cached_property
     def passing(self) -> frozenset[int]:
@@ -62,7 +62,7 @@ def entrants(specs: Specs, views: Views, *, more_may_come: bool) -> Entrants:
         until = [rows for width in widths for rows in rows_at_most(specs, width)]
     else:
         fits = suited(specs, widths[0], more_may_come=more_may_come)
-        until = [(math.inf, math.inf)] * len(specs)
+        until = [math.inf] * len(specs)
     places = [k for k, fit in enumerate(fits) if fit]
     diagonal = [k for k in places if specs[k % len(specs)].covariance == "diagonal"]
     common = places[0]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..kernels.doors import check_lengths
 from ..kernels.run import IN_ORDER, NOTHING, Rows
 from ..kernels.state import State
-from .candidates import unlike_candidates
+from .candidates import DEAREST, unlike_candidates
 from .choice import JudgedBy, ScoringSettings
 from .entrants import Entrants, entrants
 from .errors import BadRowError, NotFiniteError, OtherModelsError, stopped_at
@@ -34,7 +34,7 @@ from .pool_operations import add_class, counts_of, merged, resized
 from .pool_pass import learn_all
 from .race import FADING, FADING_ENCODED, Board, race, stretch
 from .spec import Spec, Specs
-from .views import Views
+from .views import MOST_LEVELS, Views
 from .warnings import warn_of_one_class
 
 
@@ -61,6 +61,7 @@ class Pool:
     rows: int = 0
     next_decision: int = stretch(0)
     history: History = field(default_factory=History)
+    spent: NDArray[np.float64] = field(default_factory=lambda: np.zeros(MOST_LEVELS))  # on full covariances, by level
     _entered: Entrants | None = field(default=None, repr=False, compare=False)  # until columns or specs are others
 
     @classmethod
@@ -94,6 +95,7 @@ class Pool:
             board=self.board.copy(),
             adjustments=dict(self.adjustments),
             history=self.history.copy(),
+            spent=self.spent.copy(),
         )
 
     @property
@@ -281,8 +283,9 @@ class Pool:
         """Who leads from here on, and who stops, by the answers so far."""
         entered, awake = self.entered, list(self.models)
         if not entered.passing.isdisjoint(awake):
-            rarer = self.board.rarer
-            awake = [k for k in awake if rarer <= entered.until[k][0] and self.rows <= entered.until[k][1]]
+            rarer, spent = self.board.rarer, self.spent
+            dear = {k for k in entered.passing if rarer > entered.until[k] or spent[self.level(k)] > DEAREST}
+            awake = [k for k in awake if k not in dear]
         staying, self.leader = race(self.board, entered, awake, (self.scoring, self.scoring_settings))
         self.models = {k: self.models[k] for k in staying}
         self.adjustments = {k: self.adjustments[k] for k in staying}

@@ -84,6 +84,7 @@ def merged(one: Pool, other: Pool) -> Pool:
         adjustments={k: -counts_of(model) for k, model in models.items()},
         board=a.board.merged(b.board),
         rows=rows,
+        spent=a.spent + b.spent,
         next_decision=rows + stretch(rows),
         history=History.after(rows),
     )

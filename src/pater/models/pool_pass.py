@@ -60,6 +60,8 @@ def learn_all(
                 passed = slice(start, stop) if in_order else order[start:stop]
                 pool.adjustments[k] = pool.adjustments[k].copy()
                 count_answers(said, codes[passed], weights[passed] if weights.size else NOTHING, pool.adjustments[k])
+        for k in pool.entered.passing.intersection(pool.models):
+            pool.spent[pool.level(k)] += (stop - start) * float(pool.views.first_width(pool.level(k))) ** 2
         pool.rows += stop - start
         if pool.rows == pool.next_decision:
             _decide(pool)

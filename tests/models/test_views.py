@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from pater.files.model_file import Saved, load, save
 from pater.models import candidates as rules_of_entry
-from pater.models import pool as pool_module
+from pater.models import race as rules_of_race
 from pater.models.candidates import WIDEST_ENCODED, candidates
 from pater.models.entrants import entrants
 from pater.models.matrices import part, rows_of
@@ -131,7 +131,7 @@ def test_full_covariances_are_for_the_beginning(monkeypatch):
 
 
 def test_full_covariances_have_a_budget(monkeypatch):
-    monkeypatch.setattr(pool_module, "DEAREST", 5e4)
+    monkeypatch.setattr(rules_of_race, "DEAREST", 5e4)
     X, y = rows_and_labels(600)
     whole, cut = pool_of(), pool_of()
     whole.learn(rows_of(csr_array(X)), y)

@@ -80,11 +80,14 @@ def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> lis
 
 
 def suited_to_encoded(specs: Specs, n_features: int) -> list[bool]:
-    """Which of them are for so many columns of an encoder: both covariances, the full one unless it is too dear."""
+    """Which of them are for so many columns of an encoder: both covariances, the full one unless it is too dear.
+
+    With a diagonal one AROW is the better learner of indicators, of which a row has a few and most are rare.
+    """
     diagonal = [spec for spec in specs if spec.covariance == "diagonal"]
-    usual = {spec.r for spec in diagonal if spec.r in PRIORS_ENCODED} or {spec.r for spec in diagonal}
+    usual = [spec for spec in diagonal if spec.rule == "arow" and spec.r in PRIORS_ENCODED] or diagonal
     too_wide = bool(diagonal) and n_features > WIDEST_ENCODED
-    fits = [not too_wide if spec.covariance == "full" else spec.r in usual for spec in specs]
+    fits = [not too_wide if spec.covariance == "full" else spec in usual for spec in specs]
     least = {"full": ROWS_FOR_EACH * n_features, "diagonal": WIDEST if n_features > WIDEST else 0}
     long = [1 - spec.forgetting <= 1 / (least[spec.covariance] + 1) for spec in specs]
     both = [fit and enough for fit, enough in zip(fits, long, strict=True)]

@@ -65,9 +65,10 @@ def entrants(specs: Specs, views: Views, *, more_may_come: bool) -> Entrants:
         until = [math.inf] * len(specs)
     places = [k for k, fit in enumerate(fits) if fit]
     diagonal = [k for k in places if specs[k % len(specs)].covariance == "diagonal"]
-    common = places[0]
-    if diagonal and (more_may_come or views.encoded):
-        common = next(k for k in diagonal if k // len(specs) == diagonal[-1] // len(specs))  # with all columns in view
+    common = diagonal[0] if diagonal and more_may_come else places[0]
+    if diagonal and views.encoded:  # the usual best, with all columns in view
+        in_view = [k for k in diagonal if k // len(specs) == diagonal[-1] // len(specs)]
+        common = max(in_view, key=lambda k: (specs[k % len(specs)].r, -k))
     alike = [spec._replace(forgetting=1.0, average=False) for spec in specs]
     first = [alike.index(spec) for spec in alike]
     teams = [level * len(specs) + team for level in range(n_levels) for team in first]

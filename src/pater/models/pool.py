@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..kernels.doors import check_lengths
 from ..kernels.run import IN_ORDER, NOTHING, Rows
 from ..kernels.state import State
-from .candidates import DEAREST, unlike_candidates
+from .candidates import unlike_candidates
 from .choice import JudgedBy, ScoringSettings
 from .entrants import Entrants, entrants
 from .errors import BadRowError, NotFiniteError, OtherModelsError, stopped_at
@@ -32,7 +32,7 @@ from .newcomers import Room
 from .operating_points import Point, SeenMargins
 from .pool_operations import add_class, counts_of, merged, resized
 from .pool_pass import learn_all
-from .race import FADING, FADING_ENCODED, Board, race, stretch
+from .race import FADING, FADING_ENCODED, Board, race, stretch, too_dear
 from .spec import Spec, Specs
 from .views import MOST_LEVELS, Views
 from .warnings import warn_of_one_class
@@ -281,12 +281,12 @@ class Pool:
 
     def race(self) -> None:
         """Who leads from here on, and who stops, by the answers so far."""
-        entered, awake = self.entered, list(self.models)
+        entered, awake, scored_by = self.entered, list(self.models), (self.scoring, self.scoring_settings)
         if not entered.passing.isdisjoint(awake):
-            rarer, spent = self.board.rarer, self.spent
-            dear = {k for k in entered.passing if rarer > entered.until[k] or spent[self.level(k)] > DEAREST}
+            spent = np.repeat(self.spent[: self.views.n_levels], len(self.specs)).tolist()
+            dear = too_dear(self.board, entered, awake, spent, scored_by)
             awake = [k for k in awake if k not in dear]
-        staying, self.leader = race(self.board, entered, awake, (self.scoring, self.scoring_settings))
+        staying, self.leader = race(self.board, entered, awake, scored_by)
         self.models = {k: self.models[k] for k in staying}
         self.adjustments = {k: self.adjustments[k] for k in staying}
 

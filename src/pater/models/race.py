@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compile import kernel
+from .candidates import DEAREST
 from .choice import ScoringSettings
 from .entrants import Entrants
 from .metrics import SCORES, Confusion
@@ -26,6 +27,7 @@ ALL_LEARN = 2000  # rows for which no team has to stop for want of time
 RARE = 20  # rows that one of the rarer class stands for where it is asked how much is known
 AT_FIRST = 1000  # rows in which a stream is not thought to change, unless it is plain
 LEAST_HELD = 2.0  # rows of the rarer class in the memory of who leads
+MUCH_TOO_DEAR = 10  # times what full covariances may cost, where nothing else is as good
 BEYOND_CHANCE = 2.0  # standard deviations of the leader's score that a team may trail
 NUDGE = 1e-3  # of a rate, for the slope of a score
 _NUDGES = NUDGE * np.concatenate([np.eye(2), -np.eye(2)])
@@ -139,6 +141,23 @@ def with_class(values: Floats, n_classes: int, place: int, *, mirrored: Callable
     return np.insert(values, place, 0.0, axis=-2)
 
 
+def too_dear(
+    board: Board, entered: Entrants, awake: list[int], spent: list[float], scored_by: tuple[str, ScoringSettings]
+) -> set[int]:
+    """Which of the candidates that are awake have to stop, by what was spent on full covariances at the level of each.
+
+    They may go on for a while as long as none of those that last is as good, but for chance.
+    """
+    rarer, passing = board.rarer, [k for k in awake if k in entered.passing]
+    dear = {k for k in passing if rarer > entered.until[k] or spent[k] > DEAREST}
+    if dear:
+        scores = board.scores(*scored_by)
+        best, lasting = max(dear, key=lambda k: scores[k]), [k for k in awake if k in entered.lasting]
+        if max(scores[k] for k in lasting) < scores[best] - board.deviation(best, *scored_by):
+            dear = {k for k in dear if spent[k] > MUCH_TOO_DEAR * DEAREST}
+    return dear
+
+
 def race(
     board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> tuple[list[int], int]:
@@ -159,8 +178,10 @@ def race(
     if held.any():
         leading = np.where(held, leading, -np.inf)
     racing = {team_of[k] for k in awake if k != common} or {team_of[common]}
-    if len(racing) == 1:  # the race is over, and what else goes on beside the winners is not to win by chance
-        return awake, max((k for k in awake if team_of[k] in racing), key=lambda k: leading[k])
+    if len(racing) == 1:  # the race is over: who else goes on beside the winners does not lead by chance
+        first = max((k for k in awake if team_of[k] in racing), key=lambda k: leading[k])
+        by_more_than_chance = leading[common] > leading[first] + board.deviation(first, *scored_by)
+        return awake, common if by_more_than_chance else first
     leader = max(awake, key=lambda k: leading[k])  # of equals the first
     known = max(min(rows, RARE * rarer), rows / 10, 1.0)
     staying = [common]
@@ -172,5 +193,6 @@ def race(
             n_left = max(1, int(len({team_of[k] for k in heat}) * min(1.0, ALL_LEARN / known)))
             least = scores[first] - BEYOND_CHANCE * board.deviation(first, *scored_by)
             least = max(sorted(best.values(), reverse=True)[:n_left][-1], least)
-            staying += [k for k in those if best[team_of[k]] >= least or team_of[k] == team_of[first]]
+            kept = {team for team, score in best.items() if score >= least} | {team_of[first]}
+            staying += [k for k in those if team_of[k] in kept]
     return sorted(set(staying)), leader

@@ -122,11 +122,13 @@ class DateEncoder(NumberEncoder):
     """A column of moments: seconds as a number, and hour, weekday and month as indicators.
 
     `unit` is how many of the column's numbers make a second, 0 where numbers are no moments. Hours are left out where
-    moments are days.
+    moments are days. The clock of a stream is a number without bins and z-score: it leaves every bin behind, and
+    standardised by the rows up to it, it is about the same in all of them, as an intercept is.
     """
 
     unit: float = 0.0
     hours: bool = True
+    clock: bool = False
     kind = "date"
 
     def slots(self) -> list[int]:
@@ -147,7 +149,8 @@ class DateEncoder(NumberEncoder):
         return Feature(self.name, kind, texts[place])
 
     def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "unit": self.unit, "hours": self.hours}
+        clock = {"clock": True} if self.clock else {}
+        return {**super().to_json(), "unit": self.unit, "hours": self.hours, **clock}
 
 
 @dataclass

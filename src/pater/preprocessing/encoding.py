@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .column_encoders import ColumnEncoder, NumberEncoder, Tokens
+from .column_encoders import ColumnEncoder, DateEncoder, NumberEncoder, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
 from .counts import Counts
 from .crosses import Crosses
@@ -130,6 +130,7 @@ class Encoding:
         z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
         local = np.full((n_rows, slots.bases.size), -1, np.int32)
         standardise(x, learn, self.moments, float(self.settings.clip), z)
+        z[:, [isinstance(column, DateEncoder) and column.clock for column in numbers]] = 0.0
         find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
         values, tokens = dict(zip((column.name for column in numbers), x, strict=True)), []
         for each, (first, start) in zip(self.columns, slots.starts, strict=True):

@@ -174,8 +174,10 @@ class _Reader:
 
 def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEncoder:
     _demand(isinstance(told, dict) and told.get("kind") in _FIELDS, "has a column of a kind that is not known")
-    name, kind = told.get("name"), told["kind"]
+    told = dict(told)
+    name, kind, clock = told.get("name"), told["kind"], told.pop("clock", False)
     _demand(set(told) == {"name", "kind"} | _FIELDS[kind] and isinstance(name, str), "has a column of other fields")
+    _demand(clock is False or (clock is True and kind == "date"), "has a clock that is none")
     if kind in ("number", "date"):
         bins = told["bins"]
         _demand(type(bins) is int and bins >= 1, "has a column without bins")
@@ -186,7 +188,7 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEnc
         if kind == "number":
             return NumberEncoder(name, edges, groups, told["style"])
         _demand(told["unit"] in _UNITS and type(told["hours"]) is bool, "has dates that are not sound")
-        return DateEncoder(name, edges, groups, told["style"], float(told["unit"]), told["hours"])
+        return DateEncoder(name, edges, groups, told["style"], float(told["unit"]), told["hours"], clock)
     if kind == "category":
         names, n = told["names"], settings.max_categories
         _demand(isinstance(names, list) and all(map(_is_text, names)) and len(names) <= n, "has no sound categories")

@@ -15,6 +15,7 @@ from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
 from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, number_in, numbers_of
 
+IN_ORDER = 0.5  # of the correlation of dates with their places, from which on they are the clock of the stream
 MOST = 0.9  # of the rows that have something: what they are, the column is
 TIME_WORDS = {"time", "date", "datetime", "timestamp", "ts", "at", "epoch", "unix", "created", "updated", "when"}
 UNITS = (1.0, 1e3, 1e6, 1e9)
@@ -61,13 +62,21 @@ def _number(name: str, column: Numbers, settings: EncodingSettings, style: str =
 
 
 def _date(name: str, column: Column, unit: float, settings: EncodingSettings) -> DateEncoder:
-    """A column of dates. Those that come in their order are the clock of the stream, which has left its bins behind."""
+    """A column of dates. Those that come in their order, more or less, are the clock of the stream."""
     seconds = moments_of(column, unit)
     there = seconds[~np.isnan(seconds)]
-    steps = np.diff(there)
-    in_order = bool((steps >= 0).all() or (steps <= 0).all())
+    clock = _in_order(there)
     hours = bool((there % 86400.0 != 0).any())
-    return DateEncoder(name, *_bins(there[:0] if in_order else there, settings, moments=True), unit=unit, hours=hours)
+    bins = _bins(there[:0] if clock else there, settings, moments=True)
+    return DateEncoder(name, *bins, unit=unit, hours=hours, clock=clock)
+
+
+def _in_order(values: NDArray[np.float64]) -> bool:
+    """Whether values come in their order, up or down, more or less, by the correlation of ranks and places."""
+    if np.unique(values).size < 2:
+        return True
+    ranks = np.searchsorted(np.sort(values), values, "left") + np.searchsorted(np.sort(values), values, "right")
+    return bool(abs(np.corrcoef(ranks, np.arange(values.size))[0, 1]) > IN_ORDER)
 
 
 def _bins(

@@ -13,6 +13,7 @@ from pater.models.matrices import part, rows_of
 from pater.models.model import Model
 from pater.models.placement import with_columns_at
 from pater.models.pool import Pool
+from pater.models.race import Board, race, too_dear
 from pater.models.spec import Spec
 from pater.models.views import Views
 
@@ -141,6 +142,30 @@ def test_full_covariances_have_a_budget(monkeypatch):
     assert not whole.entered.passing.intersection(whole.models)
     assert 5e4 < whole.spent[2] < 5e4 + 64 * 18 * 40  # it ends with the decision after which it is used up
     assert list(whole.models) == list(cut.models)
+
+
+def test_full_covariances_stay_while_none_of_those_that_last_is_as_good():
+    entered = pool_of().entered
+    board = Board.new(len(entered.fits), 1)
+    board.seen[:] = board.total[:] = 1e6
+    best, last = min(entered.passing), min(entered.lasting)
+    awake, spent = [best, last], [0.0] * len(entered.fits)
+    board.right[best], board.right[last] = 7e5, 5e5
+    assert too_dear(board, entered, awake, spent, SCORED_BY) == set()
+    spent[best] = rules_of_race.DEAREST * rules_of_race.MUCH_TOO_DEAR + 1
+    assert too_dear(board, entered, awake, spent, SCORED_BY) == {best}
+    board.right[last], spent[best] = 7e5, 0.0
+    assert too_dear(board, entered, awake, spent, SCORED_BY) == {best}
+
+
+def test_who_goes_on_beside_the_winners_leads_by_more_than_chance_only():
+    entered = pool_of().entered
+    board = Board.new(len(entered.fits), 1)
+    board.seen[:] = board.total[:] = 1e4
+    other = next(k for k in sorted(entered.lasting) if entered.teams[k] != entered.teams[entered.common])
+    for ahead, leads in ((1.0, other), (500.0, entered.common)):
+        board.right[other], board.right[entered.common] = 7e3, 7e3 + ahead
+        assert race(board, entered, [other, entered.common], SCORED_BY) == ([other, entered.common], leads)
 
 
 def test_who_takes_part_depends_on_the_width_of_its_view():

@@ -63,6 +63,7 @@ class Plain:
         self.s, self.edges = encoding.settings, {c.name: c.edges.tolist() for c in encoding.numbers}
         self.groups = {c.name: c.groups.tolist() for c in encoding.numbers}
         self.kinds = {c.name: c.kind for c in encoding.columns}
+        self.clocks = {c.name for c in encoding.columns if getattr(c, "clock", False)}
         self.numbers: dict[str, list[float]] = {name: [] for name in self.edges}
         self.counts: dict[str, dict[str, int]] = {name: {} for name in self.kinds}
         self.own: dict[str, list[str]] = {name: [] for name in self.kinds}
@@ -103,7 +104,7 @@ class Plain:
     def of_number(self, name: str, value: float, resolution: str) -> dict[str, float]:
         seen = np.array(self.numbers[name])
         z = (value - seen.mean()) / seen.std() if np.ptp(seen) > 0 else 0.0
-        found = {name: float(np.clip(z, -self.s.clip, self.s.clip))} if z else {}
+        found = {name: float(np.clip(z, -self.s.clip, self.s.clip))} if z and name not in self.clocks else {}
         if resolution == "none" or not self.edges[name]:
             return found
         for kind in ("coarse", "fine") if resolution == "nested" else (resolution,):

@@ -9,6 +9,7 @@ from preprocessing.tables_to_encode import Plain, as_dicts, columns, frame, raw_
 
 from pater.preprocessing.columns import Numbers, Texts, Times, part, rows_in
 from pater.preprocessing.encoding import PIECE, Encoding
+from pater.preprocessing.encoding_state import from_state, to_state
 from pater.preprocessing.settings import RESOLUTIONS, EncodingSettings
 from pater.preprocessing.tables import table_of
 
@@ -335,3 +336,25 @@ def test_numbers_written_differently_are_one_category_in_any_batch(size: int) ->
     assert [feature.text for feature in encoding.features() if feature.kind == "category"] == ["1", "x", "2", "y"]
     at_once = Encoding.begun(part(table, 0, 4), EncodingSettings()).encode(table, learn=True).rows()
     assert np.concatenate([rows[1] for rows in got]).tolist() == at_once[1].tolist()
+
+
+def test_the_clock_of_a_stream_is_no_number() -> None:
+    rng = np.random.default_rng(0)
+    seconds = 1.7e9 + np.sort(rng.integers(0, 86400 * 30, 900)).astype(float)
+    jittered = seconds + rng.normal(0, 3600, 900)  # rows of a few hours in any order
+    born = 1e9 + rng.integers(0, 86400 * 9000, 900).astype(float)
+    table = {"when": Times(seconds), "sent": Times(jittered), "born": Times(born)}
+    encoding = begun(table)
+    assert [column.clock for column in encoding.columns] == [True, True, False]
+    assert [len(column.edges) for column in encoding.numbers][:2] == [0, 0]
+    names = [feature.name for feature in encoding.features("none")]
+    rows = as_dicts(encoding.encode(table), encoding, "none")
+    assert not any("when" in row or "sent" in row for row in rows)
+    assert sum("born" in row for row in rows) > 890
+    assert {"when: Monday", "born"} <= set(names)
+    told, arrays = to_state(encoding)
+    again = from_state(told, arrays)
+    assert [column.clock for column in again.columns] == [True, True, False]
+    told["columns"][2]["clock"] = "yes"
+    with pytest.raises(ValueError, match="a clock that is none"):
+        from_state(told, arrays)

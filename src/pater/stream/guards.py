@@ -117,6 +117,13 @@ def _with_runs_of(labels: NDArray[Any], runs: dict[Any, int]) -> dict[Any, int] 
     return runs
 
 
+def hint_of_few_rows(learner: Learner, name: str) -> None:
+    """Say so if a model that goes on has decided from too few rows how to encode a table."""
+    told = learner.encoder.decided_early() if learner.encoder is not None else None
+    if told:
+        warnings.warn(f"{name}: {told}", Hint, stacklevel=2)
+
+
 def _told_of(unseen: list[Any], labels: set[Any], none: str) -> str:
     shown = " and ".join(map(str, unseen))
     return (

@@ -108,7 +108,8 @@ def test_a_model_that_goes_on_keeps_its_weights(tmp_path):
     rows = table(tmp_path / "t.csv", [0, 1] * 100)
     stream.train(rows, label="amount", algo="pater-i", class_weight={1: 3.0}, model=model)
     (tmp_path / "u.csv").write_text("x0,x1,amount\n1,2,0\n")
-    assert stream.train(tmp_path / "u.csv", initial=model).rows == 201
+    with pytest.warns(Hint, match="decided from 200 rows at most"):
+        assert stream.train(tmp_path / "u.csv", initial=model).rows == 201
 
 
 @pytest.mark.parametrize("text", ["", ",city"])
@@ -137,3 +138,40 @@ def test_scales_of_sparse_rows(tmp_path):
     rows.write_text("1 3:1e300 7:1 9:0\n0 7:1e-3\n")
     with pytest.raises(InputError, match="too large"):  # and no hint
         stream.train(rows, algo="pa")
+
+
+@pytest.mark.parametrize("labels", [[0] * 300 + [1] * 200, ["b"] * 20 + ["a"] * 2_000 + ["c"] * 50])
+def test_rows_sorted_by_their_label_are_a_hint(run, tmp_path, labels):
+    rows = table(tmp_path / "t.csv", labels)
+    done = run("train", rows, "--label", "amount", "--algo", "pater-i", "-m", str(tmp_path / "m"))
+    (told,) = [line for line in done.err.splitlines() if "sorted" in line]
+    assert f"all of class {labels[0]} first and all of class {labels[-1]} last" in told
+    assert done.code == 0
+    assert run("train", rows, "--label", "amount", "--algo", "pater-i", "-m", str(tmp_path / "m"), "-q").err == ""
+
+
+@pytest.mark.parametrize("labels", [[0] * 300 + [1] * 19, [0] * 300 + [1] * 200 + [0], [0, 1] * 2_000])
+def test_rows_that_are_not_sorted_are_no_hint(tmp_path, labels):
+    rows = table(tmp_path / "t.csv", labels)
+    assert stream.train(rows, label="amount", algo="pater-i").rows == len(labels)
+
+
+def test_sorted_rows_are_found_over_many_files(tmp_path):
+    paths = [table(tmp_path / f"{k}.csv", [min(k, 1)] * 30) for k in range(4)]
+    with pytest.warns(Hint, match="sorted by their label"):
+        stream.train(paths, label="amount", algo="pater-i")
+
+
+def test_going_on_with_an_encoder_of_few_rows_is_a_hint(run, tmp_path):
+    few, more, model = (
+        table(tmp_path / "t.csv", [0, 1, 0, 1, 1]),
+        table(tmp_path / "u.csv", [0, 1] * 600),
+        tmp_path / "m",
+    )
+    settings = ("--label", "amount", "--algo", "pater-i", "-m", str(model))
+    assert "decided" not in run("train", few, *settings).err
+    done = run("train", more, "-i", str(model), "-m", str(model))
+    told = "kinds and bins of columns were decided from 5 rows at most, not from 1,000 (warm_up)"
+    assert f"{model}: {told}" in done.err
+    assert done.code == 0
+    assert "decided" not in run("train", more, "-i", str(model), "-m", str(model)).err

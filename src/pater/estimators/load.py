@@ -21,7 +21,6 @@ from ..models.setting_kinds import OperatingPoint
 from ..models.settings import SETTINGS
 from ..models.spec import Spec
 from ..preprocessing.stream_encoder import StreamEncoder
-from ..stream.encoder import Encoder
 from ..stream.learner import Learner
 from . import parameters
 from .auto import PLAIN, AutoPATERClassifier
@@ -68,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : path-like
-        A file written by `save` of an estimator, or by `pater train`.
+        A file written by `save` of an estimator or an `OnlinePipeline`, or by `pater train`.
 
     Returns
     -------
@@ -89,8 +88,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         learner = Learner.from_saved(saved)
         beyond = _beyond_estimators(learner)
         if beyond is None:
-            estimator = estimator_of(saved)
-            return estimator if learner.encoder is None else _behind(learner.encoder, estimator)
+            return estimator_of(saved) if learner.encoder is None else pipeline_of(saved)
     except OF_ANOTHER_KIND as error:
         raise ModelFileError(path, f"it is not a sound model file: {str(error)[:200]}.") from None
     raise ModelFileError(path, f"{beyond}; use pater predict, or stream.load.")
@@ -109,8 +107,10 @@ def _beyond_estimators(learner: Learner) -> str | None:
     return None if rule in (*OF_RULE, modelfile.BATCH_RULE) else f"no estimator learns by {rule!r}"
 
 
-def _behind(encoder: Encoder, estimator: LinearClassifier) -> OnlinePipeline:
-    """An estimator of encoded tables behind its encoder."""
+def pipeline_of(saved: Saved) -> OnlinePipeline:
+    """The estimator of encoded tables that a model file describes, behind its encoder."""
+    encoder, estimator = Learner.from_saved(saved).encoder, estimator_of(saved)
+    assert encoder is not None
     encoding = encoder.encoding
     table = TableEncoder(resolution=encoder.resolution, **encoding.settings.to_json())
     table._stream = StreamEncoder(encoding.settings, encoding)

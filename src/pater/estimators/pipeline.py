@@ -5,6 +5,7 @@ Knows scikit-learn, what a label is, and `growth`.
 
 from __future__ import annotations
 
+import os
 from copy import copy, deepcopy
 from typing import Any, Self
 
@@ -71,6 +72,8 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._holds, self._classes, self._ended = False, None, None
         for _, step in self.steps[:-1]:
             X = step.fit(X, y).transform(X)
+            if isinstance(step, TableEncoder):
+                step._stream.settle()  # the classifier learns from these rows: none is held back for later
         tell_levels(self.steps, X)
         self.steps[-1][1].fit(X, y, **params)
         return self
@@ -131,6 +134,21 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         last.merge(with_columns_moved(others[1][1], columns, width))
         self.steps = [(steps[0][0], encoder), (steps[1][0], last)]
         return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a pipeline of a TableEncoder and an online learner to a model file, as `pater train` writes a table's.
+
+        :func:`pater.load` brings it back to the bit, with the steps called "table" and "model"; `pater predict`,
+        `explain`, `inspect` and `merge` read it, too. Other pipelines, and rows that are held back, are an error.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to.
+        """
+        from .pipeline_file import save  # which knows every estimator
+
+        save(self.steps, path)
 
     def _more(self, classes: Any, weights: Any) -> tuple[Any, dict[str, Any]]:
         """What the classifier is told beside rows and labels: the classes, if any call has named them, and weights."""

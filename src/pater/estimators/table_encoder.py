@@ -5,6 +5,7 @@ Knows scikit-learn, the readers of tables and the stream encoder; holds no arith
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import Any, ClassVar, Self
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..formats.errors import Hint
 from ..models.matrices import matrix_of
 from ..preprocessing.columns import Table, rows_in
 from ..preprocessing.encoded import Encoded
@@ -178,6 +180,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for array in beside:
             if array is not None and len(array) != rows_in(table):
                 raise ValueError(f"X has {rows_in(table)} rows, but what belongs to them has {len(array)}.")
+        told = stream.decided_early()
+        if told:
+            warnings.warn(told, Hint, stacklevel=2)
         pieces = stream.take(table, *beside)
         if begins:
             self._stream = stream

@@ -79,6 +79,22 @@ class StreamEncoder:
             self._ended = _begun(self.held, self.settings)
         return self._ended
 
+    def settle(self) -> list[Piece]:
+        """Decide by the rows so far, however few; the pieces that were held back."""
+        self.encoding, pieces = self.ended()
+        self.held, self._ended = [], None
+        return pieces
+
+    def decided_early(self) -> str | None:
+        """What to say to who goes on with an encoding that has seen less than it should be decided from."""
+        if self.encoding is None or self.encoding.rows >= self.settings.warm_up:
+            return None
+        return (
+            f"kinds and bins of columns were decided from {self.encoding.rows:,} rows at most, not from "
+            f"{self.settings.warm_up:,} (warm_up), and stay as they are. To decide them anew, learn from all "
+            "rows in one stream."
+        )
+
     def copy(self) -> StreamEncoder:
         """One that learns by itself."""
         encoding = None if self.encoding is None else self.encoding.copy()

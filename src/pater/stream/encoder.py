@@ -54,6 +54,10 @@ class Encoder:
         """How much detail each of the columns so far adds."""
         return self.encoding.levels(self.resolution)
 
+    def decided_early(self) -> str | None:
+        """What to say to who goes on, if too few rows have decided how to encode."""
+        return self._stream.decided_early()
+
     def over(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """A stream of batches, encoded."""
         for batch in batches:
@@ -78,9 +82,7 @@ class Encoder:
         """The rows that are held back where a stream ends before it is known how to encode it."""
         if not self._held:
             return []
-        self._stream.encoding, pieces = self._stream.ended()
-        self._stream.held = []
-        return self._batches(pieces)
+        return self._batches(self._stream.settle())
 
     def read(self, batch: Batch) -> Batch:
         """A batch as it is encoded by now, without learning from it."""

@@ -1,8 +1,8 @@
-"""What is watched while a stream begins: labels that are no classes, weights of labels that never come, and columns on
-scales far apart.
+"""What is watched while a stream begins: labels that are no classes, weights of labels that never come, columns on
+scales far apart, and rows sorted by their label.
 
 Knows `learner`, `columns` and batches. Only the first rows are looked at, so that a mistake is found before it costs
-time and memory, and nothing is looked at after that.
+time and memory, and nothing is looked at after that; of sorted rows, the labels, until one comes back.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ LOOKED_AT = 1_000  # rows
 MOST_CLASSES = 100  # that so many rows may have
 FAR_APART = 1_000.0  # how many times as large one column is as another
 ABSURD = 1e100  # numbers from here on have errors of their own
+LONG = 20  # rows of a class, for it not to be chance that they came one after the other
 
 
 @dataclass
@@ -35,6 +37,7 @@ class Guards:
 
     most_classes: int = MOST_CLASSES
     labels: set[Any] = field(default_factory=set)  # of the rows looked at
+    runs: dict[Any, int] | None = field(default_factory=dict)  # rows of each label; None once one has come back
     scales_seen: bool = False
     rows: int = 0  # that have come so far
 
@@ -46,6 +49,8 @@ class Guards:
 
     def look(self, batch: Batch, learner: Learner) -> None:
         """An error or a warning if the first rows are not what they should be."""
+        if batch.labels is not None and len(batch) and self.runs is not None:
+            self.runs = _with_runs_of(batch.labels, self.runs)
         rows_before = max(self.rows, learner.rows)  # rows that are held back for an encoder are not learned from yet
         self.rows = rows_before + len(batch)
         if rows_before >= LOOKED_AT or batch.labels is None or not len(batch):
@@ -69,11 +74,19 @@ class Guards:
                 warnings.warn(f"{batch.source}: {hint}", Hint, stacklevel=2)
 
     def finish(self, learner: Learner) -> None:
-        """An error if a class weight names a label that never came."""
+        """An error if a class weight names a label that never came; a hint if each class came all at once."""
         self.labels |= set(learner.classes.tolist())
         unseen = self._unseen(learner.specs)
         if unseen:
             raise InputError(f"{_told_of(unseen, self.labels, 'no row')}. Name a label that is there.")
+        if self.runs is not None and len(self.runs) > 1 and min(self.runs.values()) >= LONG:
+            first, *_, last = self.runs
+            warnings.warn(
+                f"the rows came sorted by their label, all of class {first} first and all of class {last} last, and "
+                "what comes last counts most. Shuffle them, or put them in the order of time.",
+                Hint,
+                stacklevel=2,
+            )
 
     def _unseen(self, specs: Specs) -> list[Any]:
         weights = specs[0].class_weight
@@ -88,6 +101,27 @@ class Guards:
             f"{batch.source}: {what} {len(self.labels):,} different values in the first {rows:,} rows ({examples}, …). "
             f"Each would be a class with models of its own. {todo}, allow that many with --max-classes."
         )
+
+
+def _with_runs_of(labels: NDArray[Any], runs: dict[Any, int]) -> dict[Any, int] | None:
+    """The rows of each label so far, in order; None if one comes back after another."""
+    starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+    if starts.size > LOOKED_AT:
+        return None
+    runs = dict(runs)
+    for start, stop in pairwise([0, *starts.tolist(), len(labels)]):
+        label = labels[start]
+        if label in runs and label != next(reversed(runs)):
+            return None
+        runs[label] = runs.get(label, 0) + stop - start
+    return runs
+
+
+def hint_of_few_rows(learner: Learner, name: str) -> None:
+    """Say so if a model that goes on has decided from too few rows how to encode a table."""
+    told = learner.encoder.decided_early() if learner.encoder is not None else None
+    if told:
+        warnings.warn(f"{name}: {told}", Hint, stacklevel=2)
 
 
 def _told_of(unseen: list[Any], labels: set[Any], none: str) -> str:

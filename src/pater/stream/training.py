@@ -26,7 +26,7 @@ from .algorithms import settings_among, specs_of
 from .checkpoints import Every, go_on_from, progress_of
 from .encoder import Interactions, is_encoded, new_encoder
 from .evaluation import learn_and_judge
-from .guards import MOST_CLASSES, Guards
+from .guards import MOST_CLASSES, Guards, hint_of_few_rows
 from .judged import Judged
 from .learner import Learner, load
 
@@ -238,6 +238,7 @@ def train(
         if interactions:
             raise InputError("interactions cannot go with an initial model: the settings of that model hold.")
         before.go_on_with(columns)
+        hint_of_few_rows(before, os.fspath(initial or ""))
     weights = matched(given["class_weight"], numeric=columns.numeric_labels)
     learner = before or Learner(
         specs_of(algo, scoring, **{**given, "class_weight": weights}),

@@ -144,6 +144,8 @@ def test_dates_words_ids_and_missing_values():
     assert by_name["when"].effects[-1].value == "missing"
     assert by_name["when"].effects[-1].rows == 58
     assert [e.value for e in by_name["id"].effects] == ["missing"]
-    assert [e.rows for e in by_name["two"].effects] == [n]
+    assert [(e.value, e.rows) for e in by_name["two"].effects] == [
+        (str(value), int((table["two"] == value).sum())) for value in (0, 1)
+    ]
     assert [e.value for e in by_name["none"].effects if e.kind == "missing"] == ["missing"]
     assert any("fox" in e.value for e in by_name["note"].effects)

@@ -14,7 +14,7 @@ from .signals import stop_in_order
 from .terminal import printable, say, say_skipped, tell, tell_json
 
 if TYPE_CHECKING:
-    from pater.preprocessing.effects import Curve, Effect
+    from pater.preprocessing.curves import Curve, Effect
 
 EXAMPLE = """\b
 Examples:
@@ -110,8 +110,7 @@ def _effects(curve: Curve) -> None:
     names = [printable(effect.value) for effect in effects]
     width = max(map(len, names))
     for name, effect in zip(names, effects, strict=True):
-        rows = "not counted" if effect.rows is None else f"{effect.rows:,}"
-        tell(f"  {name:<{width}}  {rows:>11}  {_sized(effect)}  {_bar(effect.effect, largest)}".rstrip())
+        tell(f"  {name:<{width}}  {effect.rows_told:>11}  {_sized(effect)}  {_bar(effect.effect, largest)}".rstrip())
     if len(effects) < len(curve.effects):
         tell(f"  and {len(curve.effects) - len(effects)} more that matter less")
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..models.certainty import Certainty
 from ..models.contributions import Contributions, contributions, weights_of
-from ..preprocessing.effects import Curve, Described, curves
+from ..preprocessing.curves import Curve
+from ..preprocessing.effects import Described, curves
 from .inputs import take_rows
 from .table_encoder import TableEncoder
 

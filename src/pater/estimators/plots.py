@@ -14,7 +14,7 @@ from ..models.labels import classes_and_codes
 from ..models.metrics import SCORES, Confusion
 from ..models.model import Model
 from ..models.pool import Pool
-from ..preprocessing.effects import Curve
+from ..preprocessing.curves import Curve
 from .auto import AutoPATERClassifier
 from .base import at_least_two
 from .explaining import NEEDS_ENCODER, curves_of, spoken_for
@@ -179,7 +179,7 @@ def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = Non
     if drawn.size < len(found):
         raise ValueError(f"there are {len(found)} curves to draw, but {drawn.size} axes to draw them in.")
     for ax, curve in zip(drawn, found, strict=True):
-        _draw_line(ax, curve) if any(effect.kind == "range" for effect in curve.effects) else _draw_bars(ax, curve)
+        _draw_line(ax, curve) if curve.pieces else _draw_bars(ax, curve)
         ax.set_title(curve.name)
     for ax in drawn[:1]:
         ax.set_ylabel(f"adds to the margin of {spoken_for(steps[-1][1])[place]}")
@@ -188,7 +188,7 @@ def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = Non
 
 def _draw_line(ax: Any, curve: Curve) -> None:
     """The effect of numbers or dates along their axis; what is missing is a dotted line."""
-    pieces = [effect for effect in curve.effects if effect.kind == "range"]
+    pieces = curve.pieces
     at: NDArray[Any] = np.array([value for piece in pieces for value in (piece.start, piece.end)])
     at = at.astype(np.int64).astype("M8[s]") if curve.kind == "date" else at
     values = np.array([value for piece in pieces for value in (piece.effect_at_start, piece.effect_at_end)])

@@ -1,88 +1,30 @@
 """What each column of a table adds to a margin, as a function of what it holds.
 
-Knows `features`, `encoding` and how sure a model can be. A linear model on encoded rows is a sum of functions, one of
-each raw column: of its z-score and of all indicators that its value has, whatever their resolution; and where columns
-are crossed, of two of them. Functions are told as differences from the average row, so that their levels mean
-something.
+Knows `curves`, `features`, `encoding` and how sure a model can be. A linear model on encoded rows is a sum of
+functions, one of each raw column: of its z-score and of all indicators that its value has, whatever their resolution;
+and where columns are crossed, of two of them. Functions are told as differences from the average row, so that their
+levels mean something.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import inf, isinf, nan
+from math import floor, inf, isinf, log10, nan, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..models.certainty import Certainty
+from .curves import Curve, Effect
 from .encoding import Encoding
-from .features import MONTHS, WEEKDAYS, Feature
+from .features import MONTHS, WEEKDAYS, Feature, written
 
 Reals = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What a column adds to the margin where it holds one thing, compared with the average row.
-
-    value
-        What it holds: "12.5 to 40", "fr", "missing", "hour 22 to 23".
-    kind
-        As that of a feature; "range" for numbers from `low` on that are below `high`.
-    effect, standard_error
-        In units of the margin; NaN where the model does not know how sure it is. Of a range, in its middle.
-    rows
-        How many rows held it; None where that was not counted.
-    start, end
-        Where a range is drawn from and to. One without an end is drawn as wide as its neighbour.
-    effect_at_start, effect_at_end
-        The effect there: in between it is a straight line, but for where the z-score is clipped.
-    """
-
-    value: str
-    kind: str
-    effect: float
-    standard_error: float = nan
-    rows: int | None = None
-    low: float = nan
-    high: float = nan
-    start: float = nan
-    end: float = nan
-    effect_at_start: float = nan
-    effect_at_end: float = nan
-
-
-@dataclass(frozen=True)
-class Curve:
-    """The effects of a column, or of one part of a date, on the margin of one class."""
-
-    column: str  # or two of them, with × in between
-    part: str  # "hour", "weekday" or "month" of dates; else ""
-    kind: str  # of the column: "number", "date", "category", "text" or "id"; of two, "cross"
-    model: int  # which class the margin speaks for, by its place
-    effects: tuple[Effect, ...]
-    is_counted: bool
-
-    @property
-    def name(self) -> str:
-        return f"{self.column}: {self.part}" if self.part else self.column
-
-    def foremost(self, most: int) -> list[Effect]:
-        """Of many categories or words, those that make most of the spread; everything of any other curve."""
-        if self.part or len(self.effects) <= most or any(effect.kind == "range" for effect in self.effects):
-            return list(self.effects)
-        return sorted(self.effects, key=lambda each: -(each.effect**2) * (1 if each.rows is None else each.rows))[:most]
-
-    @property
-    def spread(self) -> float:
-        """How much of a difference the column makes: the root of the mean square of its effect over all rows."""
-        rows = np.array([1 if effect.rows is None else effect.rows for effect in self.effects], np.float64)
-        effects = np.array([effect.effect for effect in self.effects])
-        return float(np.sqrt(rows @ effects**2 / rows.sum())) if rows.sum() > 0 else 0.0
+FIRST, LAST = -62135596800.0, 253402300799.0  # of all moments that have a year of four digits
 
 
 @dataclass(frozen=True)
@@ -158,17 +100,21 @@ class Described:
 
 
 def curves(described: Described, weights: Reals, certainty: Certainty | None) -> list[Curve]:
-    """The effects of all columns on the margins of weights (models, output columns), those that matter most first."""
+    """The effects of all columns on the margins of weights (models, output columns), those that matter most first.
+
+    A column that cannot change a margin has none: one that always holds the same, or a clock.
+    """
     found = []
     for name, kind in described.encoding.kinds.items():
         own = [j for j, each in enumerate(described.features) if each.column == name and not each.crossed]
         of_column = []
         for part in dict.fromkeys(described.features[j].part for j in own):
             columns = np.array([j for j in own if described.features[j].part == part], np.int64)
-            points = list(_ranges(described, name, columns)) + list(_others(described, columns))
-            for k, w in enumerate(weights):
-                effects = _effects(points, described.mean[columns], w[columns], k, columns, certainty)
-                of_column.append(Curve(name, part, kind, k, tuple(effects), described.is_counted))
+            points = list(_numbers(described, name, columns, weights)) + list(_others(described, columns))
+            for k, w in enumerate(weights if points else ()):
+                effects = tuple(_effects(points, described.mean[columns], w[columns], k, columns, certainty))
+                spread = _spread(points, effects, w[columns])
+                of_column.append(Curve(name, part, kind, k, effects, described.is_counted, spread))
         if of_column:
             found.append(sorted(of_column, key=lambda curve: -curve.spread))
     found += [[curve] for curve in _crossed(described, weights, certainty)]
@@ -185,16 +131,33 @@ def _crossed(described: Described, weights: Reals, certainty: Certainty | None) 
         points = list(_others(described, group))
         for k, w in enumerate(weights):
             if w[group].any():
-                effects = _effects(points, described.mean[group], w[group], k, group, certainty)
-                yield Curve(name, "", "cross", k, tuple(effects), described.is_counted)
+                effects = tuple(_effects(points, described.mean[group], w[group], k, group, certainty))
+                spread = _spread(points, effects, w[group])
+                yield Curve(name, "", "cross", k, effects, described.is_counted, spread)
 
 
 @dataclass(frozen=True)
 class _Point:
-    """Something that a column holds: what it is, and the output columns at its middle and at both ends."""
+    """Something that a column holds.
+
+    at
+        The output columns there: in the middle, and if it is drawn as a line, at both ends.
+    rows, varying
+        How many rows it stands for in the spread, and by how much their output columns deviate from the middle.
+    """
 
     told: dict[str, Any]
     at: list[Reals]
+    rows: float
+    varying: Reals | None = None
+
+
+def _spread(points: list[_Point], effects: tuple[Effect, ...], weights: Reals) -> float:
+    """The root of the mean square of an effect over all rows."""
+    rows = np.array([point.rows for point in points])
+    within = [0.0 if point.varying is None else float(point.varying @ weights) for point in points]
+    squares = np.array([effect.effect**2 + more**2 for effect, more in zip(effects, within, strict=True)])
+    return float(np.sqrt(rows @ squares / rows.sum())) if rows.sum() > 0 else 0.0
 
 
 def _effects(
@@ -216,43 +179,99 @@ def _effects(
         yield Effect(effect=effect, standard_error=error, effect_at_start=start, effect_at_end=end, **point.told)
 
 
-def _ranges(described: Described, column: str, columns: NDArray[np.int64]) -> Iterable[_Point]:
-    """The ranges between all edges of a column of numbers or dates, at any resolution."""
-    features = [described.features[j] for j in columns.tolist()]
-    bins = [feature for feature in features if feature.kind == "bin"]
-    if column not in described.scales or not any(feature.kind == "z" for feature in features):
+def _numbers(described: Described, column: str, columns: NDArray[np.int64], weights: Reals) -> Iterable[_Point]:
+    """What a column of numbers or dates holds: ranges, one of two values, or points on a straight line."""
+    encoding, features = described.encoding, [described.features[j] for j in columns.tolist()]
+    place = next((j for j, each in enumerate(encoding.numbers) if each.name == column), -1)
+    if place < 0 or features[0].part:
         return
-    mean, deviation = described.scales[column]
-    clip, is_date = described.encoding.settings.clip, any(feature.is_date for feature in features)
-    rows = {(f.low, f.high): described.rows[j] for f, j in zip(features, columns.tolist(), strict=True) if f in bins}
-    edges = sorted({edge for each in bins for edge in (each.low, each.high) if not isinf(edge)})
-    drawn = _drawn(edges, mean, deviation)
+    n, mean, _ = encoding.moments[place].tolist()
+    deviation, clip = described.scales[column][1], encoding.settings.clip
+    is_z = np.array([feature.kind == "z" for feature in features], np.float64)
+    in_bins = any(feature.kind == "bin" for feature in features)
+    rows = nan if encoding.counts is None else float(encoding.counts.bins[place].sum())
 
     def at(value: float, low: float) -> Reals:
         z = min(max((value - mean) / deviation, -clip), clip) if deviation > 0 else 0.0
-        return np.array(
-            [z if f.kind == "z" else float(f.kind == "bin" and f.low <= low < f.high) for f in features], np.float64
+        return z * is_z + np.array([f.kind == "bin" and f.low <= low < f.high for f in features], np.float64)
+
+    if not in_bins and (deviation == 0 or not (weights[:, columns] @ is_z).any()):
+        if rows != 0 and any(feature.kind == "missing" for feature in features):
+            yield _point({"value": "not missing", "kind": "value"}, [np.zeros(len(features))], rows)
+    elif encoding.numbers[place].edges.size:
+        yield from _ranges(described, place, columns, at)
+    elif two := _two_values(mean, deviation):
+        for value, share in zip(two, (two[1] - mean, mean - two[0]), strict=True):
+            told = {"value": written(value), "kind": "value", "low": value, "high": value}
+            yield _point(told, [at(value, nan)], round(n * share / (two[1] - two[0])) if described.is_counted else nan)
+    else:
+        yield from _line(
+            mean,
+            deviation * min(2.0, clip) / 2,
+            is_date=encoding.numbers[place].kind == "date",
+            at=at,
+            rows=rows,
+            varying=min(1.0, clip) * is_z,
         )
 
+
+def _line(
+    mean: float, step: float, *, is_date: bool, at: Callable[[float, float], Reals], rows: float, varying: Reals
+) -> Iterable[_Point]:
+    """Five points on a straight line; the one in the middle stands for all rows."""
+    values = [mean + k * step for k in range(-2, 3)]
+    if is_date:
+        values = [float(round(min(max(value, FIRST), LAST))) for value in values]
+    else:
+        values = [round(value, 2 - floor(log10(step))) for value in values]
+    ends = [values[0], *((one + other) / 2 for one, other in pairwise(values)), values[-1]]
+    for k, (value, (start, end)) in enumerate(zip(values, pairwise(ends), strict=True)):
+        told = {"value": written(value, is_date), "kind": "point", "low": value, "high": value}
+        told |= {"rows": None, "start": start, "end": end}
+        weight = 0.0 if k != 2 else 1.0 if np.isnan(rows) else rows
+        yield _Point(told, [at(each, nan) for each in (value, start, end)], weight, varying)
+
+
+def _point(told: dict[str, Any], at: list[Reals], rows: float, varying: Reals | None = None) -> _Point:
+    """What that many rows hold; NaN where they were not counted."""
+    counted = not np.isnan(rows)
+    return _Point(told | {"rows": int(rows) if counted else None}, at, rows if counted else 1.0, varying)
+
+
+def _two_values(mean: float, deviation: float) -> tuple[float, float] | None:
+    """The two values of a column of flags, neighbouring whole numbers or ±1, if its mean and its deviation tell.
+
+    Of two values, the variance is the product of the distances of the mean from both; of whole numbers, any third one
+    beside neighbours makes it larger.
+    """
+    for low, high in ((floor(mean), floor(mean) + 1), (-1, 1)):
+        variance = (high - mean) * (mean - low)
+        if variance > 0 and abs(deviation**2 - variance) <= 1e-9 * variance:
+            return float(low), float(high)
+    return None
+
+
+def _ranges(
+    described: Described, place: int, columns: NDArray[np.int64], at: Callable[[float, float], Reals]
+) -> Iterable[_Point]:
+    """The ranges between all edges of a column, at any resolution; where it has no bins, all that were counted."""
+    rows = {(f.low, f.high): described.rows[j] for j in columns.tolist() if (f := described.features[j]).kind == "bin"}
+    column, counts = described.encoding.numbers[place], described.encoding.counts
+    if not rows:
+        fine = column.bins("fine")
+        counted = [nan] * len(fine) if counts is None else counts.bins[place, : len(fine)].tolist()
+        rows = {(f.low, f.high): float(n) for f, n in zip(fine, counted, strict=True)}
+    edges = sorted({edge for ends in rows for edge in ends if not isinf(edge)})
+    drawn = _drawn(edges, described.scales[column.name][1])
     for (low, high), (start, end) in zip(pairwise([-inf, *edges, inf]), pairwise(drawn), strict=True):
-        value = Feature(column, "bin", low=low, high=high, is_date=is_date).range if edges else "any"
-        n = rows.get((low, high), nan) if edges else _of_column(described, column)
-        told: dict[str, Any] = {"value": value, "kind": "range", "rows": None if np.isnan(n) else int(n)}
-        told |= {"low": low, "high": high, "start": start, "end": end}
-        yield _Point(told, [at(value, low) for value in ((start + end) / 2, start, end)])
+        value = Feature(column.name, "bin", low=low, high=high, is_date=column.kind == "date").range
+        told = {"value": value, "kind": "range", "low": low, "high": high, "start": start, "end": end}
+        places = [at(value, low) for value in ((start + end) / 2, start, end)]
+        yield _point(told, places, rows.get((low, high), nan), (places[2] - places[1]) / sqrt(12))  # evenly spread
 
 
-def _of_column(described: Described, column: str) -> float:
-    """The rows that have a number in a column."""
-    counts = described.encoding.counts
-    names = [each.name for each in described.encoding.numbers]
-    return nan if counts is None else float(counts.bins[names.index(column)].sum())
-
-
-def _drawn(edges: list[float], mean: float, deviation: float) -> list[float]:
+def _drawn(edges: list[float], deviation: float) -> list[float]:
     """Edges with an end on both sides: outer ranges are as wide as their neighbours, or as the values vary."""
-    if not edges:
-        return [mean - 2 * (deviation or 0.5), mean + 2 * (deviation or 0.5)]
     first, last = (edges[1] - edges[0], edges[-1] - edges[-2]) if len(edges) > 1 else (deviation or 1.0,) * 2
     return [edges[0] - first, *edges, edges[-1] + last]
 
@@ -262,9 +281,7 @@ def _others(described: Described, columns: NDArray[np.int64]) -> Iterable[_Point
     there = [j for j in columns.tolist() if described.features[j].kind not in ("z", "bin")]
     for j in sorted(there, key=lambda j: _in_order(described.features[j])):
         feature, n = described.features[j], described.rows[j]
-        x = (columns == j).astype(np.float64)
-        rows = None if np.isnan(n) else int(n)
-        yield _Point({"value": feature.value, "kind": feature.kind, "rows": rows}, [x])
+        yield _point({"value": feature.value, "kind": feature.kind}, [(columns == j).astype(np.float64)], n)
 
 
 def _in_order(feature: Feature) -> tuple[int, int]:

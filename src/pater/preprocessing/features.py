@@ -110,12 +110,17 @@ class Feature:
         return f"{self._written(self.low)} to {self._written(self.high)}"
 
     def _written(self, value: float) -> str:
-        if self.is_date:
-            from datetime import UTC, datetime
+        return written(value, self.is_date)
 
-            moment = datetime.fromtimestamp(round(value), UTC).replace(tzinfo=None).isoformat(" ")
-            return moment.removesuffix(":00").removesuffix(" 00:00")
-        return f"{value:.15g}"
+
+def written(value: float, is_date: bool = False) -> str:
+    """A number, or a moment in seconds since 1970, as a text."""
+    if is_date:
+        from datetime import UTC, datetime
+
+        moment = datetime.fromtimestamp(round(value), UTC).replace(tzinfo=None).isoformat(" ")
+        return moment.removesuffix(":00").removesuffix(" 00:00")
+    return f"{value + 0.0:.15g}"
 
 
 def _span(value: float, is_time: bool) -> str:

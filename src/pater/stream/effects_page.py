@@ -14,7 +14,7 @@ from typing import Any
 
 from ..files.writing import writing
 from ..formats.errors import InputError
-from ..preprocessing.effects import Curve
+from ..preprocessing.curves import Curve
 from .effects_svg import drawing, shown
 from .explanation import bases, curves_of, spoken_for
 from .inspection import candidate_told
@@ -97,12 +97,12 @@ def _curves(curves: list[Curve], label: Any, *, several: bool) -> str:
 
 
 def _figure(curve: Curve, least: float) -> str:
-    left = len(curve.effects) - len(shown(curve)) if all(effect.kind != "range" for effect in curve.effects) else 0
+    left = len(curve.effects) - len(shown(curve)) if not curve.pieces else 0
     more = f" The {left} others matter less." if left else ""
     caption = f"{curve.kind}; spread {curve.spread:.3g}.{more}"
     lines = "".join(
         f"<tr><td>{escape(effect.value)}</td>"
-        f"<td>{'not counted' if effect.rows is None else f'{effect.rows:,}'}</td><td>{effect.effect:+.4f}</td>"
+        f"<td>{effect.rows_told}</td><td>{effect.effect:+.4f}</td>"
         f"<td>{f'{effect.standard_error:.4f}' if isfinite(effect.standard_error) else '–'}</td></tr>"
         for effect in curve.effects
     )

@@ -1,6 +1,6 @@
 """Effect curves as SVG that takes its colours from the page that it stands in.
 
-Knows `preprocessing/effects.py` only. A range of numbers is a line with its band, over columns of rows; anything else
+Knows `preprocessing/curves.py` only. A range of numbers is a line with its band, over columns of rows; anything else
 is a bar with its error. A band or an error reaches two standard errors to both sides.
 """
 
@@ -11,7 +11,7 @@ from html import escape
 from itertools import pairwise
 from math import ceil, floor, isfinite, log10
 
-from ..preprocessing.effects import Curve, Effect
+from ..preprocessing.curves import Curve, Effect
 
 WIDTH, HEIGHT = 480.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 12.0, 58.0
@@ -24,7 +24,7 @@ SKEWED = 12.0  # how much wider than the median the widest range is, from which 
 
 def drawing(curve: Curve, least: float = 0.0) -> str:
     """The picture of a curve, whose scale reaches to `least` on both sides, so that small effects look small."""
-    if any(effect.kind == "range" for effect in curve.effects):
+    if curve.pieces:
         return _lines(curve, least)
     return _columns(curve, least) if curve.part == "hour" else _bars(curve, least)
 
@@ -36,7 +36,7 @@ def shown(curve: Curve) -> list[Effect]:
 
 
 def _lines(curve: Curve, least: float) -> str:
-    pieces = [effect for effect in curve.effects if effect.kind == "range"]
+    pieces = curve.pieces
     missing = [effect for effect in curve.effects if effect.kind == "missing"]
     right = WIDTH - RIGHT - (44 if missing else 0)
     values = [v for e in pieces for end in (e.effect_at_start, e.effect_at_end) for v in _around(end, e)]

@@ -21,7 +21,8 @@ from ..kernels.run import Rows
 from ..models.certainty import Certainty
 from ..models.contributions import Contributions, contributions, weights_of
 from ..preprocessing.columns import Column, Texts, as_texts
-from ..preprocessing.effects import Curve, Described, curves
+from ..preprocessing.curves import Curve
+from ..preprocessing.effects import Described, curves
 from .inspection import name_of
 from .learner import Learner
 from .ready import ready_rows

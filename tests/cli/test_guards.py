@@ -137,3 +137,14 @@ def test_scales_of_sparse_rows(tmp_path):
     rows.write_text("1 3:1e300 7:1 9:0\n0 7:1e-3\n")
     with pytest.raises(InputError, match="too large"):  # and no hint
         stream.train(rows, algo="pa")
+
+
+@pytest.mark.parametrize("n_rows", [100, 2_000])
+@pytest.mark.parametrize("verb", ["train", "evaluate"])
+def test_a_table_of_nothing_but_ids_is_one_line(run, tmp_path, verb, n_rows):
+    rows = tmp_path / "t.csv"
+    rows.write_text("id,y\n" + "".join(f"a{k},{k % 2}\n" for k in range(n_rows)))
+    done = run(verb, str(rows), *(("-m", str(tmp_path / "m")) if verb == "train" else ()))
+    told = "no column says anything: 'id' is different in nearly every row, as ids are."
+    assert (done.code, done.err) == (1, f"pater: {rows}: {told}\n")
+    assert not (tmp_path / "m").exists()

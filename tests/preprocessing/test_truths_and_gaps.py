@@ -14,6 +14,7 @@ import pytest
 
 from pater.formats.raw import RawBatch
 from pater.formats.reading import make_input
+from pater.preprocessing import TableEncoder
 from pater.preprocessing.categories import MISSING, categories
 from pater.preprocessing.columns import Numbers, Table, Texts
 from pater.preprocessing.encoding import Encoding
@@ -96,3 +97,14 @@ def test_an_encoder_that_knows_such_names_keeps_them() -> None:
     indices = encoding.encode({"c": texts}).rows("none")[1]
     assert indices.tolist() == [0, 1, 2] * 20
     assert encoding.encode({"c": Texts(np.array([0, 1]), ["na", "fr"])}).rows("none")[1].tolist() == [2]
+
+
+@pytest.mark.parametrize("n_rows", [50, 2000])
+def test_a_table_of_nothing_but_ids_is_an_error(n_rows: int) -> None:
+    table = pd.DataFrame({"id": [f"a{k}" for k in range(n_rows)], "mail": [f"{k}@x" for k in range(n_rows)]})
+    with pytest.raises(ValueError, match="no column says anything: each of 'id', 'mail' is different in nearly every"):
+        TableEncoder().fit(table)
+    with pytest.raises(ValueError, match="no column says anything: 'id' is different in nearly every row"):
+        TableEncoder().fit(table[["id"]])
+    table.loc[::7, "id"] = None
+    assert TableEncoder().fit(table).get_feature_names_out().tolist() == ["id: missing"]

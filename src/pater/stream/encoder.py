@@ -78,7 +78,10 @@ class Encoder:
         """The rows that are held back where a stream ends before it is known how to encode it."""
         if not self._held:
             return []
-        self._stream.encoding, pieces = self._stream.ended()
+        try:
+            self._stream.encoding, pieces = self._stream.ended()
+        except ValueError as error:
+            raise InputError(f"{self._held[0].source}: {error}") from None
         self._stream.held = []
         return self._batches(pieces)
 

@@ -138,6 +138,8 @@ def test_objects_that_are_written_alike_are_one_text() -> None:
         (np.zeros(3), "rows and columns"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns"),
         ({"a": [1], "b": [1, 2]}, "'b' has 2 rows"),
+        ({"a": 1.5, "b": "x"}, "column 'a' is one value, 1.5. Give rows as a list of dicts"),
+        ({"b": "x"}, "column 'b' is one value, 'x'. Give rows as a list of dicts"),
     ],
 )
 def test_what_cannot_be_read_is_named(table: Any, what: str) -> None:

@@ -31,10 +31,21 @@ def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
     if library in LIBRARIES and hasattr(X, "columns"):
         return _checked(_of_frame(X, library))
     if isinstance(X, Mapping):
+        _check_columns(X)
         return _checked((name, _column(name, values)) for name, values in X.items())
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
         return _of_dicts(X, names)
     return _of_matrix(X, names)
+
+
+def _check_columns(X: Mapping[Any, Any]) -> None:
+    """Raise a TypeError if what maps names to columns maps them to the values of one row."""
+    for name, values in X.items():
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise TypeError(
+                f"column {str(name)!r} is one value, {values!r:.60}. Give rows as a list of dicts, [{{...}}], and "
+                "columns as a dict of lists."
+            )
 
 
 def _checked(columns: Iterable[tuple[Any, Column]]) -> dict[str, Column]:

@@ -21,6 +21,7 @@ from pater.preprocessing.encoding import Encoding
 from pater.preprocessing.encoding_state import from_state, to_state
 from pater.preprocessing.settings import EncodingSettings
 from pater.preprocessing.tables import table_of
+from pater.preprocessing.values import moments_in
 
 FLAGS: list[bool | None] = [True, False, None, True, False, True] * 8
 WORDS = sorted({"".join(case) for word in MISSING for case in itertools.product(*((c, c.upper()) for c in word))})
@@ -108,3 +109,9 @@ def test_a_table_of_nothing_but_ids_is_an_error(n_rows: int) -> None:
         TableEncoder().fit(table[["id"]])
     table.loc[::7, "id"] = None
     assert TableEncoder().fit(table).get_feature_names_out().tolist() == ["id: missing"]
+
+
+def test_a_date_before_the_year_1_is_none_beside_any_other() -> None:
+    for texts in (["0000-01-01"], ["0000-01-01", "2024-01-01"], ["0000-01-01", "x"]):
+        assert np.isnan(moments_in(texts)[0])
+    assert moments_in(["0001-01-01"]) == moments_in(["0001-01-01", "x"])[0]

@@ -66,7 +66,10 @@ def moments_in(texts: Sequence[str]) -> NDArray[np.float64]:
     if not texts:
         return np.zeros(0)
     plain = [text[:-1] if text[-1:] == "Z" else text for text in texts]
-    if all(text[4:5] == "-" and text[:4].isdigit() and 10 <= len(text) <= 26 and "+" not in text for text in plain):
+    if all(
+        text[4:5] == "-" and text[:4].isdigit() and text[:4] > "0000" and 10 <= len(text) <= 26 and "+" not in text
+        for text in plain
+    ):
         with suppress(ValueError):
             if all(text.rfind("-") < 10 for text in plain):  # a later one is an offset
                 return np.array(plain, "M8[us]").astype(np.int64) / 1e6

@@ -316,6 +316,15 @@ def test_windows_of_a_resumed_training_go_on(run, table, tmp_path):
         (["--plot", "w.png"], "--plot goes with --window."),
         (["--window-output", "w.csv"], "--window-output goes with --window."),
         (["--window", "100", "--window-output", "m"], "cannot be two outputs at once"),
+        (
+            ["--window", "100", "--window-output", "w.xyz"],
+            "--window-output wants a file that ends in .csv, .jsonl, .par",
+        ),
+        (
+            ["--window", "100", "--plot", "w.xyz"],
+            "--plot wants a file that ends in .png, .pdf, .svg or the like, got w.",
+        ),
+        (["--decimal", "x"], "--decimal must be . or , (a point or a comma), got 'x'."),
     ],
 )
 def test_nonsense_of_windows_in_training(run, table, tmp_path, monkeypatch, options, told):
@@ -386,6 +395,9 @@ def test_progressive_probabilities_by_window_and_step(run, table):
         (("-m", "MODEL", "--threshold", "nan"), "--threshold must be a number, got nan", 2),
         (("--window-output", "w.csv"), "--window-output goes with --window", 2),
         (("--window", "0"), "--window", 2),
+        (("--window", "5", "--window-output", "w.xyz"), "--window-output wants a file that ends in .csv", 2),
+        (("--plot", "w.xyz"), "--plot wants a file that ends in .png", 2),
+        (("--decimal", "x"), "--decimal must be . or ,", 2),
         (("--delay", "-1"), "--delay", 2),
         (("--delay", "soon"), "there is no column 'soon'", 1),
         (("--window", "5", "--window-output", "no/such/folder/w.csv"), "cannot be written", 1),

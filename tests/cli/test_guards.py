@@ -175,3 +175,14 @@ def test_going_on_with_an_encoder_of_few_rows_is_a_hint(run, tmp_path):
     assert f"{model}: {told}" in done.err
     assert done.code == 0
     assert "decided" not in run("train", more, "-i", str(model), "-m", str(model)).err
+
+
+@pytest.mark.parametrize("n_rows", [100, 2_000])
+@pytest.mark.parametrize("verb", ["train", "evaluate"])
+def test_a_table_of_nothing_but_ids_is_one_line(run, tmp_path, verb, n_rows):
+    rows = tmp_path / "t.csv"
+    rows.write_text("id,y\n" + "".join(f"a{k},{k % 2}\n" for k in range(n_rows)))
+    done = run(verb, str(rows), *(("-m", str(tmp_path / "m")) if verb == "train" else ()))
+    told = "no column says anything: 'id' is different in nearly every row, as ids are."
+    assert (done.code, done.err) == (1, f"pater: {rows}: {told}\n")
+    assert not (tmp_path / "m").exists()

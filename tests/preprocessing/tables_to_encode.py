@@ -26,7 +26,7 @@ def frame(n: int, seed: int = 0) -> pd.DataFrame:
             "skewed": rng.lognormal(3, 2, n),
             "count": rng.poisson(2.0, n).astype(float),
             "mostly zero": np.where(rng.random(n) < 0.7, 0.0, rng.random(n)),
-            "flag": rng.random(n) < 0.3,
+            "flag": (rng.random(n) < 0.3).astype(float),
             "constant": np.full(n, 7.0),
             "country": rng.choice([f"c{k}" for k in range(60)], n, p=shares / shares.sum()),
             "when": pd.Timestamp("2024-02-27 22:00")

@@ -45,7 +45,7 @@ def said(table: Table) -> dict[str, list[Any]]:
 WANTED = {
     "int": [1.0, 2.0, None],
     "float": [1.5, None, -2.0],
-    "bool": [1.0, None, 0.0],
+    "bool": ["True", None, "False"],
     "text": ["x", None, "y"],
     "when": [SECONDS, None, SECONDS],
     "day": [SECONDS - 13.5 * 3600] * 2 + [None],
@@ -104,14 +104,15 @@ def test_spans_are_numbers_and_decimals_too() -> None:
 
 def test_rows_of_dicts() -> None:
     rows = [{"a": 1, "b": "x"}, {"a": None, "c": MOMENT.date()}, {"b": float("nan"), "a": True}]
-    want = {"a": [1.0, None, 1.0], "b": ["x", None, None], "c": [None, "2024-02-29", None]}
+    want = {"a": ["1", None, "True"], "b": ["x", None, None], "c": [None, "2024-02-29", None]}
     assert said(table_of(rows)) == want
     assert said(table_of([{"b": "y", "d": 1}], ["a", "b"])) == {"a": [None], "b": ["y"]}
 
 
 def test_matrices_and_mappings() -> None:
     assert said(table_of(np.eye(2, dtype=np.float32))) == {"x0": [1.0, 0.0], "x1": [0.0, 1.0]}
-    assert said(table_of(np.eye(2, dtype=bool), ["a", "b"])) == {"a": [1.0, 0.0], "b": [0.0, 1.0]}
+    assert said(table_of(np.eye(2, dtype=bool), ["a", "b"])) == {"a": ["True", "False"], "b": ["False", "True"]}
+    assert said(table_of([[True, 1.5], [False, 2]])) == {"x0": ["True", "False"], "x1": [1.5, 2.0]}
     assert said(table_of([[1, "u"], [2, "v"]])) == {"x0": [1.0, 2.0], "x1": ["u", "v"]}
     assert said(table_of({"a": [1, None], "b": np.array(["u", "v"])})) == {"a": [1.0, None], "b": ["u", "v"]}
     assert said(table_of({"a": np.array(["2024-02-29T13:30"], "M8[m]")})) == {"a": [SECONDS]}
@@ -137,6 +138,8 @@ def test_objects_that_are_written_alike_are_one_text() -> None:
         (np.zeros(3), "rows and columns"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "two columns"),
         ({"a": [1], "b": [1, 2]}, "'b' has 2 rows"),
+        ({"a": 1.5, "b": "x"}, "column 'a' is one value, 1.5. Give rows as a list of dicts"),
+        ({"b": "x"}, "column 'b' is one value, 'x'. Give rows as a list of dicts"),
     ],
 )
 def test_what_cannot_be_read_is_named(table: Any, what: str) -> None:

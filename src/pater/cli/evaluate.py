@@ -97,6 +97,8 @@ def evaluate(
         raise UsageError("--threshold goes with --model; a learner has --max-fpr, --max-fnr or --cost.")
     if window_output and not window:
         raise UsageError("--window-output goes with --window.")
+    o.check_ending("--window-output", window_output, o.TABLES, data)
+    o.check_ending("--plot", plot, o.PICTURES, data)
     o.check_outputs(window_output, plot)
     with o.one_line_errors():
         from pater.formats.errors import Skipped

@@ -18,6 +18,24 @@ from .terminal import say_compiling, say_warning
 if TYPE_CHECKING:
     from pater.stream import Learner
 
+PICTURES = ("png", "pdf", "svg", "eps", "jpeg", "jpg", "ps", "tif", "tiff", "webp")  # the endings of their names
+TABLES = ("csv", "jsonl", "parquet", "ndjson")
+
+
+def _checked_decimal(decimal: str | None) -> str | None:
+    """It is wrong usage if numbers are said to have anything but a point or a comma."""
+    if decimal is not None and decimal.lower() not in (".", ",", "point", "comma"):
+        raise UsageError(f"--decimal must be . or , (a point or a comma), got {decimal!r}.")
+    return decimal
+
+
+def check_ending(option: str, path: Path | None, endings: tuple[str, ...], data: list[str]) -> None:
+    """It is wrong usage to ask for a file in a format that cannot be written; what is read is refused elsewhere."""
+    if path is not None and path.suffix[1:].lower() not in ("", *endings) and str(path) not in data:
+        wanted = ", ".join(f".{ending}" for ending in endings[:3])
+        raise UsageError(f"{option} wants a file that ends in {wanted} or the like, got {path}.")
+
+
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
 ]
@@ -55,7 +73,10 @@ Delimiter = Annotated[
 Decimal = Annotated[
     str | None,
     typer.Option(
-        "--decimal", metavar=".|,", help="In numbers of CSV.  [default: a comma between semicolons, else a point]"
+        "--decimal",
+        metavar=".|,",
+        help="In numbers of CSV.  [default: a comma between semicolons, else a point]",
+        callback=_checked_decimal,
     ),
 ]
 Encoding = Annotated[

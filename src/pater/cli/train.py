@@ -88,6 +88,8 @@ def train(
     }
     if (window_output or plot) and not window:
         raise UsageError(f"{'--window-output' if window_output else '--plot'} goes with --window.")
+    o.check_ending("--window-output", window_output, o.TABLES, data)
+    o.check_ending("--plot", plot, o.PICTURES, data)
     o.check_outputs(model, window_output, plot)
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors(display.compiling, quiet=quiet):

@@ -133,7 +133,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("_stream", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         try:
-            return self.partial_fit(X)
+            self.partial_fit(X)
+            self._stream.ended()  # or a ValueError
+            return self
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

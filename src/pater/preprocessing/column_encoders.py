@@ -184,7 +184,7 @@ class CategoryEncoder(ColumnEncoder):
                 self.known_names.note(s.max_categories + 2 + at % s.buckets, name)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        texts, s = categories(column), self.settings
+        texts, s = categories(column, self.names), self.settings
         assert texts.hashes is not None
         codes, names = readable(texts.codes), texts.names
         slots = np.append(texts.hashes % COUNTERS, 0).astype(np.int64)

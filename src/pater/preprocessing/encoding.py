@@ -63,12 +63,17 @@ class Encoding:
     def begun(cls, table: Table, settings: EncodingSettings) -> Encoding:
         """The encoding of a stream that begins with these rows, having learned from them.
 
-        They are known at once, so that each of them is encoded by what all of them say.
+        They are known at once, so that each of them is encoded by what all of them say. If they are nothing
+        to learn from, a ValueError names their columns.
         """
         columns = [encoder_of(name, column, settings) for name, column in table.items()]
         encoding = cls.of_columns(settings, columns, Crosses.begun(settings, columns, table))
         encoding.rows = rows_in(table)
         encoding._piece(table, learn=True, begins=True)
+        if not encoding.known and all(column.kind == "id" for column in columns):
+            names = ", ".join(repr(name) for name in encoding.names)
+            are = f"{names} is" if len(columns) == 1 else f"each of {names} is"
+            raise ValueError(f"no column says anything: {are} different in nearly every row, as ids are.")
         return encoding
 
     @classmethod

@@ -15,16 +15,32 @@ LARGEST = 1e150  # of a number that mean and deviation take into account: its sq
 SMALLEST = 1e-280  # of a sum of squares by which can be divided
 TILE = 128  # rows that are written to at a time, so that they stay in the cache from column to column
 SHORT = 32  # entries of a row that are put in order by counting
+SPACE = 32
 BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])
+RENAMED = np.array([int.from_bytes(word) for word in (b"na", b"nan", b"n/a", b"null", b"none", b"true", b"false")])
 CRC = np.array([crc32(bytes([k ^ 0xFF])) ^ 0xFF000000 for k in range(256)], np.uint32)  # the table that zlib goes by
+
+
+@exact_part
+def _is_renamed(text, start, end):
+    """Whether a text of up to five letters is no category by the name that it has, such as NA and TRUE."""
+    word = 0
+    for i in range(start, end):
+        word = 256 * word + np.int64(text[i] | 32)
+    found = False
+    for other in RENAMED:
+        found |= word == other
+    return found
 
 
 @exact_kernel
 def hash_texts(text, starts, ends, longest, hashes):
-    """The CRC-32 of each text; False as soon as one may be a number, or has more than so many bytes."""
+    """The CRC-32 of each text; False as soon as one may have another name as a category, or has too many bytes."""
     for k in range(starts.size):
         size = ends[k] - starts[k]
-        if size < 1 or size > longest or not BEGINS_NO_NUMBER[text[starts[k]]]:
+        if size < 1 or size > longest or not BEGINS_NO_NUMBER[text[starts[k]]] or text[ends[k] - 1] <= SPACE:
+            return False
+        if size <= 5 and _is_renamed(text, starts[k], ends[k]):
             return False
         h = np.uint32(0xFFFFFFFF)
         for i in range(starts[k], ends[k]):

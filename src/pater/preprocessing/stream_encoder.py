@@ -100,6 +100,10 @@ class StreamEncoder:
         encoding = None if self.encoding is None else self.encoding.copy()
         return StreamEncoder(self.settings, encoding, list(self.held))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what can be had again by asking."""
+        return {**vars(self), "_ended": None}
+
     def _check(self, table: Table) -> None:
         if not table:
             raise ValueError("the table has no columns.")

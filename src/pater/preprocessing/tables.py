@@ -16,6 +16,7 @@ from .columns import Column, Numbers, Texts, Times, rows_in
 from .spans import texts_in
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
+TRUTHS = ["False", "True"]  # as which truth values are texts, as they are in CSV
 
 
 def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
@@ -30,10 +31,21 @@ def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
     if library in LIBRARIES and hasattr(X, "columns"):
         return _checked(_of_frame(X, library))
     if isinstance(X, Mapping):
+        _check_columns(X)
         return _checked((name, _column(name, values)) for name, values in X.items())
     if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
         return _of_dicts(X, names)
     return _of_matrix(X, names)
+
+
+def _check_columns(X: Mapping[Any, Any]) -> None:
+    """Raise a TypeError if what maps names to columns maps them to the values of one row."""
+    for name, values in X.items():
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise TypeError(
+                f"column {str(name)!r} is one value, {values!r:.60}. Give rows as a list of dicts, [{{...}}], and "
+                "columns as a dict of lists."
+            )
 
 
 def _checked(columns: Iterable[tuple[Any, Column]]) -> dict[str, Column]:
@@ -67,7 +79,8 @@ def _of_pandas(series: Any) -> Column:
     if kind == "m":
         return Numbers(_seconds(series.to_numpy(dtype="m8[us]")))
     if kind in "biuf":
-        return Numbers(np.ascontiguousarray(series.to_numpy(dtype=np.float64, na_value=np.nan)))
+        values = np.ascontiguousarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return _truths(values) if kind == "b" else Numbers(values)
     if kind == "c":
         raise TypeError("it holds complex numbers")
     codes, values = series.factorize()
@@ -77,7 +90,8 @@ def _of_pandas(series: Any) -> Column:
 def _of_polars(series: Any) -> Column:
     polars, kind = sys.modules["polars"], series.dtype
     if kind.is_numeric() or kind == polars.Boolean:
-        return Numbers(_plain(series.cast(polars.Float64)))
+        values = _plain(series.cast(polars.Float64))
+        return _truths(values) if kind == polars.Boolean else Numbers(values)
     if kind == polars.Datetime or kind == polars.Date:
         clock = series.cast(polars.Datetime("us")) if kind == polars.Date else series.dt.replace_time_zone(None)
         return Times(_plain(clock.cast(polars.Datetime("us")).cast(polars.Int64).cast(polars.Float64)) / 1e6)
@@ -104,7 +118,9 @@ def of_arrow(array: Any) -> Column:
         array = array.unify_dictionaries().combine_chunks() if types.is_dictionary(kind) else array.combine_chunks()
         if isinstance(array, arrow.ChunkedArray):  # as old versions of pyarrow give it
             array = array.chunk(0) if array.num_chunks else arrow.array([], kind)
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind):
+    if types.is_boolean(kind):
+        return _truths(_floats(array, arrow))
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return Numbers(_floats(array, arrow))
     if types.is_timestamp(kind):
         if kind.tz is not None:
@@ -143,6 +159,11 @@ def _floats(array: Any, arrow: Any) -> NDArray[np.float64]:
     return np.array(floats.to_numpy(zero_copy_only=False), np.float64)
 
 
+def _truths(values: NDArray[np.float64]) -> Texts:
+    """Truth values as texts; they come as 0, 1 and NaN."""
+    return Texts(np.where(np.isnan(values), -1, values).astype(np.int64), TRUTHS)
+
+
 def _seconds(moments: NDArray[Any]) -> NDArray[np.float64]:
     """Moments or spans of microseconds as seconds; NaN for NaT."""
     return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
@@ -167,7 +188,9 @@ def _column(name: Any, values: Any) -> Column:
     if array.ndim != 1:
         raise ValueError(f"column {str(name)!r} must have one dimension, not the shape {array.shape}.")
     kind = array.dtype.kind
-    if kind in "biuf":
+    if kind == "b":
+        return Texts(array.astype(np.int64), TRUTHS)
+    if kind in "iuf":
         return Numbers(np.ascontiguousarray(array, np.float64))
     if kind in "Mm":
         seconds = _seconds(array.astype(f"{kind}8[us]"))
@@ -181,8 +204,14 @@ def _column(name: Any, values: Any) -> Column:
 
 
 def _of_objects(values: list[Any], name: Any) -> Column:
-    """A column of Python objects: numbers if all are numbers or nothing, else texts, which may be read as dates."""
-    if all(value is None or isinstance(value, (float, int, np.number, np.bool_)) for value in values):
+    """A column of Python objects: numbers if all are numbers or nothing, else texts, which may be read as dates.
+
+    Truth values are texts, whatever stands beside them.
+    """
+    if all(
+        value is None or (isinstance(value, (float, int, np.number)) and not isinstance(value, bool))
+        for value in values
+    ):
         try:
             return Numbers(np.array([np.nan if value is None else float(value) for value in values], np.float64))
         except OverflowError:
@@ -213,6 +242,6 @@ def _of_matrix(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
 
 
 def _element(rows: Sequence[Any]) -> Any:
-    """Lists of rows that mix numbers and texts are kept as they are: NumPy would make texts of all."""
+    """Lists of rows that hold texts or truth values are kept as they are: NumPy would make one type of all."""
     some = (value for row in rows if isinstance(row, (list, tuple)) for value in row)
-    return object if any(isinstance(value, str) for value in some) else None
+    return object if any(isinstance(value, (str, bool)) for value in some) else None

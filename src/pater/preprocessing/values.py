@@ -18,6 +18,9 @@ from .columns import Column, Numbers, Texts, Times, written
 NOTHING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "?", "-", "."})
 """Texts, in small letters, that say that a number or a date is missing."""
 
+TRUTHS = {"false": 0.0, "true": 1.0}
+"""Truth values, in small letters, and what they are as numbers."""
+
 FARTHEST = 2.5e11  # seconds from 1970: beyond the years that calendars of computers have
 _NUMBER = re.compile(r"\s*[+-]?(\d|\.\d|inf)", re.IGNORECASE)
 _SIGNS = " \t\u00a0\u202f$€£¥%"  # that may stand before or after a number
@@ -63,7 +66,10 @@ def moments_in(texts: Sequence[str]) -> NDArray[np.float64]:
     if not texts:
         return np.zeros(0)
     plain = [text[:-1] if text[-1:] == "Z" else text for text in texts]
-    if all(text[4:5] == "-" and text[:4].isdigit() and 10 <= len(text) <= 26 and "+" not in text for text in plain):
+    if all(
+        text[4:5] == "-" and text[:4].isdigit() and text[:4] > "0000" and 10 <= len(text) <= 26 and "+" not in text
+        for text in plain
+    ):
         with suppress(ValueError):
             if all(text.rfind("-") < 10 for text in plain):  # a later one is an offset
                 return np.array(plain, "M8[us]").astype(np.int64) / 1e6
@@ -71,11 +77,14 @@ def moments_in(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def numbers_of(column: Column, style: str = "plain") -> NDArray[np.float64]:
-    """A column as numbers, which are written in this style where they are texts."""
+    """A column as numbers, which are written in this style where they are texts; False is 0 and True is 1."""
     if isinstance(column, Numbers):
         return column.values
     if isinstance(column, Texts):
-        return np.array([*(number_in(text, style) for text in column.names), np.nan])[column.codes]
+        found = [number_in(text, style) for text in column.names]
+        for k in np.flatnonzero(np.isnan(found)).tolist():
+            found[k] = TRUTHS.get(column.names[k].strip().lower(), np.nan)
+        return np.array([*found, np.nan])[column.codes]
     return np.full(len(column.seconds), np.nan)
 
 

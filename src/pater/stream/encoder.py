@@ -82,7 +82,11 @@ class Encoder:
         """The rows that are held back where a stream ends before it is known how to encode it."""
         if not self._held:
             return []
-        return self._batches(self._stream.settle())
+        try:
+            pieces = self._stream.settle()
+        except ValueError as error:
+            raise InputError(f"{self._held[0].source}: {error}") from None
+        return self._batches(pieces)
 
     def read(self, batch: Batch) -> Batch:
         """A batch as it is encoded by now, without learning from it."""

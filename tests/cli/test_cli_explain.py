@@ -204,3 +204,49 @@ def test_inspect_names_what_matters(run, files):
     assert "amount missing" in done.out
     told = json.loads(run("inspect", files[2], "--json").out)
     assert {name for name, _ in told["columns_that_matter"][0]["spreads"]} == {"amount", "country", "when"}
+
+
+def test_as_many_columns_as_wanted_in_json(run, files):
+    everything = json.loads(run("explain", files[2], "--json").out)
+    first = json.loads(run("explain", files[2], "--json", "--top", "1").out)
+    column = everything["curves"][0]["column"]
+    assert first["curves"] == [curve for curve in everything["curves"] if curve["column"] == column]
+    assert first | {"curves": ()} == everything | {"curves": ()}
+    assert {curve["column"] for curve in everything["curves"]} == {"amount", "country", "when"}
+    assert json.loads(run("explain", files[2], "--json", "--top", "0").out)["curves"] == []
+
+
+def test_flags_come_first_and_what_has_no_effect_last(run, tmp_path):
+    random = np.random.default_rng(0)
+    flag = random.random(4000) < 0.3
+    table = pd.DataFrame({"noise": random.standard_normal(4000), "same": 7, "flag": flag.astype(int)})
+    table["y"] = (random.random(4000) < np.where(flag, 0.6, 0.05)).astype(int)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model, page = str(tmp_path / "m.pater"), tmp_path / "page.html"
+    assert run("train", str(tmp_path / "t.csv"), "--label", "y", "-m", model, "-q").code == 0
+    out = run("explain", model).out
+    assert re.search(
+        rf"flag \(number\), spread 0\.\d+\n  0 +{(~flag).sum():,} +-.*-\n  1 +{flag.sum():,} +\+.*\+\n", out
+    )
+    assert out.index("flag (number)") < out.index("noise (number)") < out.index("no effect: same")
+    assert json.loads(run("explain", model, "--json").out)["without_effect"] == ["same"]
+    assert run("inspect", model).out.index("  flag ") < run("inspect", model).out.index("  noise ")
+    assert run("explain", model, "--html", str(page)).code == 0
+    assert "What matters most: <b>flag</b>" in page.read_text()
+
+
+def test_rounding_has_no_bars(capsys):
+    from pater.cli.explain import _curves
+    from pater.preprocessing.curves import Curve, Effect
+    from pater.stream.effects_page import _curves as drawn
+
+    def curve(column, *sizes):
+        effects = tuple(Effect(str(size), "category", size, rows=1) for size in sizes)
+        return Curve(column, "", "category", 0, effects, True, max(map(abs, sizes)))
+
+    told = {"base": [{"class": 1, "margin": 0.5}], "counted": True, "without_effect": []}
+    _curves(told, [curve("a", 1.0, -0.5), curve("b", 1e-18, -1e-18)], 10)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in lines if line.startswith("  ")] == ["+" * 20, "-" * 10, "+0.000", "-0.000"]
+    bars = re.findall(r'class="bar \w+".*?width="([\d.]+)"', drawn([curve("b", 1e-18, -1e-18)], 1, several=False))
+    assert bars == ["0.5", "0.5"]

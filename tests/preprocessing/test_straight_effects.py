@@ -106,6 +106,18 @@ def test_spreads_are_those_of_what_is_added():
     assert curve.spread == pytest.approx(1.0, rel=0.02)
 
 
+def test_where_an_outer_range_ends_matters_little_to_the_spread():
+    """Most rows hold 1, far below the middle of what is drawn of the range below 2: no constant is taken for spread."""
+    table, y = flagged()
+    table["tries"] = 1 + np.random.default_rng(6).poisson(0.2, len(y))
+    encoder = TableEncoder(resolution="fine").fit(table[["tries"]])
+    told = Described.of(encoder.encoding_, "fine")
+    weights = np.array([[1.0, *np.zeros(len(told.features) - 1)]])
+    (curve,) = curves(told, weights, None)
+    true = np.std(encoder.transform(table[["tries"]]) @ weights.T)
+    assert 0.4 * true < curve.spread < 1.2 * true
+
+
 def test_what_cannot_change_a_margin_has_no_curve():
     table, y = flagged()
     table["same"] = 7

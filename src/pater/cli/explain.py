@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,7 @@ Examples:
 """
 MOST_VALUES = 12  # of a column of categories or words, in a table
 BAR = 20
+TINY = 1e-12  # of margins: what is left of a sum that rounding alone keeps from 0
 
 
 def explain(
@@ -34,7 +36,10 @@ def explain(
         list[str] | None,
         typer.Argument(metavar="[ROWS]...", help="Rows to explain: files, globs, or - for standard input."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=0, metavar="N", help="How many columns to show.")] = 10,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=0, metavar="N", help="How many columns to show.  [default: 10; with --json all]"),
+    ] = None,
     limit: Annotated[
         int | None,
         typer.Option("--limit", min=0, metavar="N", help="How many rows to explain.  [default: 10; with --json all]"),
@@ -74,13 +79,15 @@ def explain(
                 write_page(learner, html, model, shown[:most], data or [])
             else:
                 for told in shown[:most]:
-                    _row(told, top)
+                    _row(told, 10 if top is None else top)
             if most is not None and len(shown) > most:
                 say(f"There are more rows than {most}: see more of them with --limit.")
         else:
             curves = curves_of(learner)
-            all_told = curves_told(learner, curves)
-            tell_json(all_told, indent=1) if as_json else _curves(all_told, curves, top)
+            if as_json:
+                tell_json(curves_told(learner, curves, top), indent=1)
+            else:
+                _curves(curves_told(learner, curves, 0), curves, 10 if top is None else top)
     say_skipped(skipped)
 
 
@@ -90,23 +97,31 @@ def _curves(told: dict[str, Any], curves: list[Curve], top: int) -> None:
         tell(f"class {base['class']}: the average row has a margin of {base['margin']:.4g}{threshold}")
     if not told["counted"]:
         tell("rows were not counted when this model was trained: effects are not centred")
+    from pater.preprocessing.curves import foremost_columns, rounding_of
+
     names = [base["class"] for base in told["base"]]
-    wanted = list(dict.fromkeys(curve.column for curve in curves))[:top]
-    for curve in curves:
-        if curve.column in wanted:
-            of_class = f", class {names[curve.model]}" if len(names) > 1 else ""
-            tell()
-            tell(f"{curve.name} ({curve.kind}{of_class}), spread {curve.spread:.3g}")
-            _effects(curve)
-    left = len({curve.column for curve in curves}) - len(wanted)
+    rounding = rounding_of(curves, [base["margin"] for base in told["base"]])
+    wanted = foremost_columns(curves, top)
+    for curve in wanted:
+        of_class = f", class {names[curve.model]}" if len(names) > 1 else ""
+        tell()
+        tell(f"{curve.name} ({curve.kind}{of_class}), spread {curve.spread:.3g}")
+        _effects(curve, rounding)
+    left = len({curve.column for curve in curves}) - len({curve.column for curve in wanted})
     if left:
         tell()
         tell(f"and {left} more columns that matter less (--top)")
+    without = [printable(name) for name in told["without_effect"]]
+    if without:
+        more = f" and {len(without) - MOST_VALUES} more" if len(without) > MOST_VALUES else ""
+        tell()
+        tell(f"no effect: {', '.join(without[:MOST_VALUES])}{more}")
 
 
-def _effects(curve: Curve) -> None:
+def _effects(curve: Curve, rounding: float) -> None:
+    """The effects of a curve, with bars unless all of them are rounding."""
     effects = curve.foremost(MOST_VALUES)
-    largest = max(abs(effect.effect) for effect in effects) or 1.0
+    largest = curve.largest if curve.largest > rounding else inf
     names = [printable(effect.value) for effect in effects]
     width = max(map(len, names))
     for name, effect in zip(names, effects, strict=True):
@@ -136,7 +151,7 @@ def _row(told: dict[str, Any], top: int) -> None:
             lines.append((f"{len(terms) - top} others", sum(term["adds"] for term in terms[top:])))
         lines.append(("base", margin["base"]))
         names = [printable(name if len(name) <= 60 else f"{name[:59]}…") for name, _ in lines]
-        width, largest = max(map(len, names)), max(abs(adds) for _, adds in lines) or 1.0
+        width, largest = max(map(len, names)), max(TINY, *(abs(adds) for _, adds in lines))
         for name, (_, adds) in zip(names, lines, strict=True):
             tell(f"    {name:<{width}}  {adds:>+9.4f}  {_bar(adds, largest)}".rstrip())
     tell()

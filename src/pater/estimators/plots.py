@@ -14,7 +14,7 @@ from ..models.labels import classes_and_codes
 from ..models.metrics import SCORES, Confusion
 from ..models.model import Model
 from ..models.pool import Pool
-from ..preprocessing.curves import Curve
+from ..preprocessing.curves import Curve, rounding_of
 from .auto import AutoPATERClassifier
 from .base import at_least_two
 from .explaining import NEEDS_ENCODER, curves_of, spoken_for
@@ -168,6 +168,9 @@ def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = Non
         if unknown:
             raise ValueError(f"there is no effect of {unknown[0]!r}; there are {[each.name for each in found]}.")
         found = [each for name in columns for each in found if name in (each.column, each.name)]
+    if not found:
+        raise ValueError("no column has an effect on the margin.")
+    rounding = rounding_of(found)
     found = sorted(found, key=lambda each: -each.spread)[:9] if columns is None else found
     if axes is None:
         across = min(3, max(1, len(found)))
@@ -180,6 +183,8 @@ def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = Non
         raise ValueError(f"there are {len(found)} curves to draw, but {drawn.size} axes to draw them in.")
     for ax, curve in zip(drawn, found, strict=True):
         _draw_line(ax, curve) if curve.pieces else _draw_bars(ax, curve)
+        if curve.largest <= rounding:  # which is drawn as nothing
+            ax.set(**{"ylim" if curve.pieces or curve.part == "hour" else "xlim": (-1.0, 1.0)})
         ax.set_title(curve.name)
     for ax in drawn[:1]:
         ax.set_ylabel(f"adds to the margin of {spoken_for(steps[-1][1])[place]}")

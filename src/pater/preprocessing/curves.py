@@ -85,6 +85,12 @@ class Curve:
         return max((abs(effect.effect) for effect in self.effects), default=0.0)
 
 
+def foremost_columns(curves: list[Curve], top: int | None) -> list[Curve]:
+    """The curves of the first columns, all of each; of all columns where `top` is None."""
+    wanted = list(dict.fromkeys(curve.column for curve in curves))[:top]
+    return [curve for curve in curves if curve.column in wanted]
+
+
 def rounding_of(curves: Iterable[Curve], bases: Iterable[float] = ()) -> float:
     """Up to where effects are nothing but rounding, among curves and the margins of average rows."""
     return 1e-9 * max([1e-3, *(curve.largest for curve in curves), *(abs(base) for base in bases)])

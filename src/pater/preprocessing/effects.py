@@ -153,11 +153,17 @@ class _Point:
 
 
 def _spread(points: list[_Point], effects: tuple[Effect, ...], weights: Reals) -> float:
-    """The root of the mean square of an effect over all rows."""
-    rows = np.array([point.rows for point in points])
-    within = [0.0 if point.varying is None else float(point.varying @ weights) for point in points]
-    squares = np.array([effect.effect**2 + more**2 for effect, more in zip(effects, within, strict=True)])
-    return float(np.sqrt(rows @ squares / rows.sum())) if rows.sum() > 0 else 0.0
+    """The root of the mean square of an effect over all rows.
+
+    Over the rows of a line its mean is 0: what it is found to be instead, rows have that lie elsewhere than in middles.
+    """
+    rows, sizes = np.array([point.rows for point in points]), np.array([effect.effect for effect in effects])
+    within = np.array([0.0 if point.varying is None else float(point.varying @ weights) for point in points])
+    if not rows.sum() > 0:
+        return 0.0
+    shares = rows / rows.sum()
+    mean = shares @ sizes if any(point.varying is not None for point in points) else 0.0
+    return float(np.sqrt(shares @ ((sizes - mean) ** 2 + within**2)))
 
 
 def _effects(

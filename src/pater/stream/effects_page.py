@@ -14,7 +14,7 @@ from typing import Any
 
 from ..files.writing import writing
 from ..formats.errors import InputError
-from ..preprocessing.curves import Curve
+from ..preprocessing.curves import Curve, rounding_of
 from .effects_svg import drawing, shown
 from .explanation import bases, curves_of, spoken_for
 from .inspection import candidate_told
@@ -90,6 +90,8 @@ def _head(learner: Learner, name: str, found: list[Curve]) -> str:
 def _curves(curves: list[Curve], label: Any, *, several: bool) -> str:
     title = f"What each column adds to the margin of {escape(str(label))}" if several else "What each column adds"
     largest = max(curve.spread for curve in curves)
+    if largest <= rounding_of(curves):
+        largest = 1.0  # so that rounding is drawn as nothing
     in_order = sorted(curves, key=lambda curve: -curve.spread)
     figures = "".join(_figure(curve, largest) for curve in in_order)
     note = '<p class="note">Compared with the average row.</p>'
@@ -124,7 +126,7 @@ def _row(told: dict[str, Any]) -> str:
     parts = [f"<figure><h3>{escape(told['source'])}, {unit} {told[unit]}: {escape(str(told['prediction']))}</h3>"]
     for margin in told["margins"]:
         terms = sorted(margin["terms"], key=lambda term: -abs(term["adds"]))[:20]
-        largest = max([abs(term["adds"]) for term in terms] + [abs(margin["base"]), 1e-300])
+        largest = max([abs(term["adds"]) for term in terms] + [abs(margin["base"]), 1e-12])
         lines = [("base", "", margin["base"])]
         lines += [(term["name"], "missing" if term["value"] is None else term["value"], term["adds"]) for term in terms]
         left = len(margin["terms"]) - len(terms)

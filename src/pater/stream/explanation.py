@@ -21,7 +21,7 @@ from ..kernels.run import Rows
 from ..models.certainty import Certainty
 from ..models.contributions import Contributions, contributions, weights_of
 from ..preprocessing.columns import Column, Texts, as_texts
-from ..preprocessing.curves import Curve
+from ..preprocessing.curves import Curve, foremost_columns
 from ..preprocessing.effects import Described, curves
 from .inspection import name_of
 from .learner import Learner
@@ -215,9 +215,10 @@ def row_told(learner: Learner, explained: Explained, r: int) -> dict[str, Any]:
     }
 
 
-def curves_told(learner: Learner, found: list[Curve]) -> dict[str, Any]:
-    """Effect curves as JSON has them."""
-    labels = spoken_for(learner)
+def curves_told(learner: Learner, found: list[Curve], top: int | None = None) -> dict[str, Any]:
+    """Effect curves as JSON has them, of all columns or of those that matter most."""
+    assert learner.encoder is not None
+    labels, seen = spoken_for(learner), {curve.column for curve in found}
     return {
         "sources": learner.sources,
         "rows": learner.rows,
@@ -225,6 +226,7 @@ def curves_told(learner: Learner, found: list[Curve]) -> dict[str, Any]:
         **({"threshold": learner.threshold()} if learner.classes.size == 2 else {}),
         "base": [{"class": label, "margin": base} for label, base in zip(labels, bases(learner), strict=True)],
         "counted": all(curve.is_counted for curve in found),
+        "without_effect": [name for name in learner.encoder.encoding.names if name not in seen],
         "curves": [
             {
                 "class": labels[curve.model],
@@ -244,7 +246,7 @@ def curves_told(learner: Learner, found: list[Curve]) -> dict[str, Any]:
                     for effect in curve.effects
                 ],
             }
-            for curve in found
+            for curve in foremost_columns(found, top)
         ],
     }
 

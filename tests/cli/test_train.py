@@ -296,13 +296,13 @@ def test_inspect(pater: Any, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(
         "age,height,y\n" + "".join(f"{k % 7},{k % 5},{int(k % 7 > 3)}\n" for k in range(200))
     )
-    for encoding, name in (("plain", "age"), ("table", "age: ")):
+    for encoding, names in (("plain", ("age",)), ("table", ("age: ", "age, per deviation"))):
         pater("train", tmp_path / "a.csv", "-q", "-m", tmp_path / "m", "--encoding", encoding)
         code, out, _ = pater("inspect", tmp_path / "m", "--json")
         told = json.loads(out)
         assert code == 0
         assert told["counts"]["rows"] == 200
-        assert told["largest_weights"][0]["weights"][0][0].startswith(name)
+        assert told["largest_weights"][0]["weights"][0][0].startswith(names)
     code, out, _ = pater("inspect", tmp_path / "m")
     assert "age" in out
     assert "auto" in out

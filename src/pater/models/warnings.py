@@ -50,6 +50,9 @@ def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
     spec = model.specs[0]
     if not isinstance(spec.class_weight, tuple) or len(model.specs) > 1 or model.classes.size != 2:
         return
+    given = dict(spec.class_weight)
+    if given.get(model.classes[0], 1.0) == given.get(model.classes[1], 1.0):  # weights of labels that never came, say
+        return
     if model.seen is not None:  # an operating point decides elsewhere than at 0
         return
     stop = number_of_rows(rows)

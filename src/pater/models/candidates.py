@@ -22,7 +22,7 @@ WIDEST = 256  # columns of which a full covariance is kept
 WIDEST_ENCODED = 1024  # the same of encoded columns, where it is kept for a while only
 ROWS_FOR_EACH = 2  # column, that a full covariance remembers at least
 ENOUGH_FOR_EACH = 100  # encoded column: with as many rows of the rarer class, a diagonal covariance is as good
-DEAREST = 6e9  # squared columns times rows, of all full covariances of a view, for which they are kept: a second
+DEAREST = 3e9  # squared columns times rows, of all full covariances of a view, for which they are kept: half a second
 
 
 def candidates(

@@ -70,6 +70,7 @@ WHOLE = {
     ("predict",): ["--output", "out", "m", "rows.svm"],
     ("evaluate",): ["--algo", "pater-i", "rows.svm"],
     ("inspect",): ["m"],
+    ("explain",): ["--html", "out.html", "m", "rows.svm"],
     ("merge",): ["--model", "out", "m", "m"],
     ("convert",): ["rows.svm", "out.vw"],
     ("reproduce",): ["--sets", "pima", "--data", "."],

@@ -26,6 +26,7 @@ Examples:
 """
 MOST_VALUES = 12  # of a column of categories or words, in a table
 BAR = 20
+MOST_ROWS = 1 << 62  # that can be asked for
 TINY = 1e-12  # of margins: what is left of a sum that rounding alone keeps from 0
 
 
@@ -64,7 +65,7 @@ def explain(
 
         stop_in_order()
         learner, skipped = load(model), Skipped()
-        most = limit if limit is not None else None if as_json else 10
+        most = min(limit, MOST_ROWS) if limit is not None else None if as_json else 10
         reading: dict[str, Any] = {"format": format, "delimiter": delimiter, "threads": threads, "on_error": on_error}
         found = explain_rows(learner, data, skipped, **reading) if data else ()
         rows = (row_told(learner, some, r) for some in found for r in range(len(some)))

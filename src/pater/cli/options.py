@@ -205,9 +205,9 @@ def pairs_of(interactions: list[str] | None) -> list[tuple[str, str]] | str | No
 def checked_delay(delay: str, time: str | None) -> int | str:
     """After how many rows labels come, or the column that says when."""
     rows = delay.strip()
-    if rows.lstrip("+-").isdigit():
-        if int(rows) < 0 or len(rows) > 15:
-            raise UsageError(f"--delay must be a number of rows from 0 on, or a column, got {delay}.")
+    if rows.lstrip("+-").isdecimal():
+        if len(rows) > 15 or rows.startswith("-"):
+            raise UsageError(f"--delay must be a number of rows from 0 on, or a column, got {delay[:40]}.")
         if time is not None:
             raise UsageError("--time goes with --delay COLUMN.")
         return int(rows)

@@ -186,3 +186,10 @@ def test_a_table_of_nothing_but_ids_is_one_line(run, tmp_path, verb, n_rows):
     told = "no column says anything: 'id' is different in nearly every row, as ids are."
     assert (done.code, done.err) == (1, f"pater: {rows}: {told}\n")
     assert not (tmp_path / "m").exists()
+
+
+def test_a_table_is_judged_with_weights_of_its_classes(run, tmp_path):
+    rows = table(tmp_path / "t.csv", ["ham", "spam"] * 1_000)
+    done = run("evaluate", rows, "--label", "amount", "-w", "spam:3")
+    assert done.code == 0
+    assert "balanced" in done.out

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from pater.study.peers import tables
-from pater.study.peers.learners import LINES, ONE_PASS
+from pater.study.peers.learners import LINES, ONE_PASS, TABLES
 from pater.study.peers.unit import COLUMNS
 
 SETS = ("wdbc", "pima", "heart")
@@ -16,7 +16,7 @@ def _rows(sets: tuple[str, ...] = SETS, **best: float) -> pd.DataFrame:
     """Two folds of every set, on which learner k has 0.5 + k/200, but for those in `best`."""
     lines = []
     for key in sets:
-        for k, name in enumerate((*ONE_PASS, *LINES)):
+        for k, name in enumerate((*ONE_PASS, *TABLES, *LINES)):
             for fold in (0, 1):
                 row = dict.fromkeys(COLUMNS["rows"], 0.0) | {"data_set": key, "algorithm": name, "run": 0, "fold": fold}
                 score = best.get(name.replace("-", "_").replace(" ", "_"), 0.5 + k / 200) + (0.01 if fold else -0.01)

@@ -33,7 +33,7 @@ from pater.study import Plan
 from pater.study.halves import Fold, folds
 from pater.study.peers import unit
 from pater.study.peers.gradient import Descent
-from pater.study.peers.learners import LEARNERS, LINES, ONE_PASS
+from pater.study.peers.learners import LEARNERS, LINES, ONE_PASS, TABLES
 
 SAME = {
     "Perceptron": Perceptron(),
@@ -96,7 +96,7 @@ def test_every_rule_of_the_package_takes_part_in_every_covariance_that_it_has() 
 
 
 def test_everyone_has_a_row(lines: dict[str, dict[str, Any]]) -> None:
-    assert tuple(lines) == (*ONE_PASS, *LINES)
+    assert tuple(lines) == (*ONE_PASS, *TABLES, *LINES)
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -186,7 +186,9 @@ def test_no_second_holds_a_compilation(fold: Fold, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(passes, "learn", slow_at_first)
     monkeypatch.setattr("pater.models.model.learn", slow_at_first)
-    few = fold._replace(X_train=fold.X_train[:100], train_codes=fold.train_codes[:100])
+    few = fold._replace(
+        X_train=fold.X_train[:100], train_codes=fold.train_codes[:100], train_table=fold.train_table[:100]
+    )
     learned = unit.everyone(few)
     assert len(known) > 20
     of_one_setting = [one.name for one in LEARNERS if isinstance(one.specs[0], Spec)]

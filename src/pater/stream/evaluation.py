@@ -19,7 +19,6 @@ from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.matrices import number_of_rows, part
 from ..models.pool import Pool
 from ..models.predict import probabilities
-from ..models.warnings import warn_of_one_class
 from .judged import LOWEST, Judged, Said
 from .label_times import LabelTimes
 from .learner import STATE_TOO_LARGE, Learner, width_told
@@ -151,7 +150,7 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
     with _told():
         encoded = model.encoded(labels)
         model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
-    warn_of_one_class(model.speaker if isinstance(model, Pool) else model, rows, labels)
+    model.warn(rows, labels)
     for classes, chosen, all_margins, some, threshold, fitted, start in said:
         margins = all_margins[chosen].T
         p = None if fitted is None else probabilities(margins, fitted, classes.size, average=model.spec.average)

@@ -56,8 +56,8 @@ def raw_table(data: DataSet) -> pd.DataFrame | None:
         return None
     listings = getattr(DATA_SETS[data.key].format, "codes", {})
     columns: dict[str, Any] = dict(zip(data.feature_names, data.X.T, strict=True))
-    for name, listing in listings.items():
-        columns[name] = np.array(listing.split(), object)[columns[name].astype(np.intp)]
+    for name in listings.keys() & columns.keys():
+        columns[name] = np.array(listings[name].split(), object)[columns[name].astype(np.intp)]
     return pd.DataFrame(columns)
 
 

@@ -29,6 +29,7 @@ SETTINGS = [
     ("rows.svm", ["--algo", "pa-i", "--scale", "--passes", "2"]),
     ("rows.svm", ["--algo", "pater-ii", "--average", "--bits", "12"]),
     ("table.csv", ["--algo", "so-pater-i", "--covariance", "diagonal"]),  # behind an encoder
+    ("table.csv", ["--interactions", "a:city"]),  # a pool in front of which columns are crossed
 ]
 LONGEST_LIFE = 60.0  # seconds
 

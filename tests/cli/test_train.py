@@ -562,6 +562,18 @@ def test_fifty_kills(rows: Path, tmp_path: Path) -> None:
     runs.finish()
 
 
+@pytest.mark.slow
+def test_kills_of_a_pool_behind_an_encoder(tmp_path: Path) -> None:
+    told, script, data = Counter[str](), _script(), tmp_path / "table.csv"
+    script.make_table(data, 60_000)
+    (tmp_path / "runs").mkdir()
+    runs = script.Runs(tmp_path / "runs", data, ["--interactions", "a:city"], random.Random(7), told)
+    while told["kills"] < 10 or told["with a checkpoint to go on from"] < 3:
+        assert told.total() < 100
+        runs.kill()
+    runs.finish()
+
+
 def test_an_index_that_would_wrap_round_is_an_error(pater: Any, tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 1:1\n-1 1:1 9223372040854775808:1\n")
     (tmp_path / "b.svm").write_text("1 1:1\n-1 1:1\n")

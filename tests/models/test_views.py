@@ -40,7 +40,7 @@ def test_a_view_has_the_columns_up_to_its_level(form):
     assert views.n_levels == 3
     for level in range(3):
         kept = level >= LEVELS
-        assert views.width(level) == views.first_width(level) == kept.sum()
+        assert views.width(level) == views.first_widths[level] == kept.sum()
         seen = views.of(rows_of(form(X)), level)
         expected = X[:, kept] if form is np.asarray else csr_array(X[:, kept])
         for found, wanted in zip(seen, rows_of(expected), strict=True):
@@ -59,7 +59,7 @@ def test_part_of_some_rows_is_seen_as_those_rows():
 def test_columns_that_come_later_are_seen_by_all():
     views = Views(8, LEVELS).resized(11)
     assert [views.width(level) for level in range(3)] == [7, 9, 11]
-    assert [views.first_width(level) for level in range(3)] == [4, 6, 8]
+    assert views.first_widths[:3].tolist() == [4, 6, 8]
     assert views.places(0)[8:].tolist() == [4, 5, 6]
 
 

@@ -232,7 +232,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """What each raw column of the table adds to the margin, as a function of what it holds.
 
         Effects are differences from the average row, so that those of all columns and the margin of the average row
-        make up the margin. Crosses of two columns are left out.
+        make up the margin. A cross of two columns has a curve of its own.
 
         Returns
         -------

@@ -1,6 +1,7 @@
 """A pool in a file: the model that speaks stands there as if alone, and the others beside it.
 
-Knows `stored_model` and `pool`. A reader that knows nothing of pools finds a sound model: the one that speaks.
+Knows `stored_model` and `pool`. A reader that knows nothing of pools finds a sound model: the one that speaks, of the
+columns that it sees.
 """
 
 from __future__ import annotations

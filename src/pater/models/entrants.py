@@ -56,7 +56,7 @@ class Entrants:
 def entrants(specs: Specs, views: Views, *, more_may_come: bool) -> Entrants:
     """The candidates for rows of these columns."""
     n_levels = views.n_levels
-    widths = [views.first_width(level) for level in range(n_levels)]
+    widths = views.first_widths[:n_levels].tolist()
     if views.encoded:
         fits = [fit for width in widths for fit in suited_to_encoded(specs, width)]
         until = [rows for width in widths for rows in rows_at_most(specs, width)]

@@ -84,8 +84,9 @@ class Pool:
         made = np.zeros((models[places[0]].state.n_models, 4))
         board = Board.new(len(specs) * views.n_levels, len(made))
         adjustments = dict.fromkeys(places, made)
-        judged_by = scoring, scoring_settings, fading or (FADING_ENCODED if views.encoded else FADING)
-        return cls(specs, views, models, board, made, adjustments, *judged_by, more_may_come, places[0])
+        pool = cls(specs, views, models, board, made, adjustments, scoring, scoring_settings, leader=places[0])
+        pool.fading, pool.more_may_come = fading or pool.usual_fading, more_may_come
+        return pool
 
     def copy(self) -> Pool:
         models = {k: model.copy() for k, model in self.models.items()}
@@ -95,7 +96,6 @@ class Pool:
             board=self.board.copy(),
             adjustments=dict(self.adjustments),
             history=self.history.copy(),
-            spent=self.spent.copy(),
         )
 
     @property

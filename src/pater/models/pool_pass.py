@@ -15,6 +15,7 @@ from .errors import BadRowError, NotFiniteError, stopped_at
 from .matrices import part
 from .pool_operations import counts_of
 from .race import count_answers, stretch
+from .views import MOST_LEVELS
 
 if TYPE_CHECKING:
     from .pool import Pool
@@ -60,8 +61,10 @@ def learn_all(
                 passed = slice(start, stop) if in_order else order[start:stop]
                 pool.adjustments[k] = pool.adjustments[k].copy()
                 count_answers(said, codes[passed], weights[passed] if weights.size else NOTHING, pool.adjustments[k])
-        for k in pool.entered.passing.intersection(pool.models):
-            pool.spent[pool.level(k)] += (stop - start) * float(pool.views.first_width(pool.level(k))) ** 2
+        dear = [pool.level(k) for k in pool.models if k in pool.entered.passing]
+        if dear:
+            n_dear = np.bincount(dear, minlength=MOST_LEVELS)
+            pool.spent = pool.spent + (stop - start) * n_dear * pool.views.first_widths.astype(np.float64) ** 2
         pool.rows += stop - start
         if pool.rows == pool.next_decision:
             _decide(pool)

@@ -7,6 +7,7 @@ level has the columns up to it, in their order; that of the highest level has al
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +41,12 @@ class Views:
     def n_levels(self) -> int:
         return int(self.levels.max(initial=0)) + 1
 
-    def first_width(self, level: int) -> int:
-        """How many columns the view of a level had in the beginning."""
-        return int(np.count_nonzero(self.levels <= level)) if self.encoded else self.n_features
+    @cached_property
+    def first_widths(self) -> NDArray[np.int64]:
+        """How many columns the view of each level had in the beginning."""
+        if not self.encoded:
+            return np.full(MOST_LEVELS, self.n_features, np.int64)
+        return np.cumsum(np.bincount(self.levels, minlength=MOST_LEVELS)).astype(np.int64)
 
     def width(self, level: int) -> int:
         """How many columns the view of a level has."""

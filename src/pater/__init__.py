@@ -24,6 +24,7 @@ _HOMES = {
     "SecondOrderPerceptron": "estimators.baselines_second_order",
     "TERClassifier": "estimators.ter",
     "load": "estimators.load",
+    "merge_all": "estimators.merging",
     "plot_effects": "estimators.plots",
     "plot_progress": "estimators.plots",
 }
@@ -42,6 +43,7 @@ __all__ = [
     "TERClassifier",
     "__version__",
     "load",
+    "merge_all",
     "plot_effects",
     "plot_progress",
 ]
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from .estimators.baselines import ALMAClassifier, PassiveAggressiveClassifier, Perceptron
     from .estimators.baselines_second_order import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPerceptron
     from .estimators.load import load
+    from .estimators.merging import merge_all
     from .estimators.pater import PATERClassifier, SecondOrderPATERClassifier
     from .estimators.plots import plot_effects, plot_progress
     from .estimators.ter import TERClassifier

@@ -24,7 +24,7 @@ from pater.stream.shards import Learned, Refused, Shard, Task, learn_shard, safe
 from .errors import CommandError
 
 NEEDED = 'learning by several processes needs dask: pip install "pater[dask]".'
-PATIENCE = 60.0  # seconds that a run waits for a worker
+PATIENCE, ANSWER = 60.0, 10.0  # seconds that a run waits for a worker, and for a scheduler
 _ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 _TICK, _TOLD_EVERY, _LOOK_EVERY = 0.1, 0.2, 2.0  # seconds
 
@@ -50,14 +50,13 @@ class Cluster:
 
     def __enter__(self) -> Cluster:
         try:
-            from dask import config
-
-            method = "spawn" if self._scheduler or not hasattr(os, "fork") else _fork_server()
-            self._config = config.set({"distributed.worker.multiprocessing-method": method})
             import distributed
+            from dask import config
         except ImportError:
             raise CommandError(NEEDED) from None
-        with suppress(AttributeError):
+        method = "spawn" if self._scheduler or not hasattr(os, "fork") else _fork_server()
+        self._config = config.set({"distributed.worker.multiprocessing-method": method})
+        if hasattr(distributed.utils, "_forkserver_preload_set"):
             distributed.utils._forkserver_preload_set = True  # else it would import all that it knows, here
         self._starting = threading.Thread(target=self._start, daemon=True, name="pater-workers")
         self._starting.start()
@@ -80,7 +79,7 @@ class Cluster:
                 )
             logging.getLogger("distributed").setLevel(logging.CRITICAL)
             address = self._cluster or self._scheduler
-            self._client = Client(address, timeout=10, set_as_default=False)  # type: ignore[no-untyped-call]
+            self._client = Client(address, timeout=ANSWER, set_as_default=False)  # type: ignore[no-untyped-call]
         except BaseException as error:  # told by who waits for it
             self._failed = error
 
@@ -98,8 +97,7 @@ class Cluster:
             if each is not None:
                 with suppress(Exception):
                     each.close(timeout=5)
-        with suppress(AttributeError):
-            self._config.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        self._config.__exit__(None, None, None)  # type: ignore[no-untyped-call]
 
     def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """What comes of work(*arguments), or why it was refused; here, unless the files are elsewhere."""

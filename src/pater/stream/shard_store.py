@@ -91,8 +91,8 @@ class ShardStore:
             self.folder.rmdir()
 
     def close(self) -> None:
-        """Leave nothing behind if nothing is done."""
-        if not self.told:
+        """Leave nothing behind if nothing is done: by what is on the disk, as a run may have been stopped anywhere."""
+        if not any(self.folder.glob("[0-9]*.json")):
             self.remove()
 
     def _check_folder(self) -> None:

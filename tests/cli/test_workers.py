@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,8 @@ def test_workers_that_die_again_and_again(rows: Path, alone: bytes, tmp_path: Pa
         wait_for(lambda: done_in(model) >= 1 or process.poll() is not None)
         while process.poll() is None:
             for worker in workers_of(process.pid):
-                os.kill(worker, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
             time.sleep(0.2)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
@@ -235,10 +237,7 @@ def test_a_cluster_of_a_scheduler(scheduler: str, rows: Path, alone: bytes, tmp_
         cwd=rows.parent, env=HERE, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert one.returncode == 0, one.stderr
-    mine, theirs = load(tmp_path / "a.pater"), tmp_path / "alone.pater"
-    theirs.write_bytes(alone)
-    assert mine.sources == [str(rows)]
-    np.testing.assert_array_equal(mine.state().weights(), load(theirs).state().weights())
+    assert (tmp_path / "a.pater").read_bytes() == alone
 
 
 def test_what_makes_no_sense_is_one_line(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import CommandError, StoppedError, UsageError
+from .fork_server import check_dask, start_early
 from .progressive import Bar, on_terminal, say_end, sentence
 from .signals import stop_in_order
 from .terminal import say_compiling
@@ -39,8 +40,11 @@ def shard_bytes(text: str | None) -> int | None:
     return size
 
 
-def check_alone(workers: int | None, scheduler: str | None, shard_size: str | None, given: dict[str, bool]) -> bool:
-    """Whether shards are asked for; it is wrong usage if an option makes no sense with them, or without."""
+def in_shards(workers: int | None, scheduler: str | None, shard_size: str | None, given: dict[str, bool]) -> bool:
+    """Whether shards are asked for, whose processes begin to start then.
+
+    It is wrong usage if an option makes no sense with them, or without.
+    """
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler cannot go together: a cluster has its own workers.")
     if workers is None and scheduler is None:
@@ -51,6 +55,9 @@ def check_alone(workers: int | None, scheduler: str | None, shard_size: str | No
         if there:
             asked = "--workers" if scheduler is None else "--scheduler"
             raise UsageError(f"{option} cannot go with {asked}: {_WHY_NOT[option]}")
+    check_dask()
+    if scheduler is None:
+        start_early()
     return True
 
 

@@ -12,7 +12,7 @@ from .errors import StoppedError, UsageError
 from .evaluation_report import advice
 from .learner_options import Algo, checked, operating_point, with_settings
 from .progressive import Display
-from .sharded import ShardDisplay, check_alone, shard_bytes, train_in_shards
+from .sharded import ShardDisplay, in_shards, shard_bytes, train_in_shards
 from .signals import stop_in_order
 
 EXAMPLE = """\b
@@ -128,7 +128,7 @@ def train(
         "-": "-" in data,
     }
     size = shard_bytes(shard_size)
-    if check_alone(workers, scheduler, shard_size, one_stream):
+    if in_shards(workers, scheduler, shard_size, one_stream):
         shown = ShardDisplay(quiet=quiet, log_json=log_json)
         with o.one_line_errors(shown.compiling, quiet=quiet):
             train_in_shards(

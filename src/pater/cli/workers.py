@@ -9,12 +9,11 @@ from __future__ import annotations
 import logging
 import os
 import queue
-import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from pater import __version__
@@ -22,10 +21,9 @@ from pater.stream.sharded_training import Progress
 from pater.stream.shards import Learned, Refused, Shard, Task, learn_shard, safely
 
 from .errors import CommandError
+from .fork_server import ONE_THREAD, start_early
 
-NEEDED = 'learning by several processes needs dask: pip install "pater[dask]".'
 PATIENCE, ANSWER = 60.0, 10.0  # seconds that a run waits for a worker, and for a scheduler
-_ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 _TICK, _TOLD_EVERY, _LOOK_EVERY = 0.1, 0.2, 2.0  # seconds
 
 
@@ -49,12 +47,10 @@ class Cluster:
         self._topic = f"pater-{os.getpid()}-{time.time_ns()}"
 
     def __enter__(self) -> Cluster:
-        try:
-            import distributed
-            from dask import config
-        except ImportError:
-            raise CommandError(NEEDED) from None
-        method = "spawn" if self._scheduler or not hasattr(os, "fork") else _fork_server()
+        import distributed
+        from dask import config
+
+        method = start_early() if self._scheduler is None else "spawn"
         self._config = config.set({"distributed.worker.multiprocessing-method": method})
         if hasattr(distributed.utils, "_forkserver_preload_set"):
             distributed.utils._forkserver_preload_set = True  # else it would import all that it knows, here
@@ -75,7 +71,7 @@ class Cluster:
                     dashboard_address=None,
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
-                    env=_ONE_THREAD,
+                    env=ONE_THREAD,
                 )
             logging.getLogger("distributed").setLevel(logging.CRITICAL)
             address = self._cluster or self._scheduler
@@ -190,43 +186,3 @@ def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
             worker.log_event(topic, (shard.number, rows, done))
 
     return _do(version, learn_shard, task, shard, tell)
-
-
-def _fork_server() -> str:
-    """Start the process that workers are forked from, which has imported all that they need; the method's name.
-
-    It has one thread for each kind of work, and it does not hear of Ctrl-C, which is for the command alone.
-    """
-    from multiprocessing import forkserver, get_context
-
-    get_context("forkserver").set_forkserver_preload(["distributed", "pater.stream.shards"])
-    with _environment(_ONE_THREAD), _deaf():
-        forkserver.ensure_running()
-    return "forkserver"
-
-
-@contextmanager
-def _environment(wanted: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in wanted}
-    os.environ.update(wanted)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """What starts meanwhile does not hear of Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

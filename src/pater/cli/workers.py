@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from pater import __version__
@@ -47,9 +48,7 @@ class Cluster:
         self._topic = f"pater-{os.getpid()}-{time.time_ns()}"
 
     def __enter__(self) -> Cluster:
-        import distributed
-        from dask import config
-
+        distributed, config = import_module("distributed"), import_module("dask.config")
         method = start_early() if self._scheduler is None else "spawn"
         self._config = config.set({"distributed.worker.multiprocessing-method": method})
         if hasattr(distributed.utils, "_forkserver_preload_set"):
@@ -59,11 +58,10 @@ class Cluster:
         return self
 
     def _start(self) -> None:
-        from distributed import Client, LocalCluster
-
+        distributed = import_module("distributed")
         try:
             if self._scheduler is None:
-                self._cluster = LocalCluster(  # type: ignore[no-untyped-call]
+                self._cluster = distributed.LocalCluster(
                     n_workers=self._workers,
                     threads_per_worker=1,
                     processes=True,
@@ -75,7 +73,7 @@ class Cluster:
                 )
             logging.getLogger("distributed").setLevel(logging.CRITICAL)
             address = self._cluster or self._scheduler
-            self._client = Client(address, timeout=ANSWER, set_as_default=False)  # type: ignore[no-untyped-call]
+            self._client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
         except BaseException as error:  # told by who waits for it
             self._failed = error
 
@@ -93,7 +91,7 @@ class Cluster:
             if each is not None:
                 with suppress(Exception):
                     each.close(timeout=5)
-        self._config.__exit__(None, None, None)  # type: ignore[no-untyped-call]
+        self._config.__exit__(None, None, None)
 
     def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """What comes of work(*arguments), or why it was refused; here, unless the files are elsewhere."""
@@ -138,11 +136,10 @@ class Cluster:
                     yield number, self._result(futures.pop(number), by_number[number].shown)
 
     def _result(self, future: Any, what: str) -> Any:
-        from distributed import KilledWorker
-
+        killed = import_module("distributed").KilledWorker
         try:
             return future.result()
-        except KilledWorker:
+        except killed:
             raise WorkersError(
                 f"worker processes died again and again on {what}, perhaps for want of memory."
             ) from None
@@ -175,9 +172,7 @@ def _do(version: str, work: Callable[..., Any], *arguments: Any) -> Any:
 
 def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
     """On a worker: a shard, telling every now and then how far it is."""
-    from distributed import get_worker
-
-    worker, last = get_worker(), time.monotonic()
+    worker, last = import_module("distributed").get_worker(), time.monotonic()
 
     def tell(rows: int, done: int) -> None:
         nonlocal last

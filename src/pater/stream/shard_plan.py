@@ -27,7 +27,7 @@ from .guards import LOOKED_AT, Guards
 from .shards import Shard, Task, Warnings, stamp_of
 
 SHARD_BYTES = 1 << 27
-SAMPLED = 64  # shards that an encoder begins with rows of, at most
+SAMPLED = 8  # shards that an encoder begins with rows of; of more, if they are short
 
 
 @dataclass

@@ -84,9 +84,9 @@ class ShardStore:
         return None if self._merged is None else load(self.folder / f"merged-{self._merged:06}.pater")
 
     def remove(self) -> None:
-        """Remove all that is kept."""
+        """Remove all that is kept, models first: what is left by a kill meanwhile says of no shard that it is done."""
         if self.folder.is_dir():
-            for path in sorted(self.folder.iterdir(), key=lambda path: path.name == MANIFEST):
+            for path in sorted(self.folder.iterdir(), key=lambda path: (path.suffix == ".json", path.name == MANIFEST)):
                 path.unlink()
             self.folder.rmdir()
 

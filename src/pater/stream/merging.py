@@ -6,7 +6,7 @@ Knows `learner`, and how models, scalers and encoders are merged.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import zip_longest
 
 import numpy as np
@@ -81,16 +81,15 @@ def _check(theirs: Learner, mine: Learner) -> None:
     models = theirs._fitted(), mine._fitted()
     fading = [model.fading if isinstance(model, Pool) else None for model in models]
     check_same([("fading", fading[0], fading[1]), ("scale", theirs.scale, mine.scale)])
+    check_classes(models[0].classes, models[1].classes)
     own, other = mine.columns or Columns(), theirs.columns or Columns()
-    for field in fields(Columns):
-        if field.name != "table":
-            check_same([(f"columns.{field.name}", getattr(other, field.name), getattr(own, field.name))])
+    check_same([("columns", other.kind, own.kind)])
+    check_same((name, getattr(other, name), getattr(own, name)) for name in ("bits", "label", "weight"))
     for k, pair in enumerate(zip_longest(other.table, own.table), start=1):
         if pair[0] != pair[1]:
-            raise DifferenceError(
-                *(f"{each[0]!r}, a {each[1]}, as column {k}" if each else f"no column {k}" for each in pair)
-            )
-    check_classes(models[0].classes, models[1].classes)
+            shown = [f"{each[0]!r} ({each[1]}) as column {k}" if each else f"no column {k}" for each in pair]
+            raise DifferenceError(*shown)
+    check_same([("numeric_labels", other.numeric_labels, own.numeric_labels)])
 
 
 def _together(mine: Learner, theirs: Learner) -> Learner:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
+import subprocess
+import sys
 from itertools import pairwise
 
 import dask
@@ -303,7 +304,8 @@ def test_mistakes_are_said(arguments, kind, message):
     assert "\n" not in str(caught.value)
 
 
-def test_nothing_is_to_be_warned_of():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        pater.dask.fit(PATERClassifier(), FRAME[["amount"]], FRAME["fraud"])
+def test_without_dask_it_says_what_to_install():
+    script = "import sys; sys.modules['distributed'] = None; import pater; import pater.dask"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].startswith("ImportError: pater.dask needs Dask")
+    assert 'pip install "pater[dask]"' in done.stderr

@@ -17,7 +17,7 @@ from dask.highlevelgraph import HighLevelGraph
 
 from ..estimators.inputs import ENCODE
 
-Blocks = list[Any]  # each a Delayed of a batch, or a tuple of Delayed
+Blocks = list[tuple[Any, ...]]  # each what is to be rows, labels and importances, or what is to be a batch of them
 
 
 def batches_of(X: Any, y: Any, sample_weight: Any, *, is_table: bool) -> Blocks:
@@ -30,7 +30,7 @@ def batches_of(X: Any, y: Any, sample_weight: Any, *, is_table: bool) -> Blocks:
             )
         if not X:
             raise ValueError("X is an empty list: there is nothing to learn from.")
-        return list(X)
+        return [each if isinstance(each, tuple) else (each,) for each in X]
     check_rows(X, is_table=is_table)
     beside = {"y": y, "sample_weight": sample_weight}
     if sample_weight is None:
@@ -106,7 +106,7 @@ def _of_frames(X: Any, *beside: Any) -> Blocks:
     together = dd.map_partitions(
         _batch, X, *beside, meta=X._meta, enforce_metadata=False, transform_divisions=False, align_dataframes=False
     )
-    return _of_frame(together)
+    return [(batch,) for batch in _of_frame(together)]
 
 
 def _of_frame(frame: Any) -> list[Delayed]:

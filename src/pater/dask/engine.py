@@ -15,6 +15,7 @@ from uuid import uuid4
 import dask
 from dask.base import get_scheduler
 from dask.delayed import Delayed, delayed
+from dask.highlevelgraph import HighLevelGraph
 from distributed import Client, wait
 
 from .tasks import BlockError, OtherVersionError, other_versions, versions
@@ -60,6 +61,16 @@ class Engine:
         """A task, by a name of its own."""
         name = f"{call.func.__name__ if isinstance(call, partial) else call.__name__}-{self._token}-{number}"
         return delayed(call, pure=False)(*arguments, dask_key_name=name)
+
+    def chain(self, call: Callable[[int], Callable[[Any, Any], Any]], tasks: list[Delayed]) -> Delayed:
+        """Each task after the first taken into what came before it, by the call for its number."""
+        layer, before, name = dict[str, Any](), tasks[0].key, f"chain-{self._token}"
+        for number, task in enumerate(tasks[1:], start=1):
+            made = f"{name}-{number}"
+            layer[made] = (call(number), before, task.key)
+            before = made
+        graph = HighLevelGraph.from_collections(name, layer, dependencies=tasks)  # one layer: many would take long
+        return Delayed(before, graph, layer=name) if layer else tasks[0]
 
     def results(self, *tasks: Delayed) -> tuple[Any, ...]:
         """What tasks come to."""

@@ -76,17 +76,14 @@ def _as_given(model: Any, plan: Plan) -> Any:
 
 def _merged(engine: Engine, plan: Plan, batches: Blocks, begun: Any) -> bytes:
     """Each block is merged into those before it as soon as both are there, so that nothing but their order counts."""
-    result: Any = None
-    for number, batch in enumerate(batches):
-        block = engine.task(partial(tasks.learn, plan, number), number, batch, begun)
-        result = block if number == 0 else engine.task(partial(tasks.merge, plan, number), number, result, block)
-    (content,) = engine.results(result)
+    models = [engine.task(partial(tasks.learn, plan, k), k, begun, *batch) for k, batch in enumerate(batches)]
+    (content,) = engine.results(engine.chain(lambda number: partial(tasks.merge, plan, number), models))
     return bytes(content)
 
 
 def _in_sequence(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
     def step(number: int, state: Any) -> Any:
-        return engine.task(partial(tasks.go_on, plan, number), number, state, batches[number])
+        return engine.task(partial(tasks.go_on, plan, number), number, state, *batches[number])
 
     state = engine.in_sequence(step, len(batches), NO_ROWS)
     (content,) = engine.results(engine.task(partial(tasks.finish, plan), 0, state))
@@ -99,20 +96,22 @@ def _tables(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
     n_wanted = LOOKED_AT
     while sum(rows.values()) < plan.warm_up and len(rows) < len(batches):
         numbers = [number for number in spread(len(batches), n_wanted) if number not in rows]
-        looked_at = [engine.task(partial(tasks.taken, plan, number), number, batches[number]) for number in numbers]
+        looked_at = [engine.task(partial(tasks.taken, plan, number), number, *batches[number]) for number in numbers]
         for number, batch in zip(numbers, engine.kept(*looked_at), strict=True):
-            batches[number] = batch  # what was read for this is not read again
-        counts = [engine.task(partial(tasks.count, plan, number), number, batches[number]) for number in numbers]
+            batches[number] = (batch,)  # what was read for this is not read again
+        counts = [engine.task(partial(tasks.count, plan, number), number, *batches[number]) for number in numbers]
         rows |= dict(zip(numbers, engine.results(*counts), strict=True))
         n_wanted *= 2
     if sum(rows.values()) < plan.warm_up:
-        (content,) = engine.results(engine.task(partial(tasks.learn_together, plan), 0, batches))
+        (content,) = engine.results(
+            engine.task(partial(tasks.learn_together, plan), 0, *(batch for (batch,) in batches))
+        )
         return bytes(content)
     samples = [
-        engine.task(partial(tasks.first_rows, plan, number, n=n), number, batches[number])
+        engine.task(partial(tasks.first_rows, plan, n), number, *batches[number])
         for number, n in sorted(shares(rows, plan.warm_up).items())
     ]
-    return _merged(engine, plan, batches, engine.task(partial(tasks.begin, plan), 0, samples))
+    return _merged(engine, plan, batches, engine.task(partial(tasks.begin, plan), 0, *samples))
 
 
 def spread(n: int, m: int) -> list[int]:

@@ -82,7 +82,7 @@ def _where() -> str:
         return "of this process"
 
 
-def learn(plan: Plan, number: int, batch: Any, begun: bytes | None = None) -> bytes:
+def learn(plan: Plan, number: int, begun: bytes | None, *batch: Any) -> bytes:
     """The model of a block by itself; of a table, with the encoder that all blocks begin with."""
     plan.check()
     with said_of(number):
@@ -106,7 +106,7 @@ def merge(plan: Plan, number: int, before: bytes, block: bytes) -> bytes:
         raise BlockError(f"what was learned from block {number} does not go with the blocks before: {error}") from None
 
 
-def go_on(plan: Plan, number: int, state: State, batch: Any) -> State:
+def go_on(plan: Plan, number: int, state: State, *batch: Any) -> State:
     """The model after one more block, of a stream in one pass."""
     plan.check()
     with said_of(number):
@@ -133,7 +133,7 @@ def finish(plan: Plan, state: State) -> bytes:
         return model_bytes(OnlinePipeline(steps))
 
 
-def learn_together(plan: Plan, batches: list[Any]) -> bytes:
+def learn_together(plan: Plan, *batches: Any) -> bytes:
     """The model of a table of few rows, all blocks in one stream."""
     state: State = NO_ROWS
     for number, batch in enumerate(batches):
@@ -141,21 +141,21 @@ def learn_together(plan: Plan, batches: list[Any]) -> bytes:
     return finish(plan, state)
 
 
-def taken(plan: Plan, number: int, batch: Any) -> Batch:
+def taken(plan: Plan, number: int, *batch: Any) -> Batch:
     """A batch as it is, to be kept where it is."""
     plan.check()
     with said_of(number):
         return batch_of(batch)
 
 
-def count(plan: Plan, number: int, batch: Any) -> int:
+def count(plan: Plan, number: int, *batch: Any) -> int:
     """The rows of a block."""
     plan.check()
     with said_of(number):
         return n_rows(batch_of(batch)[0])
 
 
-def first_rows(plan: Plan, number: int, batch: Any, n: int) -> Any:
+def first_rows(plan: Plan, n: int, *batch: Any) -> Any:
     """Some rows that an encoder begins with."""
     plan.check()
     X = batch_of(batch)[0]
@@ -164,17 +164,18 @@ def first_rows(plan: Plan, number: int, batch: Any, n: int) -> Any:
     return {name: column[:n] for name, column in X.items()} if isinstance(X, dict) else X[:n]
 
 
-def begin(plan: Plan, samples: list[Any]) -> bytes:
+def begin(plan: Plan, *samples: Any) -> bytes:
     """The encoder that all blocks begin with."""
     plan.check()
     try:
-        return begun_bytes(plan.estimator.steps[0][1], samples)
+        return begun_bytes(plan.estimator.steps[0][1], list(samples))
     except (ValueError, TypeError) as error:
         raise BlockError(f"the first rows of some blocks: {error}") from None
 
 
-def batch_of(batch: Any) -> Batch:
-    """Rows, labels and importances, as many of each; a ValueError if they are not."""
+def batch_of(parts: tuple[Any, ...]) -> Batch:
+    """Rows, labels and importances, as they are or all in one; a ValueError if they are not as many of each."""
+    batch = parts[0] if len(parts) == 1 else parts
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise ValueError(f"a batch is (X, y) or (X, y, sample_weight), not {_kind(batch)}.")
     X, y, weights = (*batch, None)[:3]

@@ -1,6 +1,6 @@
 """Classifiers behind an encoder: what its columns are, room for those that turn up, other places for those there.
 
-Knows `online` and `placement`.
+Knows `online`, `ter` and `placement`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..models.placement import with_columns_at
 from .online import OnlineClassifier
+from .ter import TERClassifier
 
 
 def make_room(classifier: Any, n_features: int, name: str) -> None:
@@ -20,7 +21,7 @@ def make_room(classifier: Any, n_features: int, name: str) -> None:
     known = getattr(classifier, "n_features_in_", n_features)
     if n_features <= known:
         return
-    if not isinstance(classifier, OnlineClassifier):
+    if not isinstance(classifier, OnlineClassifier | TERClassifier):
         raise ValueError(
             f"the step {name!r} has learned from {known} columns and there are {n_features} now, but "
             f"{type(classifier).__name__} cannot take more. Use an online learner of pater, which can."
@@ -40,7 +41,7 @@ def tell_levels(steps: list[tuple[str, Any]], X: Any) -> None:
 
 def with_columns_moved(classifier: Any, columns: NDArray[np.int64], n_features: int) -> Any:
     """A copy of a classifier in which column j is `columns[j]` of so many, or is left out where that is −1."""
-    if not isinstance(classifier, OnlineClassifier):
+    if not isinstance(classifier, OnlineClassifier | TERClassifier):
         raise TypeError(f"{type(classifier).__name__} cannot be merged; an online learner of pater can.")
     result = copy(classifier)
     result._model = with_columns_at(classifier._fitted_model(), columns, n_features)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..files.model_file import BATCH_RULE
 from ..formats.errors import InputError
 from ..kernels.state import TooWideError
+from ..models.batch import NO_MOMENTS, BatchModel
 from ..models.placement import with_columns_at
 from ..preprocessing.scaling import Scaler
 from .learner import Learner, width_told
@@ -28,8 +28,7 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
         n_features=first.n_features,
     )
     for learner, name in zip(learners, names, strict=True):
-        if learner.specs[0].rule == BATCH_RULE:
-            raise InputError(f"{name} is a batch solution; only models that learn from streams can be merged.")
+        _check_batch(learner, name, first, names[0])
         chosen_by = (learner.scoring, learner.scoring_settings)
         if learner.specs != first.specs or chosen_by != (first.scoring, first.scoring_settings):
             raise InputError(
@@ -76,6 +75,16 @@ def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
     if encoder is not None:
         result.n_features = encoder.n_columns
     return result
+
+
+def _check_batch(learner: Learner, name: str, first: Learner, its_name: str) -> None:
+    """An error if a batch solution has nothing that could be merged, or another penalty than the first."""
+    model, other = learner.model, first.model
+    if isinstance(model, BatchModel):
+        if model.moments is None:
+            raise InputError(f"{name} cannot be merged: {NO_MOMENTS}")
+        if isinstance(other, BatchModel) and model.ridge != other.ridge:
+            raise InputError(f"{name} has a ridge of {model.ridge:g}, {its_name} one of {other.ridge:g}.")
 
 
 def _together(a: Scaler, b: Scaler, width: int) -> Scaler:

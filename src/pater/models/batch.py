@@ -103,12 +103,11 @@ class BatchModel(Model):
 
     def learned(self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]) -> BatchModel:
         """With more rows, which are sound."""
-        encoded, moments = self.encoded(labels), self._kept()
+        encoded = self.encoded(labels)
         found = np.concatenate([self.classes, encoded.new]) if encoded.new.size else self.classes
         classes, codes = in_order(found, encoded.codes)
-        grown = self.with_classes(classes)._kept() if encoded.new.size else moments
-        s = weights if weights.size else np.ones(labels.size)
-        return self._with(grown.learned(matrix_of(rows, self.n_features), codes, s), classes=classes)
+        moments, s = self.with_classes(classes)._kept(), weights if weights.size else np.ones(labels.size)
+        return self._with(moments.learned(matrix_of(rows, self.n_features), codes, s), classes=classes)
 
     def check_room(self, n_classes: int) -> None:
         """An error before anything is made, if the moments of so many classes are too large."""
@@ -117,6 +116,8 @@ class BatchModel(Model):
 
     def with_classes(self, classes: NDArray[Any]) -> BatchModel:
         """With more classes, in order, of which there was no row."""
+        if np.array_equal(classes, self.classes):
+            return copy(self)
         warn_of_many(self.classes.size, classes.size)
         self.check_room(classes.size)
         new = np.setdiff1d(classes, self.classes)
@@ -128,10 +129,7 @@ class BatchModel(Model):
         assert isinstance(other, BatchModel)
         new = np.setdiff1d(other.classes, self.classes)
         classes = np.sort(np.concatenate([self.classes, new])) if new.size else self.classes
-        mine, theirs = (
-            each._kept() if np.array_equal(each.classes, classes) else each.with_classes(classes)._kept()
-            for each in (self, other)
-        )
+        mine, theirs = (each.with_classes(classes)._kept() for each in (self, other))
         return self._with(mine.together(theirs), classes=classes, fixed=self.fixed and other.fixed)
 
     def resize(self, n_features: int) -> None:

@@ -1,6 +1,6 @@
 """What a batch solution is made from: of each class the weight, the mean and a factor of the second moments.
 
-Knows NumPy only. Moments are never changed: what is learned or merged gives new ones. Nothing is squared: rows enter by
+Knows NumPy. Moments are never changed: what is learned or merged gives new ones. Nothing is squared: rows enter by
 their QR decomposition, so that no more digits are lost than in a solution from the rows themselves. How far it goes is
 in docs/algorithms.md.
 """
@@ -15,6 +15,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.state import TooWideError
+
 Floats = NDArray[np.float64]
 
 LARGEST = 4 << 30  # bytes that the factors of all classes may come to
@@ -22,14 +24,19 @@ SPARE = 32  # rows of a factor beyond twice its columns, before it is brought in
 FEW, MANY = 1 << 17, 1 << 22  # numbers in a block of rows, of few columns and of many
 
 
-class TooWideForMomentsError(ValueError):
+class TooWideForMomentsError(TooWideError):
     """More columns than there is room for their second moments."""
 
     def __init__(self, n_classes: int, n_features: int) -> None:
-        super().__init__(
-            f"the second moments of {n_features:,} columns take {_size(n_classes, n_features) / 2**30:.1f} GiB for "
-            f"{n_classes} classes, more than {LARGEST >> 30} GiB. Use fit, which keeps none of such rows, or a learner "
-            "that needs none, such as SecondOrderPATERClassifier(covariance='diagonal')."
+        size, classes = _size(n_classes, n_features) / 2**30, "one class" if n_classes == 1 else f"{n_classes} classes"
+        self.what = (
+            f"the second moments of {n_features:,} columns take {size:.1f} GiB for {classes}, more than "
+            f"{LARGEST >> 30} GiB"
+        )
+        ValueError.__init__(
+            self,
+            f"{self.what}. Use fit, which keeps none of such rows, or a learner that needs none, such as "
+            "SecondOrderPATERClassifier(covariance='diagonal').",
         )
 
 

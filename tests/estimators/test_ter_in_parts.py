@@ -170,6 +170,13 @@ def test_columns_that_stay_the_same_far_from_zero():
     ):
         assert (model.coef_[0, -2:] == 0).all()
         np.testing.assert_allclose(model.coef_[0, :-2], solved(X, y)[0, :-1], rtol=1e-10)
+    tiny = 2.0**-60 * X  # beside which a weight of mere rounding would drown all others
+    wide = np.hstack([np.full((len(y), 2), 7e8), tiny])
+    model = merge_all(learned(wide, y, some) for some in parts_of(len(y), 9))
+    assert (model.coef_[0, :2] == 0).all()
+    np.testing.assert_allclose(
+        model.decision_function(wide), TERClassifier().fit(tiny, y).decision_function(tiny), rtol=1e-8
+    )
 
 
 def test_rows_far_from_zero_lose_no_digits():

@@ -181,7 +181,8 @@ class Moments:
         A = np.vstack([gaps, *parts, *prior])
         target = np.concatenate([np.sqrt(share) * (y - level), np.zeros(len(A) - len(y))])
         rounding = np.finfo(np.float64).eps * max(self.rows, *A.shape)
-        w = np.linalg.lstsq(A, target, rcond=rounding)[0]
+        used, w = A.any(axis=0), np.zeros(self.n_features)  # a column of zeros has no weight, not even by rounding
+        w[used] = np.linalg.lstsq(A if used.all() else A[:, used], target, rcond=rounding)[0]
         return w, level - float((self.origin + centre) @ w) if intercept else 0.0
 
 

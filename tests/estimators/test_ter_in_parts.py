@@ -282,8 +282,8 @@ def test_what_is_refused_leaves_no_trace(unchanged_by):
         "classes": lambda: model.partial_fit(X, y, classes=[0, 1, 2]),
         "sample_weight": lambda: model.partial_fit(X, y, sample_weight=-np.ones(len(y))),
         "text": lambda: model.partial_fit(X, np.where(y == 1, "a", "b")),
-        "of 7 and of 3 features": lambda: model.merge(TERClassifier().fit(X[:, :3], y)),
-        "are text and numbers": lambda: model.merge(TERClassifier().fit(X, np.where(y == 1, "a", "b"))),
+        "n_features_in_=3 where this one has n_features_in_=7": lambda: model.merge(TERClassifier().fit(X[:, :3], y)),
+        "the other has text as classes": lambda: model.merge(TERClassifier().fit(X, np.where(y == 1, "a", "b"))),
         "Perceptron": lambda: model.merge(pater.Perceptron().fit(X, y)),
         "not fitted": lambda: model.merge(TERClassifier()),
     }
@@ -371,7 +371,7 @@ def test_the_command_line_merges_files(tmp_path, capfd):
     models[1].set_params(ridge=0.0).solve().save(names[1])
     capfd.readouterr()
     assert run("merge", *names, "-m", both) == 1
-    assert f"{names[1]} has a ridge of 0, {names[0]} one of 0.2" in capfd.readouterr().err
+    assert f"{names[1]} has ridge=0.0 where {names[0]} has ridge=0.2" in capfd.readouterr().err
     assert run("inspect", both) == 0
     assert "ridge 0.2" in capfd.readouterr().out
 

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from ..files.model_file import BATCH_RULE
 from ..kernels.run import Rows
 from ..models.batch import Asked, BatchModel, solved_without_moments
+from ..models.differences import check_classes
 from ..models.errors import BadRowError
-from ..models.labels import classes_and_codes, is_text
+from ..models.labels import classes_and_codes
 from ..models.matrices import first_bad_row, matrix_of, number_of_rows
 from ..models.model import Model
 from ..models.moments import is_too_wide
 from ..models.pool import Pool
 from ..models.settings import SETTINGS
 from ..models.spec import Spec, Specs
+from .alike import check_features, check_type
 from .base import LinearClassifier, at_least_two, wanted_classes
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .least_squares import SMALL, solve
@@ -172,17 +174,10 @@ class TERClassifier(LinearClassifier):
             The estimator.
         """
         asked, mine = self._asked(), self._batch()
-        if type(other) is not type(self):
-            raise TypeError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}.")
+        check_type(self, other)
         theirs = other._batch()
-        if mine.n_features != theirs.n_features:
-            raise ValueError(f"cannot merge models of {mine.n_features} and of {theirs.n_features} features.")
-        names, other_names = self._names(), other._names()
-        if names is not None and other_names is not None and not np.array_equal(names, other_names):
-            raise ValueError("cannot merge models of different features: feature_names_in_ differ.")
-        if is_text(mine.classes) != is_text(theirs.classes):
-            told = f"{mine.classes.tolist()} and {theirs.classes.tolist()}"
-            raise ValueError(f"cannot merge models whose classes are text and numbers: {told}.")
+        check_features(self, other)
+        check_classes(theirs.classes, mine.classes)
         self._model = mine.solved(asked).merge(theirs)
         return self
 

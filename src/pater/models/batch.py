@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import Rows
 from ..kernels.memory import POINT_U
+from ..kernels.run import NOTHING
 from ..kernels.state import State
 from .choice import JudgedBy
 from .labels import in_order, ranks
@@ -123,6 +124,18 @@ class BatchModel(Model):
         new = np.setdiff1d(classes, self.classes)
         places = ranks(np.concatenate([self.classes, new]))[: self.classes.size]
         return self._with(self._kept().among(places, classes.size), classes=classes)
+
+    def learn(self, rows: Rows, labels: NDArray[Any], **more: Any) -> None:
+        """Take in rows that are sound."""
+        vars(self).update(vars(self.learned(rows, labels, more.get("weights", NOTHING))))
+
+    def add_classes(self, labels: NDArray[Any]) -> None:
+        """Make room for more classes."""
+        vars(self).update(vars(self.with_classes(np.sort(np.concatenate([self.classes, labels])))))
+
+    def emptied(self) -> BatchModel:
+        """Of the same columns and classes, without rows."""
+        return self._with(Moments.empty(self.classes.size, self.n_features))
 
     def merge(self, other: Model) -> BatchModel:
         """A model of the rows of both, with the settings of this one."""

@@ -386,6 +386,7 @@ def run(*arguments):
 
 def test_behind_an_encoder_columns_may_turn_up():
     pd = pytest.importorskip("pandas")
+    from pater.estimators.shards import begun_bytes, starting_from, together, without_begun
     from pater.preprocessing import TableEncoder
     from pater.stream import OnlinePipeline
 
@@ -403,6 +404,14 @@ def test_behind_an_encoder_columns_may_turn_up():
     assert whole.named_steps["model"].n_features_in_ > begun.named_steps["model"].n_features_in_
     assert one.merge(two).named_steps["model"].t_ == 1100  # those that both began with count twice
     assert (one.predict(table) == whole.predict(table)).mean() > 0.95
+    content = begun_bytes(begun, [(table[:200], y[:200], None)])
+    shards = []
+    for some in (slice(0, 500), slice(500, 900)):
+        shard = starting_from(content, begun).partial_fit(table[some], y[some])
+        shards.append(without_begun(content, shard))
+    merged = together(merge_all(shards))
+    assert merged.named_steps["model"].t_ == 900  # each row once
+    assert (merged.predict(table) == whole.predict(table)).mean() > 0.95
 
 
 @pytest.mark.parametrize(

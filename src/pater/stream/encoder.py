@@ -49,6 +49,11 @@ class Encoder:
         return self._stream.encoding
 
     @property
+    def warm_up(self) -> int:
+        """How many rows decide how columns are encoded."""
+        return self._stream.settings.warm_up
+
+    @property
     def n_columns(self) -> int:
         """How many columns encoded rows have so far."""
         return self.encoding.width(self.resolution)

@@ -107,7 +107,7 @@ class TERClassifier(LinearClassifier):
         filled_in = len(rows) == 1 or number_of_rows(rows) * width <= SMALL
         if filled_in and not is_too_wide(classes.size, width):
             model = BatchModel.begun(classes, width, asked).learned(rows, labels, s)
-            assert model.state is not None  # solved
+            model.solve()
         else:
             matrix = matrix_of(rows, width)
             positives = [1] if classes.size == 2 else range(classes.size)

@@ -52,25 +52,29 @@ class BatchModel(Model):
     _state: State | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
-    def begun(cls, classes: NDArray[Any], n_features: int, asked: Asked, *, fixed: bool = False) -> BatchModel:
+    def begun(cls, classes: NDArray[Any], n_features: int, asked: Asked) -> BatchModel:
         """Of no rows."""
         if is_too_wide(max(1, classes.size), n_features):
             raise TooWideForMomentsError(max(1, classes.size), n_features)
         warn_of_many(0, classes.size)
         moments = Moments.empty(classes.size, n_features)
-        return cls(classes, None, asked.specs, fixed, moments=moments, ridge=asked.ridge)  # type: ignore[arg-type]
+        return cls(classes, None, asked.specs, moments=moments, ridge=asked.ridge)  # type: ignore[arg-type]
 
     @property  # type: ignore[misc]
     def state(self) -> State:
         """The weights, as any other model has them."""
-        if self._state is None:
-            assert self.moments is not None
-            self._state = _state_of(self._solutions(), self.moments.n_features, self.moments.rows)
-        return self._state
+        return self.solve()
 
     @state.setter
     def state(self, state: State | None) -> None:
         self._state = state
+
+    def solve(self) -> State:
+        """Make the weights, unless they are there."""
+        if self._state is None:
+            assert self.moments is not None
+            self._state = _state_of(self._solutions(), self.moments.n_features, self.moments.rows)
+        return self._state
 
     def _solutions(self) -> Solutions:
         assert self.moments is not None

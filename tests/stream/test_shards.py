@@ -60,12 +60,6 @@ def run_in_shards(paths: Any, model: Path, engine: Here | None = None, **options
     return train_in_shards(paths, Beginning(**begin, options=options), engine or Here(), model=model, **own)
 
 
-@pytest.fixture(autouse=True)
-def _small_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shards of tables begin with as many rows as an encoder wants, though that is few."""
-    monkeypatch.setattr("pater.models.shards.BEGINNING", 0)
-
-
 def draw(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n_rows, 4))

@@ -25,6 +25,13 @@ from pater.stream.shard_plan import make_plan
 from pater.stream.sharded_training import ShardedRun, folder_of, train_in_shards
 from pater.stream.shards import Shard, learn_shard, safely
 
+
+@pytest.fixture(autouse=True)
+def _small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards of small tables begin with fewer rows than those of large ones."""
+    monkeypatch.setattr("pater.models.shards.BEGINNING", 1000)
+
+
 COUNTRIES = ("fr", "de", "us", "it")
 
 
@@ -51,12 +58,6 @@ def run_in_shards(paths: Any, model: Path, engine: Here | None = None, **options
     own = {name: options.pop(name) for name in ("resume", "shard_bytes", "max_classes") if name in options}
     begin = {name: options.pop(name) for name in list(options) if name in Beginning.__dataclass_fields__}
     return train_in_shards(paths, Beginning(**begin, options=options), engine or Here(), model=model, **own)
-
-
-@pytest.fixture(autouse=True)
-def _small_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shards of tables begin with as many rows as an encoder wants, though that is few."""
-    monkeypatch.setattr("pater.models.shards.BEGINNING", 0)
 
 
 def draw(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

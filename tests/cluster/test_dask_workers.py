@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 
 import dask
 import dask.dataframe as dd
@@ -26,8 +27,10 @@ N_BLOCKS = 8
 
 @pytest.fixture(scope="module")
 def cluster():
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as cluster:
-        yield cluster
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0)
+    yield cluster
+    with suppress(KeyError):  # that Dask, at its very end, may raise for a worker that came and went quickly
+        cluster.close()
 
 
 @pytest.fixture

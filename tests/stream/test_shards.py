@@ -171,7 +171,7 @@ def test_the_order_of_completion_and_a_stop_do_not_matter(
     make: Callable[[Path], Path], options: dict[str, Any], tmp_path: Path
 ) -> None:
     path = make(tmp_path / f"rows.{ {libsvm: 'svm', vw: 'vw', csv: 'csv', parquet: 'parquet'}[make] }")
-    options = {**options, "shard_bytes": path.stat().st_size // 2}
+    options = {**options, "shard_bytes": path.stat().st_size * 2 // 5}
     run = run_in_shards(path, tmp_path / "a.pater", **options)
     assert len(run.plan.shards) == 3
     assert run.learner is not None

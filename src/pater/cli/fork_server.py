@@ -36,7 +36,7 @@ def start_early() -> str:
         return "spawn"
     from multiprocessing import forkserver, get_context
 
-    get_context("forkserver").set_forkserver_preload(["distributed", "pater.stream.shards"])
+    get_context("forkserver").set_forkserver_preload(["pater.cli.ready_worker"])
     with _environment(ONE_THREAD), _deaf():
         forkserver.ensure_running()
     return "forkserver"

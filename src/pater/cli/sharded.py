@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import CommandError, StoppedError, UsageError
 from .fork_server import check_dask, start_early
+from .options import one_line_errors
 from .progressive import Bar, on_terminal, say_end, sentence
 from .signals import stop_in_order
 from .terminal import say_compiling
+from .workers import Cluster, WorkersError
 
 if TYPE_CHECKING:
     from pater.stream.sharded_training import ShardedRun
@@ -143,18 +145,16 @@ def train_in_shards(
     max_classes: int,
 ) -> None:
     """Learn by workers; what is done is kept whatever happens."""
-    from pater.stream import sharded_training as sharded
-    from pater.stream.beginning import Beginning
-    from pater.stream.shard_plan import SHARD_BYTES
-
-    from .workers import Cluster, WorkersError
-
     paths = [os.path.abspath(path) for path in data] if scheduler else data  # workers of a cluster stand elsewhere
     stop_in_order()
     try:
         display.start()
-        with Cluster(workers, scheduler) as engine:
-            run = sharded.train_in_shards(
+        with Cluster(workers, scheduler) as engine, one_line_errors(display.compiling, quiet=display.quiet):
+            from pater.stream import sharded_training
+            from pater.stream.beginning import Beginning
+            from pater.stream.shard_plan import SHARD_BYTES
+
+            run = sharded_training.train_in_shards(
                 paths,
                 Beginning(**begin),
                 engine,

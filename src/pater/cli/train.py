@@ -129,19 +129,17 @@ def train(
     }
     size = shard_bytes(shard_size)
     if in_shards(workers, scheduler, shard_size, one_stream):
-        shown = ShardDisplay(quiet=quiet, log_json=log_json)
-        with o.one_line_errors(shown.compiling, quiet=quiet):
-            train_in_shards(
-                data,
-                {**chosen, "options": options},
-                shown,
-                workers=workers,
-                scheduler=scheduler,
-                model=model,
-                resume=resume,
-                size=size,
-                max_classes=max_classes,
-            )
+        train_in_shards(
+            data,
+            {**chosen, "options": options},
+            ShardDisplay(quiet=quiet, log_json=log_json),
+            workers=workers,
+            scheduler=scheduler,
+            model=model,
+            resume=resume,
+            size=size,
+            max_classes=max_classes,
+        )
         return
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors(display.compiling, quiet=quiet):

@@ -15,14 +15,16 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pater import __version__
-from pater.stream.sharded_training import Progress
-from pater.stream.shards import Learned, Refused, Shard, Task, learn_shard, safely
 
 from .errors import CommandError
 from .fork_server import ONE_THREAD, start_early
+
+if TYPE_CHECKING:
+    from pater.stream.sharded_training import Progress
+    from pater.stream.shards import Learned, Refused, Shard, Task
 
 PATIENCE, ANSWER = 60.0, 10.0  # seconds that a run waits for a worker, and for a scheduler
 _TICK, _TOLD_EVERY, _LOOK_EVERY = 0.1, 0.2, 2.0  # seconds
@@ -35,7 +37,7 @@ class WorkersError(CommandError):
 class Cluster:
     """An engine for `train_in_shards`: `workers` processes of this machine, or the cluster of a scheduler.
 
-    Processes start while the files are looked at.
+    Processes start while the command imports what it needs and looks at the files.
     """
 
     def __init__(self, workers: int | None, scheduler: str | None) -> None:
@@ -96,6 +98,8 @@ class Cluster:
     def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """What comes of work(*arguments), or why it was refused; here, unless the files are elsewhere."""
         if self._scheduler is None:
+            from pater.stream.shards import safely
+
             return safely(work, *arguments)
         future = self._started().submit(_do, __version__, work, *arguments, pure=False)
         while future.status == "pending":
@@ -165,6 +169,8 @@ class Cluster:
 
 def _do(version: str, work: Callable[..., Any], *arguments: Any) -> Any:
     """On a worker: work, unless this is another version of the package than that of who asks."""
+    from pater.stream.shards import Refused, safely
+
     if version != __version__:
         return Refused(f"a worker has pater {__version__}, but here it is {version}; install the same everywhere.")
     return safely(work, *arguments)
@@ -172,6 +178,8 @@ def _do(version: str, work: Callable[..., Any], *arguments: Any) -> Any:
 
 def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
     """On a worker: a shard, telling every now and then how far it is."""
+    from pater.stream.shards import learn_shard
+
     worker, last = import_module("distributed").get_worker(), time.monotonic()
 
     def tell(rows: int, done: int) -> None:

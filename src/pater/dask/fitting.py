@@ -61,7 +61,7 @@ def fitted(engine: Engine, plan: Plan, batches: Blocks, *, sequential: bool) -> 
         content = _merged(engine, plan, batches, None)
     if content == NO_ROWS:
         raise ValueError("X has no rows: there is nothing to learn from.")
-    return _as_given(tasks.model_of(content), plan)
+    return _as_given(tasks.final_model_of(content), plan)
 
 
 def _as_given(model: Any, plan: Plan) -> Any:
@@ -91,10 +91,10 @@ def _in_sequence(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
 
 
 def _tables(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
-    """Blocks of a table: first some rows decide how all are encoded, then each is learned by itself."""
+    """Blocks of a table: first some rows decide how all are encoded and begin to learn, then each goes on by itself."""
     batches, rows = list(batches), dict[int, int]()
     n_wanted = LOOKED_AT
-    while sum(rows.values()) < plan.warm_up and len(rows) < len(batches):
+    while sum(rows.values()) < plan.beginning and len(rows) < len(batches):
         numbers = [number for number in spread(len(batches), n_wanted) if number not in rows]
         looked_at = [engine.task(partial(tasks.taken, plan, number), number, *batches[number]) for number in numbers]
         for number, batch in zip(numbers, engine.kept(*looked_at), strict=True):
@@ -102,14 +102,14 @@ def _tables(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
         counts = [engine.task(partial(tasks.count, plan, number), number, *batches[number]) for number in numbers]
         rows |= dict(zip(numbers, engine.results(*counts), strict=True))
         n_wanted *= 2
-    if sum(rows.values()) < plan.warm_up:
+    if sum(rows.values()) < plan.beginning:
         (content,) = engine.results(
             engine.task(partial(tasks.learn_together, plan), 0, *(batch for (batch,) in batches))
         )
         return bytes(content)
     samples = [
         engine.task(partial(tasks.first_rows, plan, n), number, *batches[number])
-        for number, n in sorted(shares(rows, plan.warm_up).items())
+        for number, n in sorted(shares(rows, plan.beginning).items())
     ]
     return _merged(engine, plan, batches, engine.task(partial(tasks.begin, plan), 0, *samples))
 

@@ -18,8 +18,9 @@ import pater
 
 from ..estimators.load import load
 from ..estimators.pipeline import OnlinePipeline
-from ..estimators.shards import begun_bytes, starting_from, without_begun
+from ..estimators.shards import begun_bytes, starting_from, together, without_begun
 from ..files.in_bytes import from_bytes, to_bytes
+from ..models.shards import rows_to_begin_with
 
 Batch = tuple[Any, Any, Any]  # rows, labels, importances or None
 Numbered = tuple[int, Batch]
@@ -47,6 +48,11 @@ class Plan:
     def warm_up(self) -> int:
         """How many rows of a table an encoder begins with; 0 where there is none."""
         return int(self.estimator.steps[0][1].warm_up) if isinstance(self.estimator, OnlinePipeline) else 0
+
+    @property
+    def beginning(self) -> int:
+        """How many rows all blocks of a table begin with."""
+        return rows_to_begin_with(self.warm_up)
 
     def check(self) -> None:
         """An error if this process is not like the one that has made the plan."""
@@ -83,7 +89,7 @@ def _where() -> str:
 
 
 def learn(plan: Plan, number: int, begun: bytes | None, *batch: Any) -> bytes:
-    """The model of a block by itself; of a table, with the encoder that all blocks begin with."""
+    """The model of a block by itself; of a table, from what all blocks begin with."""
     plan.check()
     with said_of(number):
         X, y, weights = batch_of(batch)
@@ -155,20 +161,22 @@ def count(plan: Plan, number: int, *batch: Any) -> int:
         return n_rows(batch_of(batch)[0])
 
 
-def first_rows(plan: Plan, n: int, *batch: Any) -> Any:
-    """Some rows that an encoder begins with."""
+def first_rows(plan: Plan, n: int, *batch: Any) -> Batch:
+    """Some rows that all blocks begin with."""
     plan.check()
-    X = batch_of(batch)[0]
+    X, y, weights = batch_of(batch)
     if hasattr(X, "iloc"):
-        return X.iloc[:n]
-    return {name: column[:n] for name, column in X.items()} if isinstance(X, dict) else X[:n]
+        X = X.iloc[:n]
+    else:
+        X = {name: column[:n] for name, column in X.items()} if isinstance(X, dict) else X[:n]
+    return X, y[:n], None if weights is None else weights[:n]
 
 
 def begin(plan: Plan, *samples: Any) -> bytes:
-    """The encoder that all blocks begin with."""
+    """The encoder and the model that all blocks begin with."""
     plan.check()
     try:
-        return begun_bytes(plan.estimator.steps[0][1], list(samples))
+        return begun_bytes(plan.estimator, list(samples), plan.classes)
     except (ValueError, TypeError) as error:
         raise BlockError(f"the first rows of some blocks: {error}") from None
 
@@ -205,6 +213,12 @@ def model_bytes(model: Any) -> bytes:
 
 def model_of(content: bytes) -> Any:
     return from_bytes(content, load)
+
+
+def final_model_of(content: bytes) -> Any:
+    """The model of all blocks, to go on by itself."""
+    model = model_of(content)
+    return together(model) if isinstance(model, OnlinePipeline) else model
 
 
 def _labels(y: Any) -> Any:

@@ -22,8 +22,14 @@ from .pool import Pool
 from .pool_operations import counts_of
 from .race import stretch
 
+BEGINNING = 10_000  # rows from all over a table that shards of it begin with
 MOST_LASTING, MOST_PASSING = 1, 2  # teams that go on in shards, beside the common candidate
 _COUNTED = ("t", "updates", "entered", "tp", "fp", "tn", "fn", "told", "brier", "log_loss", "seen_pos", "seen_neg")
+
+
+def rows_to_begin_with(warm_up: int) -> int:
+    """How many rows shards of a table begin with, if its encoder wants so many; fewer in all are one stream."""
+    return max(BEGINNING, warm_up)
 
 
 def start(begun: Model | Pool) -> Model | Pool:

@@ -13,21 +13,22 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from .. import __version__
 from ..formats.errors import InputError, as_text
-from ..formats.pieces import pieces
+from ..formats.pieces import pieces, with_lines_counted
 from ..formats.raw import RawBatch
 from ..formats.reading import Input
 from ..formats.sources import STANDARD_INPUT, Source
-from ..preprocessing.columns import Table, part
+from ..models.shards import rows_to_begin_with
 from .beginning import Beginning
-from .begun import encoder_to_bytes
-from .encoder import Encoder
+from .begun import begun_bytes
 from .guards import LOOKED_AT, Guards
 from .shards import Shard, Task, Warnings, stamp_of
 
 SHARD_BYTES = 1 << 27
-SAMPLED = 8  # shards that an encoder begins with rows of; of more, if they are short
+SAMPLED = 8  # shards whose rows all begin with; more, if they are short
 
 
 @dataclass
@@ -59,7 +60,7 @@ def make_plan(
     shard_bytes: int = SHARD_BYTES,
     max_classes: int = 100,
 ) -> Plan:
-    """Look at the files, and at their first rows as a run in one process would; cut them, and let an encoder begin."""
+    """Look at the files, and at their first rows as a run in one process would; cut them, and begin."""
     with Warnings() as said:
         source = replace(begin.input(paths), threads=0)
         for each in source.sources:
@@ -82,38 +83,53 @@ def make_plan(
         shards = [Shard(number, (replace(piece, done=0),)) for number, piece in enumerate(cut)]
         task = Task(replace(source, sources=[], _seen=None), replace(learner, sources=[]), None, stamps)
         if learner.encoder is not None and len(shards) > 1:
-            begun = _begun(task.input, shards, learner.encoder)
-            if begun is None:  # so few rows in all that they decide together
+            task.begun = _begun(task, shards)
+            if task.begun is None:  # so few rows in all that they are learned together
                 shards = [Shard(0, tuple(source for shard in shards for source in shard.sources))]
-            else:
-                task.begun = encoder_to_bytes(begun)
     return Plan(task, shards, files, settings, guards.labels, said.found)
 
 
-def _begun(source: Input, shards: list[Shard], encoder: Encoder) -> Encoder | None:
-    """An encoder that has begun with the first rows of shards all over the stream; None if there are too few in all."""
-    wanted = encoder.warm_up
+def _begun(task: Task, shards: list[Shard]) -> bytes | None:
+    """What all shards start from, as it has begun with rows from all over the stream; None if there are too few in all.
+
+    If something is wrong with one of them, lines are counted from the beginning of the file, and all is done once more.
+    """
+    try:
+        return _begun_with(task, shards)
+    except InputError:
+        counted = [replace(shard, sources=tuple(map(with_lines_counted, shard.sources))) for shard in shards]
+        if counted == shards:
+            raise
+        return _begun_with(task, counted)
+
+
+def _begun_with(task: Task, shards: list[Shard]) -> bytes | None:
+    encoder = task.learner.encoder
+    assert encoder is not None
+    wanted = rows_to_begin_with(encoder.warm_up)
     number = min(len(shards), SAMPLED)
     chosen = [shards[len(shards) * k // number] for k in range(number)]
-    tables, taken = list[Table](), dict[int, int]()
+    found, taken = list[RawBatch](), dict[int, int]()
     for some, most in ((chosen, -(-wanted // number)), (shards, wanted)):
         for shard in some:
             room = min(most - taken.get(shard.number, 0), wanted - sum(taken.values()))
             if room > 0:
-                found = list(_first_rows(source, shard.sources, taken.get(shard.number, 0), room))
-                tables += (table for table, _ in found)
-                taken[shard.number] = taken.get(shard.number, 0) + sum(n for _, n in found)
-    return encoder.begun_with(tables) if sum(taken.values()) >= wanted else None
+                batches = list(_first_rows(task.input, shard.sources, taken.get(shard.number, 0), room))
+                found += batches
+                taken[shard.number] = taken.get(shard.number, 0) + sum(map(len, batches))
+    return begun_bytes(task.learner, found) if sum(taken.values()) >= wanted else None
 
 
-def _first_rows(source: Input, sources: Iterable[Source], start: int, n_rows: int) -> Iterator[tuple[Table, int]]:
-    """Rows of a shard from number `start` on, as raw columns, and how many of them."""
+def _first_rows(source: Input, sources: Iterable[Source], start: int, n_rows: int) -> Iterator[RawBatch]:
+    """Rows of a shard from number `start` on, as raw columns."""
     with closing(replace(source, sources=[replace(each) for each in sources]).batches()) as batches:
         for batch in batches:
             assert isinstance(batch, RawBatch)
             first, stop = min(start, len(batch)), min(start + n_rows, len(batch))
             start, n_rows = start - first, n_rows - (stop - first)
             if stop > first:
-                yield part(batch.table, first, stop), stop - first
+                numbers = np.arange(len(batch))
+                batch.take((numbers >= first) & (numbers < stop))
+                yield batch
             if n_rows == 0:
                 return

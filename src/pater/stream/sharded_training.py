@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from ..files.container import check_place, lock_place
 from ..formats.errors import Fault, InputError, Skipped, as_text
 from .beginning import Beginning
+from .begun import together
 from .guards import MOST_CLASSES, Guards
 from .learner import Learner
 from .shard_plan import SHARD_BYTES, Plan, make_plan
@@ -144,10 +145,11 @@ def _learn(run: ShardedRun, engine: Engine, show: Callable[[ShardedRun], None]) 
 
 def _finished(run: ShardedRun) -> Learner:
     """The learner of all shards, with what is to be told of them."""
-    plan, learner = run.plan, run.store.learner()
+    plan, merged = run.plan, run.store.learner()
     told = [run.store.told[shard.number] for shard in plan.shards]
-    if learner is None:
+    if merged is None:
         raise InputError(f"{', '.join(plan.files)}: there is no row to learn from.")
+    learner = together(merged)
     empty = [each for each in told if not each["rows"]]
     learner.skipped += sum(each["skipped"] for each in empty)
     learner.missing += sum(each["missing"] for each in empty)

@@ -22,7 +22,7 @@ from ..formats.pieces import with_lines_counted
 from ..formats.reading import Input
 from ..formats.sources import Source
 from ..models.warnings import ManyClassesWarning, OneClassWarning
-from .begun import encoder_from_bytes
+from .begun import starting_from, without_begun
 from .guards import LOOKED_AT, Guards
 from .learner import Learner
 from .training import Run
@@ -55,7 +55,7 @@ class Task:
     """What all shards have in common: how rows are read, a learner that knows nothing yet, and the files as they were.
 
     begun
-        The encoder that every shard of a table starts from, as bytes.
+        The learner that every shard of a table starts from, as bytes.
     stamps
         Size and time of the last change of each file.
     """
@@ -122,10 +122,8 @@ def learn_shard(task: Task, shard: Shard, tell: Tell) -> Learned:
 
 
 def _learned(task: Task, sources: Sequence[Source], tell: Tell) -> Learned:
-    learner = deepcopy(task.learner)
+    learner = deepcopy(task.learner) if task.begun is None else starting_from(task.begun, task.learner)
     learner.threads = 1
-    if task.begun is not None:
-        learner.encoder = encoder_from_bytes(task.begun)
     source = replace(task.input, sources=[replace(each) for each in sources], threads=0)
     run = Run(source, learner, 1, {}, guards=Guards(rows=LOOKED_AT))
     task.check_stamps(sources)
@@ -136,8 +134,8 @@ def _learned(task: Task, sources: Sequence[Source], tell: Tell) -> Learned:
             report=lambda _: None,
         )
     task.check_stamps(sources)
-    if task.begun is not None and learner.encoder is not None:
-        learner.encoder = learner.encoder.without(encoder_from_bytes(task.begun))
+    if task.begun is not None and learner.rows:
+        learner = without_begun(task.begun, learner)
     runs = run.guards.runs
     told = {
         "rows": learner.rows,

@@ -1,4 +1,4 @@
-"""Pipelines of shards that start from one encoder that has begun, through bytes, and are merged."""
+"""Pipelines of shards that start from one that has begun, through bytes, and are merged."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from preprocessing.tables_to_encode import frame
 
 from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, merge_all
 from pater.estimators.load import load
-from pater.estimators.shards import begun_bytes, starting_from, without_begun
+from pater.estimators.shards import begun_bytes, starting_from, together, without_begun
 from pater.files.container import ModelFileError
 from pater.files.in_bytes import from_bytes, to_bytes
 from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
-from pater.stream.begun import encoder_from_bytes, encoder_to_bytes
 
 
 def labelled(n):
@@ -26,7 +25,7 @@ def labelled(n):
 def test_shards_are_merged_to_a_pipeline_of_all_rows(learner):
     table, y = labelled(2400)
     estimator = OnlinePipeline([("table", TableEncoder(warm_up=400)), ("model", learner)])
-    content = begun_bytes(estimator.steps[0][1], [table[:200], table[1200:1400]])
+    content = begun_bytes(estimator, [(table[some], y[some], None) for some in (slice(200), slice(1200, 1400))])
     assert not hasattr(estimator.steps[0][1], "_stream")
     shards = []
     for start, stop in ((0, 900), (900, 901), (901, 2400)):
@@ -37,7 +36,7 @@ def test_shards_are_merged_to_a_pipeline_of_all_rows(learner):
         shard = without_begun(content, shard)
         assert shard.named_steps["table"].encoding_.rows == stop - start
         shards.append(from_bytes(to_bytes(shard.save), load))
-    both = merge_all(shards)
+    both = together(merge_all(shards))
     encoding = both.named_steps["table"].encoding_
     x = table["normal"].dropna()
     assert encoding.rows == both.named_steps["model"].t_ == 2400
@@ -51,7 +50,7 @@ def test_the_first_batch_of_a_shard_does_not_decide_what_candidates_see():
     """However many categories it brings: pools of shards can be merged."""
     table, y = labelled(1200)
     estimator = OnlinePipeline([("table", TableEncoder(warm_up=100)), ("model", AutoPATERClassifier())])
-    content = begun_bytes(estimator.steps[0][1], [table[:100]])
+    content = begun_bytes(estimator, [(table[:100], y[:100], None)])
     levels = []
     for some in (slice(0, 20), slice(100, 1200)):
         shard = starting_from(content, estimator).partial_fit(table[some], y[some])
@@ -59,26 +58,41 @@ def test_the_first_batch_of_a_shard_does_not_decide_what_candidates_see():
     assert levels[0] == levels[1]
 
 
-def test_bytes_that_hold_no_encoder_are_refused(tmp_path):
+def test_what_begins_is_a_model_file(tmp_path):
+    """Which is checked like any other."""
     table, y = labelled(300)
-    content = begun_bytes(TableEncoder(), [table])
-    encoder = encoder_from_bytes(content)
-    assert encoder_to_bytes(encoder) == content
-    with pytest.raises(ModelFileError, match="checksum"):
-        encoder_from_bytes(content[:-8] + bytes(8))
-    PATERClassifier().fit(table[["flag"]], y).save(tmp_path / "m")
-    with pytest.raises(ModelFileError, match="no sound encoder"):
-        encoder_from_bytes((tmp_path / "m").read_bytes())
+    estimator = OnlinePipeline([("columns", TableEncoder()), ("learner", SecondOrderPATERClassifier())])
+    content = begun_bytes(estimator, [(table, y, None)])
     (tmp_path / "begun").write_bytes(content)
-    with pytest.raises(ModelFileError, match="not a sound model file"):
-        load(tmp_path / "begun")
+    assert load(tmp_path / "begun").named_steps["model"].t_ == 300
+    with pytest.raises(ModelFileError, match="checksum"):
+        starting_from(content[:-8] + bytes(8), estimator)
+    assert [name for name, _ in starting_from(content, estimator).steps] == ["columns", "learner"]
+
+
+def test_what_one_shard_learns_from_a_beginning_is_what_one_pass_learns_from_there():
+    """The beginning was a pass of its own over some rows, encoded by what they decided together."""
+    table, y = labelled(1500)
+    estimator = OnlinePipeline([("table", TableEncoder()), ("model", SecondOrderPATERClassifier(forgetting=0.99))])
+    content = begun_bytes(estimator, [(table[:1000], y[:1000], None)])
+    shard = starting_from(content, estimator).partial_fit(table[1000:], y[1000:])
+    begun = from_bytes(content, load)
+    rows = begun.steps[0][1].transform(table[:1000])
+    by_hand = SecondOrderPATERClassifier(forgetting=0.99).partial_fit(rows, y[:1000])
+    np.testing.assert_array_equal(by_hand.coef_, begun.steps[1][1].coef_)
+    assert shard.steps[1][1].t_ == 1500
+    assert without_begun(content, shard).steps[0][1].encoding_.rows == 500
 
 
 def test_no_rows_or_a_bad_setting_begin_nothing():
-    for samples in ([], [pd.DataFrame({"x": []})]):
+    learner = ("model", PATERClassifier())
+    estimator = OnlinePipeline([("table", TableEncoder()), learner])
+    for some in ([], [(pd.DataFrame({"x": []}), np.array([]), None)]):
         with pytest.raises(ValueError, match="no row"):
-            begun_bytes(TableEncoder(), samples)
-    some = pd.DataFrame({"x": [1.0, 2.0]})
-    assert begun_bytes(TableEncoder(), [some[:0], some]) == begun_bytes(TableEncoder(), [some])
+            begun_bytes(estimator, some)
+    rows, y = pd.DataFrame({"x": [1.0, 2.0]}), np.array([0, 1])
+    assert begun_bytes(estimator, [(rows[:0], y[:0], None), (rows, y, None)]) == begun_bytes(
+        estimator, [(rows, y, None)]
+    )
     with pytest.raises(ValueError, match="resolution"):
-        begun_bytes(TableEncoder(resolution="finest"), [pd.DataFrame({"x": [1.0, 2.0]})])
+        begun_bytes(OnlinePipeline([("table", TableEncoder(resolution="finest")), learner]), [(rows, y, None)])

@@ -21,6 +21,7 @@ import pytest
 
 import pater as pater_package
 from pater.cli import main
+from pater.cli.workers import _do
 from pater.stream import load
 from pater.stream.sharded_training import folder_of
 
@@ -126,7 +127,8 @@ def test_any_number_of_workers_makes_the_same_bytes(rows: Path, alone: bytes, tm
         assert not folder_of(model).exists()
 
 
-def test_a_table_of_several_files(parts: str, tmp_path: Path, pater: Run) -> None:
+def test_a_table_of_several_files(parts: str, tmp_path: Path, pater: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pater.models.shards.BEGINNING", 1000)  # of a small table
     said = []
     for workers in (1, 2):
         code, out, err = pater("train", parts, "--workers", workers, "--log-json", "-m", tmp_path / f"{workers}.pater")
@@ -212,6 +214,13 @@ def test_a_bad_row_is_told_as_one_process_tells_it(rows: Path, tmp_path: Path, p
     assert code == 1
     assert again == told
     assert "bad.svm, line 50001, column 5" in told
+
+
+def test_a_worker_of_another_version_is_told() -> None:
+    refused = _do("0.0", sum, [1])
+    told = f"a worker has pater {pater_package.__version__}, but here it is 0.0; install the same everywhere."
+    assert refused.why == told
+    assert _do(pater_package.__version__, sum, [1]) == 1
 
 
 @pytest.fixture

@@ -25,6 +25,13 @@ from pater.stream.shard_plan import make_plan
 from pater.stream.sharded_training import ShardedRun, folder_of, train_in_shards
 from pater.stream.shards import Shard, learn_shard, safely
 
+
+@pytest.fixture(autouse=True)
+def _small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards of small tables begin with fewer rows than those of large ones."""
+    monkeypatch.setattr("pater.models.shards.BEGINNING", 1000)
+
+
 COUNTRIES = ("fr", "de", "us", "it")
 
 

@@ -8,13 +8,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import CommandError, StoppedError, UsageError
+from .errors import CommandError, StoppedError, UsageError, WorkersError
 from .fork_server import check_dask, start_early
 from .options import one_line_errors
 from .progressive import Bar, on_terminal, say_end, sentence
 from .signals import stop_in_order
 from .terminal import say_compiling
-from .workers import Cluster, WorkersError
 
 if TYPE_CHECKING:
     from pater.stream.sharded_training import ShardedRun
@@ -145,6 +144,8 @@ def train_in_shards(
     max_classes: int,
 ) -> None:
     """Learn by workers; what is done is kept whatever happens."""
+    from .workers import Cluster
+
     paths = [os.path.abspath(path) for path in data] if scheduler else data  # workers of a cluster stand elsewhere
     stop_in_order()
     try:

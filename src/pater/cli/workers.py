@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pater import __version__
 
-from .errors import CommandError
+from .errors import WorkersError
 from .fork_server import ONE_THREAD, start_early
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 
 PATIENCE, ANSWER = 60.0, 10.0  # seconds that a run waits for a worker, and for a scheduler
 _TICK, _TOLD_EVERY, _LOOK_EVERY = 0.1, 0.2, 2.0  # seconds
-
-
-class WorkersError(CommandError):
-    """The workers are lost; what is done is not."""
 
 
 class Cluster:

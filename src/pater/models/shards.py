@@ -1,9 +1,9 @@
 """Shards of a stream that start from one model: what each starts from, and what it has learned since.
 
-Knows `model`, `pool` and `covariance_merge`. A model that has begun with some rows of the whole stream is a far better
-place to start from than nothing: rows that it says right are passed by from the first, as they would be in one pass.
-These rows come again, each in its shard, so what the beginning had counted is taken out at the end of each shard. Then
-merging counts every row once. Derived in docs/algorithms.md.
+Knows `model`, `batch`, `pool` and `covariance_merge`. A model that has begun with some rows of the whole stream is a
+far better place to start from than nothing: rows that it says right are passed by from the first, as they would be in
+one pass. These rows come again, each in its shard, so what the beginning had counted is taken out at the end of each
+shard. Then merging counts every row once. Derived in docs/algorithms.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..kernels.covariance_merge import metric_since
 from ..kernels.memory import POINT_V, S_NEG, S_POS, U, V
 from ..kernels.state import State
+from .batch import BatchModel
 from .history import History
 from .model import Model
 from .pool import Pool
@@ -38,6 +39,8 @@ def start(begun: Model | Pool) -> Model | Pool:
     Of a pool, these are the best of the candidates that forget nothing, as shards have no common order in time. They
     are the same for all shards, so none stops for being behind.
     """
+    if isinstance(begun, BatchModel):  # of which rows are never taken out
+        return begun.emptied()
     if not isinstance(begun, Pool):
         return begun.copy()
     models = {k: begun.models[k].copy() for k in _going_on(begun)}
@@ -71,6 +74,8 @@ def _going_on(pool: Pool) -> list[int]:
 
 def since(shard: Model | Pool, begun: Model | Pool) -> Model | Pool:
     """What a shard, which started from `begun`, has learned of its own, to be merged with others of the kind."""
+    if isinstance(shard, BatchModel):
+        return shard
     if isinstance(shard, Pool):
         assert isinstance(begun, Pool)
         models = {k: _model_since(model, begun.models[k]) for k, model in shard.models.items()}

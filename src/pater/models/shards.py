@@ -9,6 +9,7 @@ shard. Then merging counts every row once. Derived in docs/algorithms.md.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ def ended(merged: Model | Pool) -> Model | Pool:
 
 def _model_since(model: Model, begun: Model) -> Model:
     result, first = model.copy(), begun.copy()
-    first.add_classes(np.setdiff1d(model.classes, first.classes))
+    first.add_classes(_newcomers(model, first))
     first.resize(model.n_features)
     if any(spec.forgetting < 1 for spec in model.specs):  # whose beginning fades of itself
         return result
@@ -103,6 +104,15 @@ def _model_since(model: Model, begun: Model) -> Model:
     if result.history is not None:
         result.history = History.after(int(result.state.scalars["t"].max(initial=0)))
     return result
+
+
+def _newcomers(model: Model, begun: Model) -> NDArray[Any]:
+    """The classes that came since; after a single one, first that which came next, whose model has learned its rows."""
+    new = np.setdiff1d(model.classes, begun.classes)
+    if begun.classes.size != 1 or new.size < 2:
+        return new
+    seen = model.state.scalars["t"].reshape(model.classes.size, -1).max(axis=1)
+    return new[np.argsort(-seen[np.isin(model.classes, new)], kind="stable")]
 
 
 def _state_since(state: State, begun: State, settings: NDArray[np.void], *, average: bool) -> State:

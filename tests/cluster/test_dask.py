@@ -19,11 +19,12 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 
 import pater.dask
-from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, merge_all
+from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, TERClassifier, merge_all
 from pater.dask.fitting import shares, spread
 from pater.estimators.load import load
-from pater.estimators.shards import begun_bytes, starting_from, without_begun
+from pater.estimators.shards import begun_bytes, starting_from, together, without_begun
 from pater.files.in_bytes import from_bytes, to_bytes
+from pater.models import shards
 from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
 
@@ -31,8 +32,9 @@ CUTS = [0, 300, 450, 451, 700]
 
 
 @pytest.fixture(autouse=True)
-def here():
-    """No cluster, no threads."""
+def here(monkeypatch):
+    """No cluster, no threads, and tables that begin with few rows."""
+    monkeypatch.setattr(shards, "BEGINNING", 300)
     with dask.config.set(scheduler="sync"):
         yield
 
@@ -69,12 +71,18 @@ def table(n=1500, seed=0):
 
 def behind_encoder(learner=None, **params):
     learner = SecondOrderPATERClassifier(covariance="diagonal") if learner is None else learner
-    return OnlinePipeline([("columns", TableEncoder(**{"warm_up": 300, **params})), ("learner", learner)])
+    return OnlinePipeline([("columns", TableEncoder(**{"warm_up": 200, **params})), ("learner", learner)])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
-    "estimator", [PATERClassifier("II"), SecondOrderPATERClassifier(probability=True), AutoPATERClassifier()]
+    "estimator",
+    [
+        PATERClassifier("II"),
+        SecondOrderPATERClassifier(probability=True),
+        AutoPATERClassifier(),
+        TERClassifier(class_weight={0: 2.0}, ridge=0.1),
+    ],
 )
 def test_it_is_what_merging_the_blocks_by_hand_comes_to(estimator, n_classes):
     X, y = rows(n_classes=n_classes)
@@ -167,11 +175,11 @@ def test_a_table_begins_with_rows_of_all_blocks_and_counts_each_row_once():
     estimator, cuts = behind_encoder(), [0, 500, 1000, 1500]
     batches = [delayed((X[a:b], y[a:b])) for a, b in pairwise(cuts)]
     model = pater.dask.fit(estimator, batches)
-    begun = begun_bytes(estimator.steps[0][1], [X[a : a + 100] for a in cuts[:-1]])
-    shards = [
+    begun = begun_bytes(estimator, [(X[a : a + 100], y[a : a + 100], None) for a in cuts[:-1]])
+    parts = [
         without_begun(begun, starting_from(begun, estimator).partial_fit(X[a:b], y[a:b])) for a, b in pairwise(cuts)
     ]
-    assert content(model) == content(merge_all(from_bytes(content(shard), load) for shard in shards))
+    assert content(model) == content(together(merge_all(from_bytes(content(part), load) for part in parts)))
     assert model.named_steps["columns"].encoding_.rows == model.named_steps["learner"].t_ == 1500
     assert "country=only here" in model.named_steps["columns"].get_feature_names_out()
     assert model.score(X, y) > 0.8
@@ -181,6 +189,17 @@ def test_a_table_begins_with_rows_of_all_blocks_and_counts_each_row_once():
         one.partial_fit(X[a:b], y[a:b])
     assert content(pater.dask.fit(estimator, batches, exact="sequential")) == content(one)
     model.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("learner", [PATERClassifier("II"), AutoPATERClassifier()])
+def test_a_table_may_begin_with_one_class_and_weights(learner):
+    frame = table(1500)
+    X, y, weights = frame.drop(columns="fraud"), frame["fraud"].to_numpy(object), np.linspace(0, 2, 1500)
+    y[:1300], y[1400:] = "no", "perhaps"
+    batches = [delayed((X[a:b], y[a:b], weights[a:b])) for a, b in pairwise([0, 300, 700, 1200, 1500])]
+    model = pater.dask.fit(behind_encoder(learner), [*batches[:3], delayed((X[:0], y[:0], weights[:0])), batches[3]])
+    assert model.classes_.tolist() == ["no", "perhaps", "yes"]
+    assert model.named_steps["columns"].encoding_.rows == 1500
 
 
 @pytest.mark.parametrize("exact", [None, "sequential"])

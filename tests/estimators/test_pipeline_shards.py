@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from preprocessing.tables_to_encode import frame
 
-from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, merge_all
+from pater import AROWClassifier, AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, merge_all
 from pater.estimators.load import load
 from pater.estimators.shards import begun_bytes, starting_from, together, without_begun
 from pater.files.container import ModelFileError
@@ -44,6 +44,40 @@ def test_shards_are_merged_to_a_pipeline_of_all_rows(learner):
     whole = OnlinePipeline([("table", TableEncoder(warm_up=400)), ("model", learner)]).partial_fit(table, y)
     assert both.score(table, y) > whole.score(table, y) - 0.05
     both.partial_fit(table[:10], y[:10])
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        PATERClassifier("II"),
+        SecondOrderPATERClassifier(),
+        AROWClassifier(covariance="diagonal"),
+        pytest.param(AutoPATERClassifier(), marks=pytest.mark.slow),
+    ],
+)
+def test_in_any_order_and_grouping_they_say_the_same(learner):
+    """Categories that only some have met come to other columns, and mean the same."""
+    table, y = labelled(1600)
+    estimator = OnlinePipeline([("table", TableEncoder(warm_up=300)), ("model", learner)])
+    content = begun_bytes(estimator, [(table[some], y[some], None) for some in (slice(150), slice(800, 950))])
+    shards = []
+    for k, (start, stop) in enumerate(((0, 500), (500, 520), (520, 1000), (1000, 1600))):
+        some = table[start:stop].copy()
+        some.loc[some.index[:8], "country"] = f"only {k}"
+        shard = starting_from(content, estimator).partial_fit(some, y[start:stop], classes=[0, 1])
+        shards.append(without_begun(content, shard))
+    rows = table.assign(country=np.resize([f"only {k}" for k in range(4)] + ["c1", "c2"], 1600))
+    said = together(merge_all(shards)).decision_function(rows)
+    a, b, c, d = shards
+    others = {
+        "from the right": merge_all([a, merge_all([b, merge_all([c, d])])]),
+        "as a tree": merge_all([merge_all([a, b]), merge_all([c, d])]),
+        "backwards": merge_all([d, c, b, a]),
+    }
+    for name, other in others.items():
+        assert other.named_steps["table"].encoding_.rows == 1600
+        gap = np.abs(together(other).decision_function(rows) - said).max()
+        assert gap < 1e-10 * np.abs(said).max(), name
 
 
 def test_the_first_batch_of_a_shard_does_not_decide_what_candidates_see():

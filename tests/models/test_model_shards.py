@@ -159,3 +159,16 @@ def test_what_forgets_keeps_its_own_end(stream, weights):
     begun = SecondOrderPATERClassifier(forgetting=0.99).partial_fit(X[:300], y[:300])
     own, after = shard(begun, X[300:], y[300:]), learned(begun, X[300:], y[300:])
     np.testing.assert_array_equal(weights(own), weights(after))
+
+
+@pytest.mark.parametrize("classes", ["bcd", "bdc", "bad", "bda", "cbabcd", "dcb"])
+@pytest.mark.parametrize("rule", ["pater-ii", "so-pater-i", "perceptron"])
+def test_a_beginning_of_one_class_is_taken_out_of_the_models_that_have_learned_from_it(rule, classes, learner):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), np.array([*"b" * 100, *np.resize([*classes], 200)])
+    begun = learner(rule).partial_fit(X[:100], y[:100])
+    own, found = shard(begun, X[100:], y[100:]), y[100:]
+    for label, m in zip(own.classes_, own._model.state.scalars, strict=True):
+        assert m["seen_pos"] == np.count_nonzero(found == label)
+        since_it_came = found[np.argmax(found == label) :] if m["t"] < 200 else found
+        assert m["seen_neg"] == np.count_nonzero(since_it_came != label)

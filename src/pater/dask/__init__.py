@@ -52,9 +52,10 @@ def fit(
 
         merge_all(clone(estimator).partial_fit(X_of_block, y_of_block) for each block that has rows)
 
-    Blocks of a table, behind a `TableEncoder`, begin with one encoder: the first rows of eight blocks (or more, if
-    these are short), `warm_up` in all, decide how columns are encoded. Fewer rows than that in all blocks are learned
-    as one block. Data is read once, and none of it comes to the client.
+    Blocks of a table, behind a `TableEncoder`, go on from one beginning: the first rows of eight blocks, spread over
+    all (of more, if these are short), 10,000 in all, decide how columns are encoded and begin to be learned from. What
+    the beginning has counted is taken out of each block again, so that each row counts once. Fewer rows than that in
+    all blocks are learned in one stream. Data is read once, and none of it comes to the client.
 
     Parameters
     ----------

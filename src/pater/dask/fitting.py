@@ -19,7 +19,7 @@ from .blocks import Blocks
 from .engine import Engine
 from .tasks import NO_ROWS, Plan
 
-LOOKED_AT = 8  # blocks, spread over all, whose first rows decide how a table is encoded; more if they are short
+LOOKED_AT = 8  # blocks, spread over all, whose first rows a table begins with; more if they are short
 
 
 def check_estimator(estimator: Any) -> None:

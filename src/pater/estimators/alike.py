@@ -13,6 +13,7 @@ from ..models.pool import Pool
 from .parameters import names_of
 
 if TYPE_CHECKING:
+    from .base import LinearClassifier
     from .online import OnlineClassifier
 
 
@@ -33,11 +34,16 @@ def check_alike(mine: OnlineClassifier, other: OnlineClassifier) -> None:
             raise DifferenceError.of(name, getattr(other, name), getattr(mine, name))
     check_settings(theirs.specs, own.specs, lambda setting: setting.parameter)
     check_same(zip(("scoring", "scoring_settings", "fading"), _judged(other)[1:], _judged(mine)[1:], strict=True))
-    check_same([("n_features_in_", theirs.n_features, own.n_features)])
+    check_features(mine, other)
+    check_classes(theirs.classes, own.classes)
+
+
+def check_features(mine: LinearClassifier, other: LinearClassifier) -> None:
+    """Raise a `DifferenceError` if two learners that are fitted have learned from different features."""
+    check_same([("n_features_in_", other._fitted_model().n_features, mine._fitted_model().n_features)])
     names = [[] if found is None else list(found) for found in (other._names(), mine._names())]
     for k, (their_name, own_name) in enumerate(zip_longest(*names) if all(names) else ()):
         check_same([(f"feature_names_in_[{k}]", their_name, own_name)])
-    check_classes(theirs.classes, own.classes)
 
 
 def _judged(learner: OnlineClassifier) -> tuple[Any, ...]:

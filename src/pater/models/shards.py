@@ -1,14 +1,15 @@
 """Shards of a stream that start from one model: what each starts from, and what it has learned since.
 
-Knows `model`, `pool` and `covariance_merge`. A model that has begun with some rows of the whole stream is a far better
-place to start from than nothing: rows that it says right are passed by from the first, as they would be in one pass.
-These rows come again, each in its shard, so what the beginning had counted is taken out at the end of each shard. Then
-merging counts every row once. Derived in docs/algorithms.md.
+Knows `model`, `batch`, `pool` and `covariance_merge`. A model that has begun with some rows of the whole stream is a
+far better place to start from than nothing: rows that it says right are passed by from the first, as they would be in
+one pass. These rows come again, each in its shard, so what the beginning had counted is taken out at the end of each
+shard. Then merging counts every row once. Derived in docs/algorithms.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from ..kernels.covariance_merge import metric_since
 from ..kernels.memory import POINT_V, S_NEG, S_POS, U, V
 from ..kernels.state import State
+from .batch import BatchModel
 from .history import History
 from .model import Model
 from .pool import Pool
@@ -38,6 +40,8 @@ def start(begun: Model | Pool) -> Model | Pool:
     Of a pool, these are the best of the candidates that forget nothing, as shards have no common order in time. They
     are the same for all shards, so none stops for being behind.
     """
+    if isinstance(begun, BatchModel):  # of which rows are never taken out
+        return begun.emptied()
     if not isinstance(begun, Pool):
         return begun.copy()
     models = {k: begun.models[k].copy() for k in _going_on(begun)}
@@ -71,6 +75,8 @@ def _going_on(pool: Pool) -> list[int]:
 
 def since(shard: Model | Pool, begun: Model | Pool) -> Model | Pool:
     """What a shard, which started from `begun`, has learned of its own, to be merged with others of the kind."""
+    if isinstance(shard, BatchModel):
+        return shard
     if isinstance(shard, Pool):
         assert isinstance(begun, Pool)
         models = {k: _model_since(model, begun.models[k]) for k, model in shard.models.items()}
@@ -87,7 +93,7 @@ def ended(merged: Model | Pool) -> Model | Pool:
 
 def _model_since(model: Model, begun: Model) -> Model:
     result, first = model.copy(), begun.copy()
-    first.add_classes(np.setdiff1d(model.classes, first.classes))
+    first.add_classes(_newcomers(model, first))
     first.resize(model.n_features)
     if any(spec.forgetting < 1 for spec in model.specs):  # whose beginning fades of itself
         return result
@@ -98,6 +104,15 @@ def _model_since(model: Model, begun: Model) -> Model:
     if result.history is not None:
         result.history = History.after(int(result.state.scalars["t"].max(initial=0)))
     return result
+
+
+def _newcomers(model: Model, begun: Model) -> NDArray[Any]:
+    """The classes that came since; after a single one, first that which came next, whose model has learned its rows."""
+    new = np.setdiff1d(model.classes, begun.classes)
+    if begun.classes.size != 1 or new.size < 2:
+        return new
+    seen = model.state.scalars["t"].reshape(model.classes.size, -1).max(axis=1)
+    return new[np.argsort(-seen[np.isin(model.classes, new)], kind="stable")]
 
 
 def _state_since(state: State, begun: State, settings: NDArray[np.void], *, average: bool) -> State:

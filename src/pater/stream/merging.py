@@ -11,10 +11,10 @@ from itertools import zip_longest
 
 import numpy as np
 
-from ..files.model_file import BATCH_RULE
 from ..formats.columns import Columns
 from ..formats.errors import InputError
 from ..formats.hashed_names import HashedNames
+from ..models.batch import NO_MOMENTS, BatchModel
 from ..models.differences import DifferenceError, check_classes, check_same, check_settings
 from ..models.model import Model
 from ..models.placement import with_columns_at
@@ -40,8 +40,8 @@ def merged(learners: Iterable[Learner], names: Iterable[str]) -> Learner:
 
 def _with(result: Learner | None, learner: Learner, name: str, first: str) -> Learner:
     """What was merged so far, a new learner, with one more."""
-    if learner.specs[0].rule == BATCH_RULE:
-        raise InputError(f"{name} is a batch solution; only models that learn from streams can be merged.")
+    if isinstance(learner.model, BatchModel) and learner.model.moments is None:
+        raise InputError(f"{name} cannot be merged: {NO_MOMENTS}")
     if result is None:
         return _copied(learner)
     try:
@@ -80,7 +80,8 @@ def _check(theirs: Learner, mine: Learner) -> None:
     check_settings(theirs.specs, mine.specs, lambda setting: setting.keyword)
     models = theirs._fitted(), mine._fitted()
     fading = [model.fading if isinstance(model, Pool) else None for model in models]
-    check_same([("fading", fading[0], fading[1]), ("scale", theirs.scale, mine.scale)])
+    ridge = [model.ridge if isinstance(model, BatchModel) else None for model in models]
+    check_same([("fading", fading[0], fading[1]), ("ridge", ridge[0], ridge[1]), ("scale", theirs.scale, mine.scale)])
     check_classes(models[0].classes, models[1].classes)
     own, other = mine.columns or Columns(), theirs.columns or Columns()
     check_same([("columns", other.kind, own.kind)])

@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -48,6 +49,7 @@ class Cluster:
 
     def __enter__(self) -> Cluster:
         distributed, config = import_module("distributed"), import_module("dask.config")
+        warnings.filterwarnings("ignore", module=r"(dask|distributed)\b")  # of ports and sizes of graphs
         method = start_early() if self._scheduler is None else "spawn"
         self._config = config.set({"distributed.worker.multiprocessing-method": method})
         if hasattr(distributed.utils, "_forkserver_preload_set"):
@@ -65,7 +67,8 @@ class Cluster:
                     threads_per_worker=1,
                     processes=True,
                     host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",  # any free port: None is one that another cluster may have
+                    dashboard_address="127.0.0.1:0",  # nothing is shown there, but without one a fixed port is taken
+                    scheduler_kwargs={"dashboard": False},
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
                     env=ONE_THREAD,

@@ -16,10 +16,12 @@ from pater.files import model_file
 from pater.formats.errors import Skipped
 from pater.formats.reading import make_input
 from pater.preprocessing import TableEncoder
+from pater.preprocessing.columns import part
 from pater.stream import InputError, load, train
 from pater.stream.algorithms import specs_of
+from pater.stream.begun import encoder_from_bytes, encoder_to_bytes
 from pater.stream.checkpoints import progress_of
-from pater.stream.encoder import Encoder
+from pater.stream.encoder import Encoder, new_encoder
 from pater.stream.evaluation import judge, judge_progressively
 from pater.stream.learner import Learner
 from pater.stream.learner_file import to_save
@@ -282,6 +284,32 @@ def test_models_that_know_the_same_columns_merge(tmp_path: Path) -> None:
     apart = [train(tmp_path / f"{name}.csv", **SETTINGS) for name in "az"]
     with pytest.raises(InputError, match="the models cannot be merged"):
         merged(apart, ["a", "z"])
+
+
+def test_shards_that_start_from_one_encoder_count_each_row_once(tmp_path: Path) -> None:
+    for k in range(3):
+        frame(700, seed=k).to_csv(tmp_path / f"{k}.csv", index=False)
+    paths = [tmp_path / f"{k}.csv" for k in range(3)]
+    source = make_input(paths, encoded=True, label="fraud")
+    columns = source.describe()
+    samples = [batch.table for batch in stream.read(paths, columns=columns)]
+    new = new_encoder(columns)
+    assert new is not None
+    begun = encoder_from_bytes(encoder_to_bytes(new.begun_with([part(table, 0, 400) for table in samples])))
+    shards = []
+    for path in paths:
+        learner = Learner(specs_of("auto"), columns, encoder=begun.of_shard())
+        for batch in learner.encoder.over(stream.read(path, columns=columns)):
+            learner.learn(batch)
+        learner.encoder = learner.encoder.without(begun)
+        learner.save(tmp_path / "shard")
+        shards.append(load(tmp_path / "shard"))
+    both = merged(shards, ["0", "1", "2"])
+    assert both.rows == both.encoder.encoding.rows == 2100
+    amounts = pd.concat([pd.read_csv(path) for path in paths])["amount"].dropna()
+    np.testing.assert_allclose(both.encoder.encoding.moments[0, :2], [amounts.size, amounts.mean()], rtol=1e-12)
+    with pytest.raises(InputError, match="no row"):
+        new.begun_with([])
 
 
 def test_a_file_that_is_not_sound(path: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..models.placement import with_columns_at
 from .online import OnlineClassifier
+from .table_encoder import TableEncoder
 
 
 def make_room(classifier: Any, n_features: int, name: str) -> None:
@@ -32,10 +33,10 @@ def make_room(classifier: Any, n_features: int, name: str) -> None:
 
 def tell_levels(steps: list[tuple[str, Any]], X: Any) -> None:
     """Tell a classifier straight after an encoder, before its first rows, how much detail each column adds."""
-    if len(steps) == 2 and hasattr(steps[0][1], "levels") and isinstance(steps[1][1], OnlineClassifier):
+    if len(steps) == 2 and isinstance(steps[0][1], TableEncoder) and isinstance(steps[1][1], OnlineClassifier):
         encoder, classifier = steps[0][1], steps[1][1]
         if "_model" not in vars(classifier):
-            classifier._levels = encoder.levels()[: X.shape[1]]
+            classifier._levels = encoder._stream.first_levels(encoder.resolution)[: X.shape[1]]
 
 
 def with_columns_moved(classifier: Any, columns: NDArray[np.int64], n_features: int) -> Any:

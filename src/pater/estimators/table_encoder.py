@@ -173,7 +173,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, X: Any, *beside: Any) -> list[tuple[Encoded, tuple[Any, ...]]]:
         one_of("resolution", self.resolution, tuple(RESOLUTIONS))
-        settings = EncodingSettings(**{name: getattr(self, name) for name in self._settings})
+        settings = self._wanted()
         begins = "_stream" not in vars(self)
         table = self._table(X, begins=begins)
         stream = StreamEncoder(settings) if begins else self._stream
@@ -192,6 +192,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if has_names(X):
                 self.feature_names_in_ = np.array(list(table), object)
         return pieces
+
+    def _wanted(self) -> EncodingSettings:
+        """What the parameters ask for; a ValueError if one cannot be."""
+        return EncodingSettings(**{name: getattr(self, name) for name in self._settings})
 
     def transform(self, X: Any) -> Any:
         """Encode rows by what is known.

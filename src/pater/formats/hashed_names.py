@@ -44,7 +44,7 @@ class HashedNames:
     bits
         Of the hash.
     names
-        By column.
+        By column, in the order in which columns got their first.
     """
 
     bits: int
@@ -55,22 +55,30 @@ class HashedNames:
         for column, mark, name in zip(news.columns.tolist(), news.marks.tolist(), news.names, strict=True):
             if len(self.names) >= MOST_COLUMNS:
                 return
-            known = self.names.get(column)
-            if known is None:
-                self.names[column] = [name]
-            elif len(known) == 1 and known[0] != name and marked_place_of(known[0], self.bits)[2] != mark:
-                known.append(name)
+            self._take(column, mark, name)
+
+    def _take(self, column: int, mark: int, name: str) -> None:
+        known = self.names.get(column)
+        if known is None:
+            self.names[column] = [name]
+        elif len(known) == 1 and known[0] != name and marked_place_of(known[0], self.bits)[2] != mark:
+            known.append(name)
 
     def merged(self, other: HashedNames) -> HashedNames:
-        """The names of both, those that are here first."""
+        """The names of both, those that are here first, and new columns as long as there is room.
+
+        Columns and their first names do not depend on how several merges are grouped, nor does any name while there is
+        room.
+        """
         both = HashedNames(self.bits, {column: list(names) for column, names in self.names.items()})
         for column, names in other.names.items():
-            marks = np.array([marked_place_of(name, self.bits)[2] for name in names], np.int64)
-            both.take(News(np.full(len(names), column, np.int64), marks, names))
+            if column in both.names or len(both.names) < MOST_COLUMNS:
+                for name in names:
+                    both._take(column, marked_place_of(name, self.bits)[2], name)
         return both
 
     def to_json(self) -> list[Any]:
-        return [[column, *names] for column, names in sorted(self.names.items())]
+        return [[column, *names] for column, names in self.names.items()]
 
     @classmethod
     def from_json(cls, value: Any, bits: int) -> HashedNames:

@@ -225,7 +225,7 @@ class CategoryEncoder(ColumnEncoder):
             return Feature(self.name, "rare")
         if place == most + 1:
             return Feature(self.name, "missing")
-        return Feature(self.name, "bucket", **self.known_names.told(place, str(place - most - 2)))
+        return Feature(self.name, "bucket", **self.known_names.told(place, str(place - most - 2), but=self.names))
 
     def copy(self) -> CategoryEncoder:
         return CategoryEncoder(self.name, self.settings, dict(self.names), self.seen.copy(), self.known_names.copy())

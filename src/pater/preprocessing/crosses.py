@@ -37,7 +37,7 @@ class Crosses:
     splits
         Of numbers that have two values, and so no bins, what lies in between.
     names
-        Of hashed columns the first cross that came to each.
+        Of hashed columns the first cross that came to each, in the order in which they came.
     rows
         How many rows had each.
     """
@@ -67,8 +67,8 @@ class Crosses:
         return cls(settings, columns, {name: at for name, at in splits.items() if name in crossed})
 
     def take_in(self, other: Crosses) -> None:
-        """Add rows that others had, and names that they have, after those that are here."""
-        new = [place for place in sorted(other.names) if place not in self.names]
+        """Add rows that others had, and names that they have, after those that are here, as long as there is room."""
+        new = [place for place in other.names if place not in self.names]
         self.names |= {place: other.names[place] for place in new[: MOST_NAMED - len(self.names)]}
         self.rows = self.rows + other.rows
 

@@ -19,7 +19,7 @@ def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested"
     once, from the beginning of a stream, so both must have begun with the same rows, or be copies of one encoding. A
     category that only `theirs` knows, and for which the bound leaves no room, has no column.
     """
-    _check(mine, theirs)
+    check_alike(mine, theirs)
     result = mine.copy()
     result.rows += theirs.rows
     result.moments = _added(mine.moments, theirs.moments)
@@ -51,7 +51,8 @@ def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested"
     return result, columns
 
 
-def _check(mine: Encoding, theirs: Encoding) -> None:
+def check_alike(mine: Encoding, theirs: Encoding) -> None:
+    """Raise a ValueError that says what was decided differently on settings, columns, kinds and bins, if anything."""
     if mine.settings != theirs.settings:
         raise ValueError(f"the encoders have different settings: {mine.settings} and {theirs.settings}.")
     if mine.names != theirs.names:
@@ -86,5 +87,5 @@ def _take_in(own: CategoryEncoder, other: CategoryEncoder) -> list[int]:
             own.names[name] = len(own.names)
         places.append(own.names.get(name, -1))
     own.seen = np.minimum(own.seen.astype(np.int64) + other.seen, own.settings.min_count).astype(np.uint8)
-    own.known_names.take_in(other.known_names, but=own.names)
+    own.known_names.take_in(other.known_names)
     return places

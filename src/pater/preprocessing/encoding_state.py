@@ -65,7 +65,7 @@ def to_state(encoding: Encoding) -> tuple[dict[str, Any], Arrays]:
         arrays |= {"encoder.bin_rows": encoding.counts.bins, "encoder.indicator_rows": encoding.counts.indicators}
     told = {"settings": encoding.settings.to_json(), "columns": columns, "known": encoding.known, "rows": encoding.rows}
     if encoding.settings.interactions:
-        names = {str(place): name for place, name in sorted(encoding.crosses.names.items())}
+        names = {str(place): name for place, name in encoding.crosses.names.items()}
         told["crosses"] = {"splits": encoding.crosses.splits, "names": names}
         arrays["encoder.cross_rows"] = encoding.crosses.rows
     return told, arrays

@@ -29,19 +29,20 @@ class KnownNames:
         elif len(names) <= MOST_NAMES and name not in names:
             names.append(name)  # the one beyond the bound says that there are more
 
-    def take_in(self, other: KnownNames, but: Container[str] = ()) -> None:
-        """Add the names of another after those that are here, except some that have become columns of their own."""
+    def take_in(self, other: KnownNames) -> None:
+        """Add the names of another after those that are here."""
         for place, names in other._names.items():
             for name in names:
                 self.note(place, name)
-        if but:
-            kept = {place: [name for name in names if name not in but] for place, names in self._names.items()}
-            self._names = {place: names for place, names in kept.items() if names}
 
-    def told(self, place: int, otherwise: str) -> dict[str, Any]:
-        """What a feature says of a place: its first name and the others, or something else if it has none."""
-        names = self._names.get(place, [otherwise])
-        return {"text": names[0], "also": tuple(names[1:MOST_NAMES]), "and_more": len(names) > MOST_NAMES}
+    def told(self, place: int, otherwise: str, but: Container[str] = ()) -> dict[str, Any]:
+        """What a feature says of a place: its first name and the others, or something else if it has none.
+
+        Left out are some that have become columns of their own.
+        """
+        found = self._names.get(place, [])
+        names = [name for name in found[:MOST_NAMES] if name not in but] or [otherwise]
+        return {"text": names[0], "also": tuple(names[1:]), "and_more": len(found) > MOST_NAMES}
 
     def copy(self) -> KnownNames:
         return KnownNames((place, list(names)) for place, names in self._names.items())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .columns import Table, concatenated, own, part, rows_in
 from .crosses import check_names
@@ -28,12 +29,20 @@ class StreamEncoder:
         None while rows are held back.
     held
         Those rows, and what was handed over beside them.
+    first_known
+        Of a shard, how many indicators there were in the encoding that it has started from.
     """
 
     settings: EncodingSettings
     encoding: Encoding | None = None
     held: list[tuple[Table, tuple[Any, ...]]] = field(default_factory=list)
+    first_known: int | None = None
     _ended: tuple[Encoding, list[Piece]] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of_shard(cls, begun: Encoding) -> StreamEncoder:
+        """One for a shard of a stream: a copy of an encoding that has begun with some rows (see `begun`)."""
+        return cls(begun.settings, begun.copy(), first_known=begun.known)
 
     @property
     def n_held(self) -> int:
@@ -85,6 +94,12 @@ class StreamEncoder:
         self.held, self._ended = [], None
         return pieces
 
+    def first_levels(self, resolution: str) -> NDArray[np.uint8]:
+        """The level of each output column so far; of a shard, of those that there were when it started."""
+        encoding = self.ended()[0]
+        later = 0 if self.first_known is None else encoding.known - self.first_known
+        return encoding.levels(resolution)[: encoding.width(resolution) - later]
+
     def decided_early(self) -> str | None:
         """What to say to who goes on with an encoding that has seen less than it should be decided from."""
         if self.encoding is None or self.encoding.rows >= self.settings.warm_up:
@@ -98,7 +113,7 @@ class StreamEncoder:
     def copy(self) -> StreamEncoder:
         """One that learns by itself."""
         encoding = None if self.encoding is None else self.encoding.copy()
-        return StreamEncoder(self.settings, encoding, list(self.held))
+        return StreamEncoder(self.settings, encoding, list(self.held), self.first_known)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what can be had again by asking."""

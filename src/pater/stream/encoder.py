@@ -17,6 +17,8 @@ from ..formats.batches import Batch
 from ..formats.columns import ENCODED, Columns
 from ..formats.errors import Fault, InputError
 from ..formats.raw import RawBatch
+from ..preprocessing.begun import begun_with, without
+from ..preprocessing.columns import Table
 from ..preprocessing.crosses import check_names
 from ..preprocessing.encoded import Encoded
 from ..preprocessing.encoding import Encoding
@@ -51,8 +53,8 @@ class Encoder:
         return self.encoding.width(self.resolution)
 
     def levels(self) -> NDArray[np.uint8]:
-        """How much detail each of the columns so far adds."""
-        return self.encoding.levels(self.resolution)
+        """How much detail each of the columns so far adds; of a shard, of those that there were when it started."""
+        return self._stream.first_levels(self.resolution)
 
     def decided_early(self) -> str | None:
         """What to say to who goes on, if too few rows have decided how to encode."""
@@ -141,6 +143,23 @@ class Encoder:
             raise ValueError(f"its encoder has a resolution {resolution!r}, which is not known")
         encoding = from_state(told, arrays)
         return cls(StreamEncoder(encoding.settings, encoding), resolution)
+
+    def begun_with(self, tables: Sequence[Table]) -> Encoder:
+        """One of the same settings for shards, decided from some rows of all, which are to come again."""
+        try:
+            begun = begun_with(tables, self._stream.settings)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        return Encoder(StreamEncoder.of_shard(begun), self.resolution)
+
+    def of_shard(self) -> Encoder:
+        """A copy of an encoder that has begun, for a shard to start from."""
+        return Encoder(StreamEncoder.of_shard(self.encoding), self.resolution)
+
+    def without(self, begun: Encoder) -> Encoder:
+        """What it has counted since it started as a copy of `begun`, so that merged shards count each row once."""
+        encoding = without(self.encoding, begun.encoding)
+        return Encoder(StreamEncoder(encoding.settings, encoding), self.resolution)
 
     def merged(self, other: Encoder) -> tuple[Encoder, NDArray[np.int64]]:
         """The encoder of what both have seen, and the column that each of the other's has in it, or −1 for none."""

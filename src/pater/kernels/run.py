@@ -87,8 +87,9 @@ def _learn_rows(
     (stops, models, 4).
     """
     block = blocks * _block_size(rows, last - first)
-    at = np.searchsorted(stops, start if start > 0 else -1, "right")
-    a = start
+    a, at = start, 0
+    while at < stops.size and stops[at] <= start and start > 0:
+        at += 1
     while a < stop:
         b = min(a + block, stop)
         if at < stops.size:

@@ -21,7 +21,8 @@ from .views import MOST_LEVELS
 if TYPE_CHECKING:
     from .pool import Pool
 
-MOST_ROWS = 1 << 13  # that are passed without a decision: they are better left in the cache
+MOST_NUMBERS = 1 << 19  # in rows that are passed without a decision: they are better left in the cache
+ROWS_AT_LEAST = 1 << 12  # that are worth it
 
 
 def learn_all(
@@ -36,10 +37,11 @@ def learn_all(
 ) -> None:
     """Pass rows of known classes through the candidates in the given order; after an error all is undefined."""
     n_rows, stop, in_order, several = order.size or codes.size, 0, not order.size, pool.classes.size > 2
+    most = max(ROWS_AT_LEAST, MOST_NUMBERS * codes.size // max(1, rows[-1].size))
     views: dict[int, Rows] = {}  # of the rows that are passed, made when they are needed
     while stop < n_rows:
-        together = _taken_together(pool, n_rows - stop) if margins is None else []
-        start, stop = stop, min(n_rows, stop + (MOST_ROWS if together else pool.next_decision - pool.rows))
+        together = _taken_together(pool, min(n_rows - stop, most)) if margins is None else []
+        start, stop = stop, min(n_rows, stop + (most if together else pool.next_decision - pool.rows))
         some = part(rows, start, stop) if in_order and stop - start < n_rows else rows
         those = slice(start, stop) if in_order else slice(None)
         views = {} if in_order else views
@@ -83,7 +85,7 @@ def _taken_together(pool: Pool, n_rows: int) -> list[int]:
     """After how many of the next rows there are decisions that can be taken together; none if they cannot."""
     at, found = pool.next_decision - pool.rows, []
     if at < n_rows and pool.classes.size <= 2 and pool.seen is None and is_over(pool.entered, list(pool.models)):
-        while at < min(n_rows, MOST_ROWS):
+        while at < n_rows:
             found.append(at)
             at += stretch(pool.rows + at)
     return found

@@ -1,6 +1,6 @@
 """Write the golden model files of a new version of the format, and what they say of a few rows.
 
-    python benchmarks/golden_models.py tests/files/golden/format-1.5
+    python benchmarks/golden_models.py tests/files/golden/format-1.6
 
 To be run once for each version, before it is released: the files of a version that was released are never changed.
 """
@@ -54,6 +54,7 @@ SEVERAL: dict[str, Any] = {
     "three-classes": pater.PATERClassifier("II", probability=True),
     "wpater-three-classes": pater.AutoPATERClassifier(weights=(0.5, 1.0)),
     "auto-three-classes": pater.AutoPATERClassifier(probability=True),
+    "ter-three-classes": pater.TERClassifier(ridge=0.01, class_weight={"spam": 2.0}),
 }
 TRAINED: dict[str, dict[str, Any]] = {
     "cli-auto-libsvm": {},

@@ -12,7 +12,19 @@ import pytest
 
 import pater
 
-HEAVY = ["sklearn", "numba", "llvmlite", "scipy", "matplotlib", "pandas", "pyarrow", "typer", "rich"]
+HEAVY = [
+    "sklearn",
+    "numba",
+    "llvmlite",
+    "scipy",
+    "matplotlib",
+    "pandas",
+    "pyarrow",
+    "typer",
+    "rich",
+    "dask",
+    "distributed",
+]
 
 
 def loaded_after(statement):

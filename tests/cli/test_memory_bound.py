@@ -56,3 +56,12 @@ def test_auto(rows: Path, tmp_path: Path) -> None:
     assert peak(*train, "--checkpoint-every", 1000, longer) < min(LIMIT, 1.05 * short)
     assert peak(*train, "--initial-model", model, rows) < min(LIMIT, 1.05 * short)
     assert peak("predict", model, rows) < min(LIMIT, 1.05 * short)
+
+
+def test_merge(rows: Path, tmp_path: Path) -> None:
+    """Eight files take as much as two."""
+    model, both = tmp_path / "m", tmp_path / "both"
+    peak("train", "-q", "-m", model, rows)
+    peak("merge", model, model, "-m", both)  # compiles
+    two = peak("merge", model, model, "-m", both)
+    assert peak("merge", *[model] * 8, "-m", both) < two + 0.5 * model.stat().st_size

@@ -354,7 +354,7 @@ def test_merge(pater: Any, rows: Path, tmp_path: Path) -> None:
     pater("train", tmp_path / "a.svm", "-q", "-a", "pa", "-m", tmp_path / "c")
     code, _, err = pater("merge", tmp_path / "a", tmp_path / "c", "-m", tmp_path / "both")
     assert code == 1
-    assert "other settings" in err
+    assert err == f"pater: {tmp_path / 'c'} has algo='pa' where {tmp_path / 'a'} has algo='pater-ii'.\n"
 
 
 def test_convert(pater: Any, tmp_path: Path) -> None:

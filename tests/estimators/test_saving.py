@@ -520,14 +520,20 @@ def test_going_on_with_the_command_line(tmp_path: Path, capfd: pytest.CaptureFix
     np.testing.assert_allclose(pater.load(tmp_path / "more").coef_, expected.coef_, rtol=1e-12)  # in a wider model
 
 
-def test_a_batch_solution_learns_no_more(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_batch_solution_learns_no_more_here_nor_without_its_moments(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     X, y = labelled(LABELS["int"], 100)
     TERClassifier().fit(X, y).save(tmp_path / "m")
     data = libsvm(tmp_path / "a.svm", X, y)
     assert run("train", data, "-i", tmp_path / "m", "-m", tmp_path / "more") == 1
     assert "m is a batch solution, which cannot learn from more rows" in capfd.readouterr().err
-    assert run("merge", tmp_path / "m", tmp_path / "m", "-m", tmp_path / "more") == 1
-    assert "is a batch solution; only models that learn from streams can be merged" in capfd.readouterr().err
+    old = Path(__file__).parents[1] / "files" / "golden" / "format-1.5" / "ter.pater"
+    for call in (lambda ter: ter.partial_fit(X[:, :4], y), lambda ter: ter.merge(ter), lambda ter: ter.solve()):
+        with pytest.raises(ValueError, match="only the solution was kept"):
+            call(pater.load(old))
+    assert run("merge", old, old, "-m", tmp_path / "more") == 1
+    assert "ter.pater cannot be merged: only the solution was kept" in capfd.readouterr().err
 
 
 def test_a_pool_that_no_estimator_is(tmp_path: Path) -> None:

@@ -40,13 +40,40 @@ def test_the_leader_of_everything_loses_nothing_but_the_moment_of_its_weights(st
         )
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
-@pytest.mark.parametrize("name", ["arow", "so-perceptron", "scw-i", "scw-ii", "so-pater-i step"])
+AVERAGED = [(name, "full") for name in ("scw-i", "scw-ii", "so-pater-i step")]
+AVERAGED += [(name, "diagonal") for name in ("arow", "so-perceptron", "scw-i", "scw-ii", "so-pater-i step")]
+
+
+@pytest.mark.parametrize(("name", "covariance"), AVERAGED)
 def test_weights_average_by_the_samples_seen(name, covariance, stream, weights):
     X, y = stream(1000, 5)
     a, b = parts(name, covariance, X, y, [700], average=False)
     expected = 0.7 * weights(a) + 0.3 * weights(b)
     np.testing.assert_allclose(weights(a.merge(b)), expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["arow", "so-perceptron"])
+def test_the_sums_behind_least_squares_add(name, stream, weights):
+    """Σ⁻¹w of both is that of the whole; the intercept is the last of the weights and the first of Σ."""
+    X, y = stream(1000, 5)
+    a, b = parts(name, "full", X, y, [700], average=False)
+    precisions = [joint_precision(model, 6) for model in (a, b)]
+    sums = [P @ np.roll(weights(model)[0], 1) for P, model in zip(precisions, (a, b), strict=True)]
+    expected = np.linalg.solve(sum(precisions) - np.eye(6), sum(sums))
+    np.testing.assert_allclose(np.roll(weights(a.merge(b))[0], 1), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("n_shards", [2, 7, 40])
+def test_shards_whose_rows_are_all_learned_from_are_one_pass(n_shards, stream, weights):
+    """With a prior so strong that no row gets outside the margin, AROW is least squares, in whatever shards."""
+    X, y = stream(1000, 5)
+    whole = made("arow", "full", r=1e5, average=False).fit(X, y)
+    shards = [
+        made("arow", "full", r=1e5, average=False).fit(X[p], y[p]) for p in np.array_split(np.arange(1000), n_shards)
+    ]
+    assert sum(int(shard._model.state.scalars["updates"][0]) for shard in shards) == 1000
+    merged = functools.reduce(lambda a, b: a.merge(b), shards)
+    np.testing.assert_allclose(weights(merged), weights(whole), rtol=0, atol=1e-11 * np.abs(weights(whole)).max())
 
 
 @pytest.mark.parametrize("average", [True, False])

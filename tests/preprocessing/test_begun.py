@@ -90,9 +90,9 @@ def test_what_did_not_start_from_it_is_refused():
     later.encode(part(table, 200, 500), learn=True)
     with pytest.raises(ValueError, match="did not start as a copy"):
         without(begun, later)
-    with pytest.raises(ValueError, match="different settings"):
+    with pytest.raises(ValueError, match=r"clip=4\.0"):
         without(later, Encoding.begun(part(table, 0, 200), replace(ROOMY, clip=4.0)))
-    with pytest.raises(ValueError, match="decided differently"):
+    with pytest.raises(ValueError, match="in column"):
         without(later, Encoding.begun(part(table, 100, 300), ROOMY))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from preprocessing.tables_to_encode import as_dicts, columns
 
+from pater.models.differences import DifferenceError
 from pater.preprocessing.columns import Numbers, Texts, part
 from pater.preprocessing.encoding import Encoding
 from pater.preprocessing.encoding_merge import merge_encodings
@@ -109,14 +110,19 @@ def test_merged_moments_and_categories_are_those_of_all_rows() -> None:
 def test_what_began_differently_is_not_merged() -> None:
     rng = np.random.default_rng(0)
     a, b = (Encoding.begun({"x": Numbers(rng.standard_normal(99))}, SETTINGS) for _ in range(2))
-    with pytest.raises(ValueError, match="decided differently on column 'x'"):
+    told = r"the other has edges\[0\]=-1\.\d+ in column 'x' where this one has edges\[0\]=-1\.\d+\. What is"
+    with pytest.raises(DifferenceError, match=told):
         merge_encodings(a, b)
-    with pytest.raises(ValueError, match="different columns"):
+    with pytest.raises(DifferenceError, match="the other has 'y' as column 1 where this one has 'x' as column 1"):
         merge_encodings(a, Encoding.begun({"y": Numbers(np.zeros(9))}, SETTINGS))
-    with pytest.raises(ValueError, match="different settings"):
+    with pytest.raises(DifferenceError, match="the other has 'y' as column 2 where this one has no column 2"):
+        merge_encodings(a, Encoding.begun({"x": Numbers(np.zeros(9)), "y": Numbers(np.zeros(9))}, SETTINGS))
+    with pytest.raises(DifferenceError, match=f"has warm_up=1000 where this one has warm_up={SETTINGS.warm_up}"):
         merge_encodings(a, Encoding.begun({"x": Numbers(np.zeros(9))}, EncodingSettings()))
-    with pytest.raises(ValueError, match="decided differently on column 'x'"):
+    with pytest.raises(DifferenceError, match="has kind='category' in column 'x' where this one has kind='number'"):
         merge_encodings(a, Encoding.begun({"x": Texts(np.zeros(9, np.int64), ["a"])}, SETTINGS))
+    with pytest.raises(DifferenceError, match="the other has bins=1 in column 'x' where this one has bins="):
+        merge_encodings(a, Encoding.begun({"x": Numbers(np.zeros(9))}, SETTINGS))
 
 
 def test_columns_without_places_take_no_memory() -> None:

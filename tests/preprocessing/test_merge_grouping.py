@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -79,6 +80,22 @@ def test_any_grouping_gives_the_same(settings, seed, monkeypatch):
                 np.testing.assert_allclose(other_arrays[name], array, rtol=1e-12)
             else:
                 np.testing.assert_array_equal(other_arrays[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_some_find_no_room_the_same_have_columns_in_any_grouping(seed):
+    """What was counted of those that were left out on the way is lost, which depends on the grouping."""
+    shards, rng = shards_of(replace(ROOMY, max_categories=42), seed), np.random.default_rng(seed)
+    assert len(shards[0].columns[6].names) < 42
+    told, arrays = to_state(reduce(merged, shards))
+    assert len(told["columns"][6]["names"]) == 42
+    for k in range(4):
+        join = (lambda a, b: through_a_file(merged(a, b))) if k % 2 else merged
+        other, other_arrays = to_state(grouped(shards, rng, join))
+        assert json.dumps(other) == json.dumps(told)
+        for name in ("encoder.places", "encoder.counters", "encoder.bin_rows", "encoder.cross_rows"):
+            np.testing.assert_array_equal(other_arrays[name], arrays[name], err_msg=name)
+        assert (other_arrays["encoder.indicator_rows"] <= arrays["encoder.indicator_rows"]).all()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -161,7 +161,7 @@ def test_models_too_many_together_are_one_line(tmp_path, monkeypatch):
         (tmp_path / "a.svm").write_text("".join(f"{label} 9:1\n" for label in labels))
         learners.append(train(tmp_path / "a.svm", algo="arow"))
     monkeypatch.setattr(state_module, "LARGEST_TRIANGLES", 8 * 66 * 2)
-    with pytest.raises(InputError, match=r"the models together: .* use --covariance diagonal\.$"):
+    with pytest.raises(InputError, match=r"b and those before it together: .* use --covariance diagonal\.$"):
         merged(learners, ["a", "b"])
 
 

@@ -20,6 +20,10 @@ class UsageError(CommandError):
     code = 2
 
 
+class WorkersError(CommandError):
+    """The workers are lost; what is done is not."""
+
+
 class StoppedError(CommandError):
     """The command was stopped; the message says what is kept."""
 

@@ -107,11 +107,11 @@ def evaluate(
         from pater.stream import InputError, load
         from pater.stream import evaluation as v
         from pater.stream.algorithms import specs_of
+        from pater.stream.beginning import matched
         from pater.stream.encoder import is_encoded, new_encoder
         from pater.stream.guards import Guards
         from pater.stream.label_times import LabelTimes
         from pater.stream.learner import Learner
-        from pater.stream.training import matched
 
         from .watching import Watching
 

@@ -24,7 +24,8 @@ def merge(
 ) -> None:
     """Merge models: class sums and counts add, weights average by the rows that each has seen.
 
-    The result may take the place of one of them: all are read before it is written.
+    They are read one by one and merged in the order given, however many there are, with memory for two. The result may
+    take the place of one of them: all are read before it is written.
     """
     if len(models) < 2:
         raise UsageError("merge wants at least two models.")
@@ -36,6 +37,6 @@ def merge(
         check_place(model)
         stop_in_order()
         with lock_place(model):
-            together = merged([load(path) for path in models], [str(path) for path in models])
+            together = merged((load(path) for path in models), [str(path) for path in models])
             together.save(model)
     say(f"{together.rows:,} rows in {model}")

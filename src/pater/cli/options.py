@@ -125,6 +125,20 @@ OnError = Annotated[
 Threads = Annotated[
     int | None, typer.Option("--threads", "-j", min=1, metavar="N", help="Threads.  [default: one a processor]")
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", min=1, max=1024, metavar="N", help="Learn shards of the files by N processes, and merge them."
+    ),
+]
+Scheduler = Annotated[
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="The same on a Dask cluster whose workers see the files."),
+]
+ShardSize = Annotated[
+    str | None,
+    typer.Option("--shard-size", metavar="SIZE", help="Cut larger files into such pieces.  [default: 128M]"),
+]
 Scoring = Annotated[
     str,
     typer.Option("--scoring", metavar="NAME", help="What best means to auto: accuracy, balanced_accuracy, ter, f1 ..."),

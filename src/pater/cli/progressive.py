@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 from .terminal import COMPILING, say, say_compiling, say_skipped, tell_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pater.formats.errors import Skipped
+    from pater.stream.learner import Learner
     from pater.stream.training import Run
 
 _BAR, _SHORTEST_BAR = 20, 4  # columns of a terminal
@@ -41,6 +45,24 @@ def sentence(told: dict[str, Any], width: int | None = None) -> str:
     return next(text for text in texts if width is None or len(text) <= width or text == rows)
 
 
+def on_terminal() -> bool:
+    """Whether there is a terminal that can show a bar."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def say_end(
+    told: dict[str, Any], text: str, learner: Learner, skipped: Skipped, *, quiet: bool, log_json: bool
+) -> None:
+    """The last line of a run, for machines or readers, and what was skipped."""
+    if log_json:
+        tell_json(told)
+    elif not quiet:
+        say(text)
+    if learner.missing and not quiet:
+        say(f"{learner.missing:,} values were missing{'' if learner.encoder else ' and counted as nothing'}.")
+    say_skipped(skipped)  # never silent, not even when quiet
+
+
 class Display:
     """Follows a run. `at` are the numbers of rows that a line is due at: the powers of two."""
 
@@ -53,8 +75,8 @@ class Display:
 
     def start(self) -> None:
         """Before anything is read: the first time, what is to be compiled takes a while."""
-        if not self.quiet and self._on_terminal():
-            self._bar = _Bar()
+        if not self.quiet and (not self.log_json and on_terminal()):
+            self._bar = Bar()
 
     def compiling(self) -> None:
         """Say why nothing happens for a while, in the bar if there is one."""
@@ -65,7 +87,7 @@ class Display:
 
     def at(self, run: Run) -> list[int]:
         self.run = run
-        if not self.log_json and (self.quiet or self._on_terminal()):
+        if not self.log_json and (self.quiet or (not self.log_json and on_terminal())):
             return []
         while self._next <= run.learner.rows:
             self._next *= 2
@@ -77,7 +99,7 @@ class Display:
             return
         if self.log_json:
             tell_json(record(run))
-        elif not self.quiet and not self._on_terminal() and rows >= 1024:
+        elif not self.quiet and not (not self.log_json and on_terminal()) and rows >= 1024:
             say(sentence(record(run)))
 
     def show(self, run: Run) -> None:
@@ -86,7 +108,8 @@ class Display:
         now = time.monotonic()
         if self._bar is not None and now - self._shown >= 0.1:
             self._shown = now
-            self._bar.step(run.share, record(run))
+            told = record(run)
+            self._bar.step(run.share, lambda width: sentence(told, width))
 
     def finish(self) -> None:
         """The last line, and what was skipped."""
@@ -94,25 +117,16 @@ class Display:
         run = self.run
         if run is None or run.learner.model is None:
             return
-        if self.log_json:
-            tell_json(record(run, final=True))
-        elif not self.quiet:
-            say(sentence(record(run, final=True)))
-        if run.learner.missing and not self.quiet:
-            told = "" if run.learner.encoder else " and counted as nothing"
-            say(f"{run.learner.missing:,} values were missing{told}.")
-        say_skipped(run.skipped)  # never silent, not even when quiet
+        told = record(run, final=True)
+        say_end(told, sentence(told), run.learner, run.skipped, quiet=self.quiet, log_json=self.log_json)
 
     def close(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
-    def _on_terminal(self) -> bool:
-        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not self.log_json
 
-
-class _Bar:
+class Bar:
     """A bar, if it is known how much there is to do, else something that turns; and a sentence."""
 
     def __init__(self) -> None:
@@ -139,12 +153,12 @@ class _Bar:
             self._task, description=COMPILING if len(COMPILING) < self._console.width - 4 else "compiling"
         )
 
-    def step(self, share: float | None, told: dict[str, Any]) -> None:
+    def step(self, share: float | None, sentence: Callable[[int], str]) -> None:
         room = self._console.width - 4  # a space after the bar, and at the end room for the ^C that a terminal echoes
         if share is None:
-            text, width = sentence(told, room - 1), 0
+            text, width = sentence(room - 1), 0
         else:
-            text = f"{share:4.0%} {sentence(told, room - _SHORTEST_BAR - len('100% '))}"
+            text = f"{share:4.0%} {sentence(room - _SHORTEST_BAR - len('100% '))}"
             width = max(_SHORTEST_BAR, min(_BAR, room - len(text)))
         self._bars.update(self._task, share=share, width=width, description=text)
 

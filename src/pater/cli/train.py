@@ -12,6 +12,7 @@ from .errors import StoppedError, UsageError
 from .evaluation_report import advice
 from .learner_options import Algo, checked, operating_point, with_settings
 from .progressive import Display
+from .sharded import ShardDisplay, in_shards, shard_bytes, train_in_shards
 from .signals import stop_in_order
 
 EXAMPLE = """\b
@@ -20,6 +21,7 @@ Examples:
   pater train 'part-*.csv.gz' --label churn -m churn.pater
   pater train rows.svm --window 10000 --window-output windows.csv --plot windows.png -m rows.pater
   pater train big.svm --algo so-pater-i --covariance diagonal --checkpoint-every 60s --resume -m big.pater
+  pater train 'part-*.parquet' --label churn --workers 4 -m churn.pater
   zcat clicks.vw.gz | pater train - --format vw -m clicks.pater
 """
 
@@ -39,6 +41,9 @@ def train(
         str | None,
         typer.Option("--checkpoint-every", metavar="N|TIME", help="Rows, or a time such as 30s or 5m."),
     ] = None,
+    workers: o.Workers = None,
+    scheduler: o.Scheduler = None,
+    shard_size: o.ShardSize = None,
     initial: Annotated[
         Path | None,
         typer.Option(
@@ -91,6 +96,51 @@ def train(
     o.check_ending("--window-output", window_output, o.TABLES, data)
     o.check_ending("--plot", plot, o.PICTURES, data)
     o.check_outputs(model, window_output, plot)
+    chosen: dict[str, Any] = {
+        "algo": algo,
+        "scoring": scoring,
+        "scale": scale,
+        "initial": initial,
+        "on_error": on_error,
+        "features": features,
+        "threads": threads,
+        "encoding": encoding,
+        "interactions": pairs,
+    }
+    options: dict[str, Any] = {
+        **checked(algo, settings, others=others, saved="--initial-model" if initial else None),
+        **operating_point(max_fpr, max_fnr, cost),
+        "format": format,
+        "label": label,
+        "weight": weight_column,
+        "categorical": categorical or (),
+        "drop": drop or (),
+        "delimiter": delimiter,
+        "decimal": decimal,
+        "bits": bits,
+    }
+    one_stream = {
+        "--passes": passes > 1,
+        "--initial-model": initial is not None,
+        "--checkpoint-every": checkpoint_every is not None,
+        "--threads": threads is not None,
+        "--window": window is not None,
+        "-": "-" in data,
+    }
+    size = shard_bytes(shard_size)
+    if in_shards(workers, scheduler, shard_size, one_stream):
+        train_in_shards(
+            data,
+            {**chosen, "options": options},
+            ShardDisplay(quiet=quiet, log_json=log_json),
+            workers=workers,
+            scheduler=scheduler,
+            model=model,
+            resume=resume,
+            size=size,
+            max_classes=max_classes,
+        )
+        return
     display = Display(quiet=quiet, log_json=log_json)
     with o.one_line_errors(display.compiling, quiet=quiet):
         from pater.stream.training import train as learn
@@ -108,33 +158,16 @@ def train(
             learn(
                 data,
                 model=model,
-                algo=algo,
-                **checked(algo, settings, others=others, saved="--initial-model" if initial else None),
-                **operating_point(max_fpr, max_fnr, cost),
-                scoring=scoring,
-                scale=scale,
                 passes=passes,
-                initial=initial,
                 checkpoint_every=checkpoint_every,
                 resume=resume,
-                on_error=on_error,
-                features=features,
-                threads=threads,
+                max_classes=max_classes,
                 show=display.show,
                 at=display.at,
                 report=display.report,
                 judged=watched.judged if watched else None,
-                format=format,
-                label=label,
-                weight=weight_column,
-                categorical=categorical or (),
-                drop=drop or (),
-                encoding=encoding,
-                interactions=pairs,
-                delimiter=delimiter,
-                decimal=decimal,
-                max_classes=max_classes,
-                bits=bits,
+                **chosen,
+                **options,
             )
             if watched and display.run:
                 inputs: list[str | Path] = [*(each.name for each in display.run.input.sources), model]

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from ..files import model_file as modelfile
 from ..models.errors import BadRowError
+from ..models.labels import as_labels
 from ..models.matrices import bad_row_message
 from ..models.model import Model
 from ..models.pool import Pool
@@ -217,6 +218,23 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def wanted_classes(classes: Any, model: Model | Pool | None) -> NDArray[Any]:
+    """The classes that there will be, sorted; an error if a model knows of others."""
+    wanted = np.unique(as_labels(classes, "classes"))
+    if wanted.size < 2:
+        raise ValueError(f"classes must name at least two labels, got {wanted.tolist()}.")
+    if (
+        model is not None
+        and not np.array_equal(wanted, model.classes)
+        and (model.fixed or not np.isin(model.classes, wanted).all())
+    ):
+        raise ValueError(
+            f"`classes={wanted.tolist()}` is not the same as on the last call to partial_fit, was: "
+            f"{model.classes.tolist()}."
+        )
+    return wanted
 
 
 def at_least_two(classes: NDArray[Any]) -> None:

@@ -1,6 +1,6 @@
 """Classifiers behind an encoder: what its columns are, room for those that turn up, other places for those there.
 
-Knows `online` and `placement`.
+Knows `online`, `ter` and `placement`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from ..models.placement import with_columns_at
 from .online import OnlineClassifier
 from .table_encoder import TableEncoder
+from .ter import TERClassifier
+
+Growing = OnlineClassifier | TERClassifier
 
 
 def make_room(classifier: Any, n_features: int, name: str) -> None:
@@ -21,7 +24,7 @@ def make_room(classifier: Any, n_features: int, name: str) -> None:
     known = getattr(classifier, "n_features_in_", n_features)
     if n_features <= known:
         return
-    if not isinstance(classifier, OnlineClassifier):
+    if not isinstance(classifier, Growing):
         raise ValueError(
             f"the step {name!r} has learned from {known} columns and there are {n_features} now, but "
             f"{type(classifier).__name__} cannot take more. Use an online learner of pater, which can."
@@ -39,10 +42,19 @@ def tell_levels(steps: list[tuple[str, Any]], X: Any) -> None:
             classifier._levels = encoder._stream.first_levels(encoder.resolution)[: X.shape[1]]
 
 
-def with_columns_moved(classifier: Any, columns: NDArray[np.int64], n_features: int) -> Any:
+def check_steps(others: list[tuple[str, Any]], steps: list[tuple[str, Any]]) -> None:
+    """Raise a TypeError if these are not the same steps of two pipelines, an encoder and an online learner."""
+    kinds = [[type(step).__name__ for _, step in some] for some in (others, steps)]
+    mergeable = len(steps) == 2 and isinstance(steps[0][1], TableEncoder) and isinstance(steps[1][1], Growing)
+    if kinds[0] != kinds[1] or not mergeable:
+        raise TypeError(
+            "pipelines of a TableEncoder and an online learner of pater can be merged, with the same steps; the other "
+            f"has {' and '.join(kinds[0])}, this one has {' and '.join(kinds[1])}."
+        )
+
+
+def with_columns_moved(classifier: Growing, columns: NDArray[np.int64], n_features: int) -> Growing:
     """A copy of a classifier in which column j is `columns[j]` of so many, or is left out where that is −1."""
-    if not isinstance(classifier, OnlineClassifier):
-        raise TypeError(f"{type(classifier).__name__} cannot be merged; an online learner of pater can.")
     result = copy(classifier)
     result._model = with_columns_at(classifier._fitted_model(), columns, n_features)
     result.n_features_in_ = n_features

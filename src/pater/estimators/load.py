@@ -146,6 +146,7 @@ def _of_specs(saved: Saved) -> LinearClassifier:
     rule, more = specs[0].rule, {}
     if rule == modelfile.BATCH_RULE:
         kind: Any = TERClassifier
+        more = {"ridge": getattr(saved.model, "ridge", 0.0)}
     elif len(specs) > 1:
         kind = AutoPATERClassifier
         more = {"scoring": saved.scoring, "scoring_settings": saved.scoring_settings, **_tried(saved.model)}

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from ..kernels.run import IN_ORDER, Rows, available_threads
 from ..models.choice import JudgedBy
 from ..models.errors import OtherModelsError
-from ..models.labels import as_labels, classes_and_codes, in_order
+from ..models.labels import classes_and_codes, in_order
 from ..models.matrices import number_of_rows
 from ..models.model import Model
 from ..models.new_model import new_model
@@ -25,7 +25,8 @@ from ..models.predict import probabilities
 from ..models.settings import Setting
 from ..models.spec import Spec, Specs
 from ..models.views import NO_LEVELS, Views
-from .base import LinearClassifier, at_least_two
+from .alike import check_alike
+from .base import LinearClassifier, at_least_two, wanted_classes
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .parameters import OF_LEARNING, asked_for_probabilities, names_of, one_of, settings_of
 
@@ -154,19 +155,12 @@ class OnlineClassifier(LinearClassifier):
         return (*self._scored_by(), vars(self).get("fading"))
 
     def _with_fixed_classes(self, model: Model | Pool | None, classes: Any, specs: Specs) -> Model | Pool:
-        wanted = np.unique(as_labels(classes, "classes"))
-        if wanted.size < 2:
-            raise ValueError(f"classes must name at least two labels, got {wanted.tolist()}.")
+        wanted = wanted_classes(classes, model)
         if model is None:
             self._check_weighted_classes(wanted)
             return self._new(wanted, specs, fixed=True)
         model = model.with_specs(specs, self._judged_by())
         if not np.array_equal(wanted, model.classes):
-            if model.fixed or not np.isin(model.classes, wanted).all():
-                raise ValueError(
-                    f"`classes={wanted.tolist()}` is not the same as on the last call to partial_fit, was: "
-                    f"{model.classes.tolist()}."
-                )
             model = model.copy()
             model.add_classes(np.setdiff1d(wanted, model.classes))
         model.fixed = True
@@ -181,25 +175,16 @@ class OnlineClassifier(LinearClassifier):
         Parameters
         ----------
         other : estimator of the same class
-            Fitted on the same features, with the same rule.
+            Fitted on the same features, with the same settings; an error names the first difference. Classes that only
+            one of both has met are added to the other.
 
         Returns
         -------
         self
-            The estimator.
+            The estimator. `other` stays as it is; after an error, so does this one.
         """
-        mine = self._fitted_model()
-        if type(other) is not type(self):
-            raise TypeError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}.")
-        theirs = other._fitted_model()
-        if theirs.specs != mine.specs:
-            raise ValueError(f"cannot merge models of different settings: {self} and {other}.")
-        width, other_width = mine.n_features, theirs.n_features
-        if width != other_width:
-            raise ValueError(f"cannot merge models of {width} and of {other_width} features.")
-        names, other_names = self._names(), other._names()
-        if names is not None and other_names is not None and not np.array_equal(names, other_names):
-            raise ValueError("cannot merge models of different features: feature_names_in_ differ.")
+        check_alike(self, other)
+        mine, theirs = self._fitted_model(), other._fitted_model()
         self._model = mine.with_specs(mine.specs, self._judged_by()).merge(theirs)  # type: ignore[arg-type]  # with the same specs, they are of one kind
         return self
 

@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 
 from ..models.labels import as_labels
+from .alike import check_type
 from .base import LinearClassifier
-from .growth import make_room, tell_levels, with_columns_moved
+from .growth import check_steps, make_room, tell_levels, with_columns_moved
 from .table_encoder import TableEncoder
 
 
@@ -117,17 +118,16 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         other : OnlinePipeline
-            With the same steps.
+            With the same steps and settings; an error names the first difference.
 
         Returns
         -------
         self
-            The pipeline.
+            The pipeline. `other` stays as it is; after an error, so does this one.
         """
+        check_type(self, other)
         steps, others = self.steps, other.steps
-        kinds = [[type(step) for _, step in some] for some in (steps, others)]
-        if kinds[0] != kinds[1] or len(steps) != 2 or not hasattr(steps[0][1], "placing"):
-            raise TypeError("pipelines of a TableEncoder and an online learner can be merged, with the same steps.")
+        check_steps(others, steps)
         encoder, columns = steps[0][1].placing(others[0][1])
         last, width = copy(steps[1][1]), len(encoder.get_feature_names_out())
         make_room(last, width, steps[1][0])

@@ -20,6 +20,7 @@ from . import parameters
 from .load import ESTIMATORS, pipeline_of
 from .online import OnlineClassifier
 from .table_encoder import TableEncoder
+from .ter import TERClassifier
 
 
 def save(steps: list[tuple[str, Any]], path: str | os.PathLike[str]) -> None:
@@ -45,9 +46,9 @@ def save(steps: list[tuple[str, Any]], path: str | os.PathLike[str]) -> None:
     modelfile.save(path, saved, accept=pipeline_of)
 
 
-def _checked(steps: list[tuple[str, Any]]) -> tuple[TableEncoder, OnlineClassifier]:
+def _checked(steps: list[tuple[str, Any]]) -> tuple[TableEncoder, OnlineClassifier | TERClassifier]:
     """The encoder and the learner; an error if the steps are others, or have not learned what a file holds."""
-    fits = (lambda step: type(step) is TableEncoder, lambda step: isinstance(step, OnlineClassifier))
+    fits = (lambda step: type(step) is TableEncoder, lambda step: isinstance(step, OnlineClassifier | TERClassifier))
     others = [
         f"step {name!r} is a {type(step).__name__}"
         for k, (name, step) in enumerate(steps)

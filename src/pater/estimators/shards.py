@@ -1,7 +1,7 @@
-"""Pipelines behind a `TableEncoder` that learn shards of a table: what each starts from, and what it has counted.
+"""Pipelines behind a `TableEncoder` that learn shards of a table: what each starts from, and what it has learned since.
 
-Knows `table_encoder`, `pipeline` and `stream`. All shards start from one encoder, which has begun with some rows of the
-whole, so that they can be merged; no classifier has learned from those.
+Knows `table_encoder`, `pipeline` and `models/shards.py`. All shards start from one pipeline, which has begun with some
+rows of the whole, so that they can be merged. Pipelines come and go as bytes of model files.
 """
 
 from __future__ import annotations
@@ -13,45 +13,71 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from ..files.in_bytes import from_bytes, to_bytes
+from ..models.shards import ended, since, start
 from ..preprocessing.begun import begun_with, without
 from ..preprocessing.settings import RESOLUTIONS
 from ..preprocessing.stream_encoder import StreamEncoder
-from ..stream.begun import encoder_from_bytes, encoder_to_bytes
-from ..stream.encoder import Encoder
+from .growth import make_room, tell_levels
+from .load import load
 from .parameters import one_of
 from .pipeline import OnlinePipeline
 from .table_encoder import TableEncoder
 from .table_inputs import table_like
 
+Batch = tuple[Any, Any, Any]  # rows, labels, importances or None
 
-def begun_bytes(table: TableEncoder, samples: Sequence[Any]) -> bytes:
-    """What an encoder of these settings decides from some rows, frame by frame, as bytes to start shards from.
 
-    Frames without rows say nothing.
+def begun_bytes(estimator: OnlinePipeline, batches: Sequence[Batch], classes: Any = None) -> bytes:
+    """A pipeline of these settings that has begun with some rows, as bytes to start shards from.
+
+    Batches without rows say nothing.
     """
+    result: OnlinePipeline = clone(estimator)
+    table, (name, classifier) = result.steps[0][1], result.steps[1]
     one_of("resolution", table.resolution, tuple(RESOLUTIONS))
-    tables = [table_like(X, None, type(table).__name__) for X in samples if len(X)]
-    stream = StreamEncoder.of_shard(begun_with(tables, table._wanted()))
-    return encoder_to_bytes(Encoder(stream, table.resolution))
+    some = [batch for batch in batches if len(batch[1])]
+    encoding = begun_with([table_like(X, None, type(table).__name__) for X, _, _ in some], table._wanted())
+    _take_stream(table, StreamEncoder(encoding.settings, encoding))
+    for X, y, weights in some:
+        rows = table.transform(X)
+        tell_levels(result.steps, rows)
+        make_room(classifier, rows.shape[1], name)
+        more = {} if weights is None else {"sample_weight": weights}
+        classifier.partial_fit(rows, y, **more, **({} if classes is None else {"classes": classes}))
+    return to_bytes(result.save)
 
 
 def starting_from(content: bytes, estimator: OnlinePipeline) -> OnlinePipeline:
-    """A pipeline of these settings for a shard: the encoder of `begun_bytes`, and a classifier that knows nothing."""
-    result: OnlinePipeline = clone(estimator)
-    table = result.steps[0][1]
-    assert isinstance(table, TableEncoder)
-    table._stream = encoder_from_bytes(content)._stream
-    encoding = table.encoding_
-    table.n_features_in_, table.feature_names_in_ = len(encoding.names), np.array(encoding.names, object)
-    return result
+    """A pipeline of these settings for a shard, as it has begun."""
+    begun = from_bytes(content, load)
+    table, classifier = (step for _, step in begun.steps)
+    _take_stream(table, StreamEncoder.of_shard(table.encoding_))
+    classifier._model = start(classifier._model)
+    begun.steps = [(name, step) for (name, _), step in zip(estimator.steps, (table, classifier), strict=True)]
+    return begun  # type: ignore[no-any-return]
 
 
 def without_begun(content: bytes, pipeline: OnlinePipeline) -> OnlinePipeline:
-    """A pipeline that has learned a shard, with an encoder that has counted the rows of the shard only."""
+    """What a pipeline, which started from these bytes, has counted and learned of a shard of its own."""
+    begun = from_bytes(content, load)
+    (name, table), (last, classifier) = ((name, copy(step)) for name, step in pipeline.steps)
+    encoding = without(table.encoding_, begun.steps[0][1].encoding_)
+    table._stream = StreamEncoder(encoding.settings, encoding)
+    classifier._model = since(classifier._model, begun.steps[1][1]._model)
     result = copy(pipeline)
-    name, table = pipeline.steps[0]
-    own = copy(table)
-    encoding = without(table.encoding_, encoder_from_bytes(content).encoding)
-    own._stream = StreamEncoder(encoding.settings, encoding)
-    result.steps = [(name, own), *pipeline.steps[1:]]
+    result.steps = [(name, table), (last, classifier)]
     return result
+
+
+def together(pipeline: OnlinePipeline) -> OnlinePipeline:
+    """The pipeline that merged shards come to, to go on by itself."""
+    classifier = pipeline.steps[1][1]
+    classifier._model = ended(classifier._model)
+    return pipeline
+
+
+def _take_stream(table: TableEncoder, stream: StreamEncoder) -> None:
+    table._stream = stream
+    encoding = table.encoding_
+    table.n_features_in_, table.feature_names_in_ = len(encoding.names), np.array(encoding.names, object)

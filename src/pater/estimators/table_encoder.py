@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..formats.errors import Hint
+from ..models.differences import check_same
 from ..models.matrices import matrix_of
 from ..preprocessing.columns import Table, rows_in
 from ..preprocessing.encoded import Encoded
@@ -23,6 +24,7 @@ from ..preprocessing.encoding_merge import merge_encodings
 from ..preprocessing.features import Feature
 from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
 from ..preprocessing.stream_encoder import StreamEncoder
+from .alike import check_type
 from .parameters import one_of
 from .table_inputs import has_names, table_like
 
@@ -255,24 +257,25 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         other : TableEncoder
-            One that has decided alike on kinds and bins.
+            One of the same settings that has decided alike on kinds and bins; an error names the first difference.
 
         Returns
         -------
         self
-            The encoder.
+            The encoder. `other` stays as it is; after an error, so does this one.
         """
         self._stream = self.placing(other)[0]._stream
         return self
 
     def placing(self, other: Self) -> tuple[Self, NDArray[np.int64]]:
         """An encoder of what both have seen, and the column in it of each output column of `other`, or −1 for none."""
-        if type(other) is not type(self):
-            raise TypeError(f"cannot merge a {type(other).__name__} into a {type(self).__name__}.")
-        for each in (self, other):
+        check_type(self, other)
+        for each, which in ((self, "this one"), (other, "the other")):
             check_is_fitted(each)
             if each._stream.encoding is None:
-                raise ValueError(f"encoders can be merged once they have learned from {each.warm_up} rows.")
+                told = f"encoders can be merged once they have learned from {each.warm_up} rows (warm_up)"
+                raise ValueError(f"{told}; {which} has learned from {each._stream.n_held}.")
+        check_same([("resolution", other.resolution, self.resolution)])
         result = copy(self)
         result._stream.encoding, columns = merge_encodings(self.encoding_, other.encoding_, self.resolution)
         return result, columns

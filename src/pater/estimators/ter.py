@@ -1,97 +1,43 @@
 """The batch solution that the online learners approach: weighted least squares, in closed form.
 
-Knows `base`, NumPy and SciPy; and `state`, where the solution is kept as any other model is.
+Knows `base`, and `batch`, where the solution and the moments that it is made from are kept; `least_squares` where there
+are none.
 """
 
 from __future__ import annotations
 
-import math
-import warnings
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-import scipy.sparse.linalg
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from ..files.model_file import BATCH_RULE
-from ..kernels.memory import POINT_U
-from ..kernels.state import State
+from ..kernels.run import Rows
+from ..models.batch import Asked, BatchModel, solved_without_moments
+from ..models.differences import check_classes
 from ..models.errors import BadRowError
 from ..models.labels import classes_and_codes
-from ..models.matrices import first_bad_row, matrix_of
+from ..models.matrices import first_bad_row, matrix_of, number_of_rows
 from ..models.model import Model
+from ..models.moments import is_too_wide
 from ..models.pool import Pool
 from ..models.settings import SETTINGS
 from ..models.spec import Spec, Specs
-from .base import LinearClassifier, at_least_two
+from .alike import check_features, check_type
+from .base import LinearClassifier, at_least_two, wanted_classes
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
+from .least_squares import SMALL, solve
 from .parameters import OF_SOLVING
 
 Floats = NDArray[np.float64]
 
-SMALL = 1 << 25  # numbers: up to here a sparse system is filled in and solved directly
-OUT_OF_STEPS = 7  # what LSMR calls it
-
-
-def solve(X: Any, y: Floats, v: Floats, *, ridge: float, intercept: bool) -> tuple[Floats, float]:
-    """The w and b that minimise Σ vᵢ(yᵢ − w·xᵢ − b)² + ridge·‖w‖²; the shortest such w where there are many.
-
-    The intercept is not penalised: rows and labels are centred on their weighted means, and b follows. Dense systems
-    are solved by a singular value decomposition, sparse ones by LSMR, which never fills them in. Neither squares the
-    condition of X, as the normal equations of eq. 9 would.
-    """
-    root = np.sqrt(v)
-    d = X.shape[1]
-    x_mean, y_mean = np.zeros(d), 0.0
-    if intercept:
-        x_mean, y_mean = np.asarray(v @ X).ravel() / v.sum(), float(v @ y) / v.sum()
-    target = root * (y - y_mean)
-    if sp.issparse(X) and X.shape[0] * d <= SMALL:
-        X = X.toarray()
-    if sp.issparse(X):
-        size = np.sqrt(np.asarray(X.multiply(X).T @ v).ravel() + ridge)  # columns of like size: fewer steps
-        size[size == 0] = 1.0
-        system = scipy.sparse.linalg.LinearOperator(
-            X.shape,
-            matvec=lambda u: root * (X @ (u.ravel() / size) - x_mean @ (u.ravel() / size)),
-            rmatvec=lambda r: (X.T @ (root * r.ravel()) - x_mean * (root @ r.ravel())) / size,
-            dtype=np.float64,
-        )
-        if ridge > 0:  # the penalty is on w, not on what is solved for
-            system = _stacked(system, math.sqrt(ridge) / size)
-            target = np.concatenate([target, np.zeros(d)])
-        u, stopped, *_ = scipy.sparse.linalg.lsmr(
-            system, target, atol=1e-13, btol=1e-13, conlim=0, maxiter=20 * d + 100
-        )
-        if stopped == OUT_OF_STEPS:
-            warnings.warn("TERClassifier did not converge: scale the columns, or add a ridge.", ConvergenceWarning, 2)
-        w = u / size
-    else:
-        A = root[:, None] * (X - x_mean)
-        if ridge > 0:
-            A, target = np.vstack([A, math.sqrt(ridge) * np.eye(d)]), np.concatenate([target, np.zeros(d)])
-        rounding = np.finfo(np.float64).eps * max(A.shape)
-        w = scipy.linalg.lstsq(A, target, cond=rounding, overwrite_a=True, check_finite=False)[0]
-    return w, y_mean - float(x_mean @ w)
-
-
-def _stacked(top: Any, diagonal: Floats) -> Any:
-    """The operator `top` over the matrix with this diagonal."""
-    n, d = top.shape
-    return scipy.sparse.linalg.LinearOperator(
-        (n + d, d),
-        matvec=lambda u: np.concatenate([top.matvec(u.ravel()), diagonal * u.ravel()]),
-        rmatvec=lambda r: top.rmatvec(r.ravel()[:n]) + diagonal * r.ravel()[n:],
-        dtype=np.float64,
-    )
-
 
 class TERClassifier(LinearClassifier):
     """The batch total-error-rate solution: least squares in which each class weighs the same, however many it has.
+
+    It is also learned in parts, `partial_fit` by `partial_fit` and shard by shard (`merge`), and is the solution for
+    all rows to rounding, whatever the parts and their order. For that it keeps, of each class, how many rows it had,
+    their mean and a triangle of their second moments, from which `solve` makes another solution at any time.
 
     Parameters
     ----------
@@ -149,26 +95,129 @@ class TERClassifier(LinearClassifier):
         return self._all_or_nothing(self._fit, X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        SETTINGS["class_weight"].checked(self.class_weight, "class_weight")
-        self._validate_params()
-        rows = take_rows(self, X, reset=True)
+        asked = self._asked()
+        rows, labels, s = self._checked(X, y, sample_weight, reset=True)
+        classes, codes = classes_and_codes(labels)
+        at_least_two(classes)
+        self._check_weighted_classes(classes)
+        not_all_zero(s)
+        s = s if s.size else np.ones(labels.size)
+        _on_both_sides(np.bincount(codes, s, classes.size), classes)
+        width = int(self.n_features_in_)
+        filled_in = len(rows) == 1 or number_of_rows(rows) * width <= SMALL
+        if filled_in and not is_too_wide(classes.size, width):
+            model = BatchModel.begun(classes, width, asked).learned(rows, labels, s)
+            model.solve()
+        else:
+            matrix = matrix_of(rows, width)
+            positives = [1] if classes.size == 2 else range(classes.size)
+            solutions = [self._one_against_rest(matrix, codes == k, s, classes, k) for k in positives]
+            model = solved_without_moments(classes, width, solutions, asked)
+        self._model = model
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Take in some more rows. The solution is that of all rows so far, and is made when it is asked for.
+
+        It does not depend on how rows are cut into calls, but for rounding. Parameters that were changed count from
+        here on, for all rows. Sparse rows are filled in, some at a time; of d columns, moments take up to 2·d² numbers
+        for each class, and 4 GiB for all at most.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of labels, optional
+            All classes there will be. With it, a label outside is an error; without it, a class that turns up later is
+            added, as if it had been known from the start. As long as there are rows of one class only, that is what is
+            predicted.
+        sample_weight : array-like of shape (n_samples,), optional
+            Importance of each row; a row of weight 0 is left out.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        return self._all_or_nothing(self._partial_fit, X, y, classes, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        asked = self._asked()
+        model: BatchModel | None = vars(self).get("_model")
+        rows, labels, s = self._checked(X, y, sample_weight, reset=model is None)
+        wanted = None if classes is None else wanted_classes(classes, model)
+        if model is None:
+            if wanted is not None:
+                self._check_weighted_classes(wanted)
+            known = np.empty(0, labels.dtype) if wanted is None else wanted
+            model = BatchModel.begun(known, int(self.n_features_in_), asked)
+        model = model.solved(asked)
+        if wanted is not None:
+            model = model.with_classes(wanted)
+            model.fixed = True
+        self._model = model.learned(rows, labels, s)
+
+    def merge(self, other: Self) -> Self:
+        """Take in what `other` has learned from other rows: the solution is that of the rows of both, to rounding.
+
+        The parameters of this estimator count, as they are at the time.
+
+        Parameters
+        ----------
+        other : TERClassifier
+            Fitted on the same features. Its parameters and its classes may be others.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        asked, mine = self._asked(), self._batch()
+        check_type(self, other)
+        theirs = other._batch()
+        check_features(self, other)
+        check_classes(theirs.classes, mine.classes)
+        self._model = mine.solved(asked).merge(theirs)
+        return self
+
+    def solve(self) -> Self:
+        """Solve again, without data, with the parameters as they are now: another `ridge`, say, or `class_weight`.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        self._model = self._batch().solved(self._asked())
+        return self
+
+    @property
+    def t_(self) -> int:
+        """How many rows of positive weight the moments are made of."""
+        moments = self._batch().moments
+        if moments is None:
+            raise AttributeError("t_ is not known: only the solution was kept.")
+        return moments.rows
+
+    def _batch(self) -> BatchModel:
+        model = self._fitted_model()
+        assert isinstance(model, BatchModel)
+        return model
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, NDArray[Any], Floats]:
+        """Sound rows, their labels, and their weights, if there are any."""
+        rows = take_rows(self, X, reset=reset)
         labels, s = check_labels(y, rows), check_sample_weight(sample_weight, rows)
         bad = first_bad_row(rows)
         if bad >= 0:
             raise BadRowError(rows, bad)
-        classes, codes = classes_and_codes(labels)
-        at_least_two(classes)
-        self._check_weighted_classes(classes)
-        s = s if s.size else np.ones(labels.size)
-        not_all_zero(s)
-        matrix = matrix_of(rows, int(self.n_features_in_))
-        positives = [1] if classes.size == 2 else range(classes.size)
-        solutions = [self._one_against_rest(matrix, codes == k, s, classes, k) for k in positives]
-        state = State.new(len(solutions), int(self.n_features_in_), means=False)
-        for k, (w, b) in enumerate(solutions):
-            state.vectors[k, POINT_U], state.scalars["bias"][k] = w, b
-        state.scalars["t"] = 1  # a state that has seen nothing counts as empty
-        self._model = Model(classes, state, self._specs(), fixed=True)
+        return rows, labels, s
+
+    def _asked(self) -> Asked:
+        """What the parameters ask for."""
+        self._validate_params()
+        return Asked(float(self.ridge), self._specs())
 
     def _specs(self) -> Specs:
         weight = SETTINGS["class_weight"].checked(self.class_weight, "class_weight")
@@ -178,10 +227,6 @@ class TERClassifier(LinearClassifier):
         self, X: Any, positive: NDArray[np.bool_], s: Floats, classes: NDArray[Any], k: int
     ) -> tuple[Floats, float]:
         n_pos, n_neg = float(s[positive].sum()), float(s[~positive].sum())
-        if n_pos == 0 or n_neg == 0:
-            raise ValueError(
-                f"sample_weight leaves no sample on one side of class {classes[k]!r}: nothing to separate."
-            )
         alpha_pos = alpha_neg = 1.0
         if isinstance(self.class_weight, dict):
             weight = [self.class_weight.get(label, 1.0) for label in classes.tolist()]
@@ -190,14 +235,22 @@ class TERClassifier(LinearClassifier):
         return solve(X, np.where(positive, 1.0, -1.0), v, ridge=self.ridge, intercept=self.fit_intercept)
 
     def _to_save(self) -> Model:
-        model = self._fitted_model()
-        assert isinstance(model, Model)
-        model = replace(model, specs=self._specs())
+        model = self._batch().with_specs(self._specs())
+        model.ridge = float(self.ridge)
         if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
             raise ValueError("coef_ or intercept_ is not finite: scale the columns, fit again, then save.")
         return model
 
     def _take_over(self, model: Model | Pool) -> None:
-        if [spec.rule for spec in model.specs] != [BATCH_RULE]:
+        if not isinstance(model, BatchModel):
             raise ValueError("its settings are not those of its estimator")
         self._model = model
+
+
+def _on_both_sides(weights: NDArray[Any], classes: NDArray[Any]) -> None:
+    """An error if one class has no weight, or all of it."""
+    for k in [1] if classes.size == 2 else range(classes.size):
+        if weights[k] == 0 or weights.sum() == weights[k]:
+            raise ValueError(
+                f"sample_weight leaves no sample on one side of class {classes[k]!r}: nothing to separate."
+            )

@@ -14,12 +14,14 @@ import numpy as np
 
 from ..kernels.state import State, triangle_size
 from ..kernels.triangle import packed_size
+from ..models.batch import BatchModel
 from ..models.choice import ScoringSettings, Stored
 from ..models.history import History
 from ..models.model import Model
-from .codec import UnsoundError, require, spec_to_json
+from .codec import BATCH_RULE, UnsoundError, require, spec_to_json
 from .container import OF_ANOTHER_KIND, Arrays, Places, Room, Shape, minor
 from .stored_margins import OPERATING, seen_arrays, seen_in, seen_of
+from .stored_moments import moments_described, moments_in, moments_of
 from .stored_state import (
     REALS,
     WHOLE_NUMBERS,
@@ -67,6 +69,9 @@ def described(model: Model, scored_by: tuple[str, ScoringSettings]) -> tuple[dic
         arrays |= seen_arrays(model.seen)
     if state.second is not None:  # only what rows have reached
         arrays["second"] = state.second[:, : packed_size(int(state.scalars["width"].max(initial=0)))]
+    if isinstance(model, BatchModel):
+        header["moments"], more = moments_described(model)
+        arrays |= more
     return header, arrays
 
 
@@ -123,6 +128,8 @@ class StoredModel:
             wanted["history"] = ((points_in(header["history"]), 4), np.float64)
         if header.get("operating") is not None:
             wanted |= seen_in(header["operating"], n_models)
+        if header.get("moments") is not None:
+            wanted |= moments_in(header["moments"], plan)
         for name, place in wanted.items():
             require(places[name] == place, f"{name} has the wrong shape or type")
         if plan.metric == "full":
@@ -163,9 +170,13 @@ class StoredModel:
         history = history_of(header["history"], arrays)
         seen = seen_of(header.get("operating"), arrays, plan)
         require((history is not None) == (len(plan.specs) > 1), "it lacks its history")
+        moments = None if header.get("moments") is None else moments_of(header["moments"], arrays)
         for name in names - set(arrays):
             del all_arrays[f"{self.prefix}{name}"]
-        return Model(plan.classes, state, plan.specs, plan.fixed, history, choice, seen)
+        if plan.specs[0].rule != BATCH_RULE:
+            return Model(plan.classes, state, plan.specs, plan.fixed, history, choice, seen)
+        ridge = 0.0 if moments is None else float(header["moments"]["ridge"])
+        return BatchModel(plan.classes, state, plan.specs, plan.fixed, moments=moments, ridge=ridge)
 
 
 def _check_chosen(models: Any, plan: Plan) -> None:

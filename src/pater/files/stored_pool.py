@@ -45,6 +45,7 @@ def pool_described(pool: Pool) -> tuple[dict[str, Any], Arrays]:
         "next_decision": pool.next_decision,
         "history": history_to_json(pool.history),
         "spent": pool.spent.tolist(),
+        "in_shards": pool.in_shards,
     }
     arrays |= {f"pool.{name}": array.reshape(-1, 2) for name, array in vars(pool.board).items()}
     if pool.views.encoded:
@@ -75,7 +76,8 @@ class StoredPool:
         require(all(type(n) is int and 0 <= n < MOST_ROWS for n in numbers), "its pool counts wrongly")
         require(told["rows"] < told["next_decision"], "its pool counts wrongly")
         require(is_number(told["fading"]) and 0 < told["fading"] <= 1, "the fading of its pool is out of range")
-        require(type(told["more_may_come"]) is bool, "its pool is unsound")
+        sound = type(told["more_may_come"]) is bool and type(told.get("in_shards", False)) is bool
+        require(sound, "its pool is unsound")
         spent = told.get("spent", _NOTHING_SPENT)
         sound = isinstance(spent, list) and len(spent) == MOST_LEVELS and all(is_number(n) and n >= 0 for n in spent)
         require(sound, "its pool counts wrongly")
@@ -140,6 +142,7 @@ class StoredPool:
         numbers = (told["fading"], told["more_may_come"], told["leader"], told["rows"], told["next_decision"])
         spent = np.array(told.get("spent", _NOTHING_SPENT), np.float64)
         pool = Pool(specs, views, models, board, read["made"], adjustments, *scored_by, *numbers, history, spent)
+        pool.in_shards = told.get("in_shards", False)
         require(all((counts >= -1e-6).all() for counts in pool.progressive()), "its pool counts answers wrongly")
         sound = all(k < n_places and model.n_features == views.width(pool.level(k)) for k, model in models.items())
         sound = sound and pool.entered.common in models and all(pool.entered.fits[k] for k in models)

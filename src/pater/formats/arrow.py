@@ -66,6 +66,16 @@ def schema_of(source: Source) -> Any:
         return schema
 
 
+def parquet_groups(source: Source) -> list[tuple[int, int]]:
+    """How many rows, and how many stored bytes, each group of rows has."""
+    file = _open(source)
+    with file:
+        told = file.metadata
+        groups = [told.row_group(k) for k in range(told.num_row_groups)]
+        sizes = [sum(group.column(j).total_compressed_size for j in range(group.num_columns)) for group in groups]
+        return [(group.num_rows, size) for group, size in zip(groups, sizes, strict=True)]
+
+
 class _open:  # noqa: N801 - used as a function
     """A columnar file as its schema and an iterator of its record batches."""
 
@@ -89,7 +99,9 @@ class _open:  # noqa: N801 - used as a function
     def _schema_and_batches(self, pa: Any) -> tuple[Any, Iterator[Any]]:
         if self._source.format == "parquet":
             self._file = pyarrow(".parquet").ParquetFile(self._source.name)
-            return self._file.schema_arrow, self._file.iter_batches(ROWS, use_threads=False)
+            stop = self._file.num_row_groups if self._source.stop is None else self._source.stop
+            groups = range(self._source.start, stop)
+            return self._file.schema_arrow, self._file.iter_batches(ROWS, row_groups=groups, use_threads=False)
         self._file = pa.OSFile(self._source.name)  # not mapped: a file cut off meanwhile would end the process
         try:
             reader = pa.ipc.open_file(self._file)
@@ -98,6 +110,11 @@ class _open:  # noqa: N801 - used as a function
             self._file.seek(0)
             reader = pa.ipc.open_stream(self._file)
             return reader.schema, iter(reader)
+
+    @property
+    def metadata(self) -> Any:
+        """What the footer of a Parquet file says."""
+        return self._file.metadata
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
@@ -118,7 +135,7 @@ class RecordParser:
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[RecordBlock]:
         pa = pyarrow()
-        digest, rows = hashlib.sha256(), 0
+        digest, rows = hashlib.sha256(), source.before
         with _open(source) as (_, batches):
             while True:
                 try:

@@ -54,7 +54,7 @@ def blocks(
     reader = source.open()
     try:
         digest = hashlib.sha256()
-        offset, line, rest, at_end = 0, 0, b"", False
+        offset, line, rest, at_end = 0, source.before, b"", False
         while not at_end:
             text = rest + reader.read(size - len(rest))
             at_end = len(text) < size

@@ -6,7 +6,9 @@ Knows `csv_fields`, `delimiters` and `blocks`. What parts fields and stands in n
 from __future__ import annotations
 
 import csv
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +39,10 @@ def table_blocks(
 ) -> Generator[TableBlock]:
     """The blocks of a table, each with the header of its file; a delimiter that is not given is recognised."""
     header: tuple[str, ...] | None = None
+    if source.start:  # the header stands at the beginning of the file
+        with closing(table_blocks(replace(source, start=0, stop=None, before=0), delimiter, hashed=False)) as whole:
+            first = next(whole)
+            header, delimiter = first.header, first.delimiter
 
     def cut(text: bytes) -> int:
         nonlocal delimiter
@@ -52,6 +58,12 @@ def table_blocks(
             header = _header(text[:end], delimiter, source.shown)
             text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
         yield TableBlock(text, header, first_line, block.end, delimiter, decimal_of(delimiter, decimal))
+
+
+def row_ends(source: Source, delimiter: str | None, size: int) -> Iterator[int]:
+    """Places in a file where rows end, about every `size` bytes."""
+    for block in table_blocks(source, delimiter, hashed=False, size=min(BLOCK_BYTES, size)):
+        yield block.end.offset
 
 
 def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:

@@ -44,7 +44,7 @@ class Input:
     labelled: bool = True
     skip: bool = False
     keep_missing: bool = False
-    threads: int | None = None
+    threads: int | None = None  # that parse; 0 reads and parses when asked to, without any
     _begun: Iterator[Any] | None = None
     _seen: Seen | None = None  # names behind hashed columns, of rows to learn from
 
@@ -104,19 +104,25 @@ class Input:
 
     def batches(self, *, first: int = 0, place: Place = START, hashed: bool = False) -> Generator[Batch]:
         """The batches from `place` in source number `first` on. A malformed line is an error, or is passed on."""
-        # At least two: on two processors the second one takes what time the learner leaves of the first.
-        threads = self.threads or max(2, min(MOST_PARSERS, available_threads() - 1))
-        work = self._blocks(first, place, hashed)
-        with (
-            closing(ahead(work, depth=threads + 1)) as read,
-            closing(in_order(lambda job: job(), read, threads=threads, depth=threads + 1)) as parsed,
-        ):
+        with closing(self._parsed(self._blocks(first, place, hashed))) as parsed:
             for batch in parsed:
                 if batch.faults and not self.skip:
                     raise MalformedError(batch.faults[0])
                 if batch.news is not None and self._seen is not None:
                     self._seen.note(batch.news)
                 yield batch
+
+    def _parsed(self, work: Iterator[Callable[[], Batch]]) -> Generator[Batch]:
+        if self.threads == 0:
+            yield from (job() for job in work)
+            return
+        # At least two: on two processors the second one takes what time the learner leaves of the first.
+        threads = self.threads or max(2, min(MOST_PARSERS, available_threads() - 1))
+        with (
+            closing(ahead(work, depth=threads + 1)) as read,
+            closing(in_order(lambda job: job(), read, threads=threads, depth=threads + 1)) as parsed,
+        ):
+            yield from parsed
 
     def _blocks(self, first: int, place: Place, hashed: bool) -> Iterator[Callable[[], Batch]]:
         for number, source in enumerate(self.sources[first:], start=first):

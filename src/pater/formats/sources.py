@@ -26,7 +26,7 @@ from .other_kinds import refuse_other_kinds
 STANDARD_INPUT = "-"
 
 _BY_ENDING = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".lzma": "xz", ".zst": "zstd", ".zstd": "zstd"}
-_BY_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+BY_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 MAGIC_BYTES = 6
 MOST_AT_ONCE = 1 << 18  # decompressed bytes
 _FORMATS = {
@@ -53,12 +53,19 @@ _DAMAGE: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMA
 
 @dataclass
 class Source:
-    """One input. `size` and `done` count stored bytes, before decompression; `size` is None for a pipe."""
+    """One input. `size` and `done` count stored bytes, before decompression; `size` is None for a pipe.
+
+    A piece of a plain file (see `pieces`) begins at `start`, a byte, or of Parquet a group of rows, and ends before
+    `stop`; `before` counts the lines or rows of the file in front of it, as far as they are known.
+    """
 
     name: str
     format: str
     size: int | None
     done: int = field(default=0, compare=False)
+    start: int = 0
+    stop: int | None = None
+    before: int = 0
 
     @property
     def shown(self) -> str:
@@ -80,7 +87,7 @@ class _Reader:
             raise InputError(f"{source.name}: {_reason(error)}") from None
         buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
         start = buffered.peek(MAGIC_BYTES)[:MAGIC_BYTES]
-        kind = next((kind for magic, kind in _BY_MAGIC.items() if start.startswith(magic)), None)
+        kind = next((kind for magic, kind in BY_MAGIC.items() if start.startswith(magic)), None)
         if kind is None:
             refuse_other_kinds(start, source.shown, source.format)
         self._stream: Any = _decompressed(buffered, kind, source.shown)
@@ -124,14 +131,17 @@ def _standard_input() -> Any:
 
 
 class _Plain:
-    """A plain file from its beginning."""
+    """A plain file from its beginning, or a piece of it."""
 
     def __init__(self, file: IO[bytes], source: Source) -> None:
-        file.seek(0)
+        file.seek(source.start)
         self._file, self._source = file, source
         source.done = 0
 
     def read(self, size: int) -> bytes:
+        source = self._source
+        if source.stop is not None:
+            size = min(size, source.stop - source.start - source.done)
         part = self._file.read(size)
         self._source.done += len(part)
         return part

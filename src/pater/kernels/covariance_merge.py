@@ -1,12 +1,12 @@
-"""Two metrics made one: what both have seen adds up in Σ⁻¹.
+"""Two metrics made one: what both have seen adds up in Σ⁻¹. And the other way: what one has seen since it was another.
 
-Knows `state` and `triangle`; knows nothing of learning from rows.
+Knows `state`, `triangle` and `rules`; knows nothing of learning from rows.
 
 Σ⁻¹ = Σa⁻¹ + Σb⁻¹ − I, the prior being counted once; a past that fades is taken as it is after the last sample, with its
 prior made whole. A full metric takes in the eigenvectors of Σb⁻¹ − I one by one, as if they were rows, by the update
-that keeps it positive definite. Then the leader's weights are made anew from the class sums, which add exactly. Those
-of the others stay the average by samples seen: weighing them by their precisions, Σ(Σa⁻¹wa + Σb⁻¹wb), is what two
-normal distributions would ask for, but loses more (see `docs/log.md`).
+that keeps it positive definite. Then the leader's weights are made anew from the class sums, which add exactly. The
+weights of recursive least squares are Σ·(a sum over rows), too: with a full metric their sums Σ⁻¹w add. Those of the
+others stay the average by samples seen: for them adding Σ⁻¹w loses more (see `docs/log.md`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from .compile import entrance
 from .memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
+from .rules import RULES
 from .state import State
 from .triangle import absorb, image, packed_size, restore_prior, widen
 
@@ -33,14 +34,29 @@ def merge_metrics(result: State, a: State, b: State, settings: NDArray[np.void])
     m["bias_Q"] = sum(_settled(state.scalars["bias_Q"], state.scalars["gain_pos"]) for state in (a, b))
     for k in range(result.n_models):
         if result.metric == "full":
-            _merge_triangles(result, a, b, k, one=float(settings["intercept"][k]))
+            _merge_triangles(result, a, b, k, settings[k])
         else:
             kind = Q if result.has_means else POINT_Q
             gains = [state.scalars["gain_pos"][k] for state in (a, b)]
             precisions = [_settled(state.kinds()[k, kind], g) for state, g in zip((a, b), gains, strict=True)]
             result.vectors[k, kind] = precisions[0] + precisions[1]
-        if result.has_means and settings["leader"][k]:
-            (_lead_full if result.metric == "full" else _lead_diagonal)(result, k, settings[k])
+        _lead(result, k, settings[k])
+
+
+def metric_since(result: State, whole: State, begun: State, settings: NDArray[np.void]) -> None:
+    """Fill the metric of `result`, whose class sums and counts are those since then: Σ⁻¹ = Σw⁻¹ − Σb⁻¹ + I.
+
+    Neither past may fade. The weights of `result` are those of the whole until they are made from sums.
+    """
+    m = result.scalars
+    m["bias_Q"] = np.maximum(whole.scalars["bias_Q"] - begun.scalars["bias_Q"], 0.0)
+    for k in range(result.n_models):
+        if result.metric == "full":
+            _triangle_since(result, whole, begun, k, settings[k])
+        else:
+            kind = Q if result.has_means else POINT_Q
+            result.vectors[k, kind] = np.maximum(whole.kinds()[k, kind] - begun.kinds()[k, kind], 0.0)
+        _lead(result, k, settings[k])
 
 
 def _settled(q: Any, gain: Any) -> Any:
@@ -48,44 +64,108 @@ def _settled(q: Any, gain: Any) -> Any:
     return np.where(gain > 1, np.maximum((1.0 + q) / gain, 1.0) - 1.0, q)
 
 
-def _merge_triangles(result: State, a: State, b: State, k: int, *, one: float) -> None:
+def _merge_triangles(result: State, a: State, b: State, k: int, p: Any) -> None:
     assert result.second is not None
-    m, vectors, triangle = result.scalars, result.vectors[k], result.second[k]
-    n = int(m["width"][k])
+    n = int(result.scalars["width"][k])
     f, out = np.empty(n), np.empty(n)
-    both = []
-    for state in (a, b):
-        assert state.second is not None
-        both.append(state.second[k, : packed_size(n)].copy())
-        widen_by(both[-1], int(state.scalars["width"][k]), n)
-        if state.scalars["gain_pos"][k] > 1:
-            give_prior_back(both[-1], n, state.scalars["gain_pos"][k], f, out)
-    triangle[: packed_size(n)] = both[0]
-    for row, kappa in _rows_of(both[1], n):
+    mine, theirs = (_whole_triangle(state, k, n, f, out) for state in (a, b))
+    rows = _rows(_entered(theirs, n))
+    triangle = result.second[k, : packed_size(n)]
+    triangle[:] = mine
+    for row, kappa in rows:
         absorb_row(triangle, n, row, 1.0 / kappa, f, 0, out)
+    if _sums_evidence(p):  # w = wa + Σ((Σb⁻¹ − I)(wb − wa) + wb), so that nothing is subtracted that is large
+        first, second = (_weights_of(state, k, n) for state in (a, b))
+        pull = sum((kappa * (row @ (second - first)) * row for row, kappa in rows), start=second)
+        image_of(triangle, n, pull, f, out)
+        _set_weights(result, k, first + out)
+    _take_images(result, k, p)
+
+
+def _triangle_since(result: State, whole: State, begun: State, k: int, p: Any) -> None:
+    assert result.second is not None
+    n = int(result.scalars["width"][k])
+    f, out = np.empty(n), np.empty(n)
+    both = [_entered(_whole_triangle(state, k, n, f, out), n) for state in (whole, begun)]
+    triangle = result.second[k, : packed_size(n)]
+    widen_by(triangle, 0, n)
+    for row, kappa in _rows(both[0] - both[1]):
+        absorb_row(triangle, n, row, 1.0 / kappa, f, 0, out)
+    if _sums_evidence(p):
+        w, first = (_weights_of(state, k, n) for state in (whole, begun))
+        image_of(triangle, n, both[0] @ w - both[1] @ first + (w - first), f, out)
+        _set_weights(result, k, out)
+    _take_images(result, k, p)
+
+
+def _sums_evidence(p: Any) -> bool:
+    """Whether the weights are those of recursive least squares, which are Σ·(a sum over rows)."""
+    return list(RULES.values())[int(p["rule"])].fits_labels
+
+
+def _weights_of(state: State, k: int, n: int) -> Floats:
+    """The intercept's weight, then those of the columns that the metric knows."""
+    w, bias = state.own_weights()
+    return np.append(bias[k], w[k, : max(n - 1, 0)])[:n]
+
+
+def _set_weights(result: State, k: int, weights: Floats) -> None:
+    if weights.size:
+        result.scalars["bias"][k], result.vectors[k, U, : weights.size - 1] = weights[0], weights[1:]
+
+
+def _take_images(result: State, k: int, p: Any) -> None:
+    """P± = Σ·S± of the metric and the sums that there are."""
+    assert result.second is not None
+    m, vectors, n = result.scalars, result.vectors[k], int(result.scalars["width"][k])
+    f, out = np.empty(n), np.empty(n)
     if result.has_means and n > 0:
         for S, P, side in ((S_POS, P_POS, "pos"), (S_NEG, P_NEG, "neg")):
-            image_of(triangle, n, np.append(one * m[f"n_{side}"][k], vectors[S, : n - 1]), f, out)
+            sums = np.append(float(p["intercept"]) * m[f"n_{side}"][k], vectors[S, : n - 1])
+            image_of(result.second[k, : packed_size(n)], n, sums, f, out)
             m[f"P_{side}"][k], vectors[P, : n - 1] = out[0], out[1:]
 
 
-def _rows_of(triangle: Floats, n: int) -> list[tuple[Floats, float]]:
-    """Rows x and gains κ whose κ·x·xᵀ add up to Σ⁻¹ − I. Features are brought to one scale for it."""
-    from scipy.linalg import eigh, solve_triangular  # half a second that only merging needs
+def _whole_triangle(state: State, k: int, n: int, f: Floats, out: Floats) -> Floats:
+    """The triangle of a model as one of n columns, with its prior made whole."""
+    assert state.second is not None
+    triangle = state.second[k, : packed_size(n)].copy()
+    widen_by(triangle, int(state.scalars["width"][k]), n)
+    if state.scalars["gain_pos"][k] > 1:
+        give_prior_back(triangle, n, state.scalars["gain_pos"][k], f, out)
+    return triangle
 
-    if n == 0:
-        return []
+
+def _entered(triangle: Floats, n: int) -> Floats:
+    """Σ⁻¹ − I."""
+    from scipy.linalg import solve_triangular  # half a second that only merging needs
+
     upper = np.zeros((n, n))
     rows, columns = np.tril_indices(n)
     upper[columns, rows] = triangle
     variances = np.diag(upper).copy()
-    inverse = solve_triangular(upper, np.eye(n), unit_diagonal=True)
-    entered = inverse.T @ (inverse / variances[:, None]) - np.eye(n)
+    inverse = solve_triangular(upper, np.eye(n), unit_diagonal=True) if n else upper
+    return np.asarray(inverse.T @ (inverse / variances[:, None]) - np.eye(n))
+
+
+def _rows(entered: Floats) -> list[tuple[Floats, float]]:
+    """Rows x and gains κ whose κ·x·xᵀ add up to such a matrix. Features are brought to one scale for it."""
+    from scipy.linalg import eigh
+
+    n = len(entered)
+    if n == 0:
+        return []
     size = np.sqrt(np.maximum(np.diag(entered), 0.0))
     down = np.divide(1.0, size, out=np.zeros(n), where=size > 0)
     values, directions = eigh((entered * down[:, None]) * down)
     kept = values > NEGLIGIBLE * max(values.max(), 0.0)
     return [(np.ascontiguousarray(size * directions[:, j]), float(values[j])) for j in np.flatnonzero(kept)]
+
+
+def _lead(result: State, k: int, p: Any) -> None:
+    """Make the weights of a leader anew from its sums."""
+    if result.has_means and p["leader"]:
+        (_lead_full if result.metric == "full" else _lead_diagonal)(result, k, p)
 
 
 def _lead_full(result: State, k: int, p: Any) -> None:

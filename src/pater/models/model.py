@@ -269,8 +269,8 @@ class Model:
             mine.add_classes(np.setdiff1d(theirs.classes, mine.classes))
         average = any(spec.average for spec in self.specs)
         endless = [spec.grows_without_end for spec in self.specs]
-        by_direction = np.tile(endless, a.state.n_models // len(self.specs))
-        state = merged(a.state, b.state, a.settings(), average=average, by_direction=by_direction)
+        by_size = np.tile(endless, a.state.n_models // len(self.specs))
+        state = merged(a.state, b.state, a.settings(), average=average, by_size=by_size)
         both = replace(a, state=state, fixed=a.fixed and b.fixed, stored_choice=None)
         point = self.specs[0].operating_point
         if a.seen is not None and b.seen is not None and point is not None:

@@ -87,6 +87,18 @@ class SeenMargins:
             m["threshold"][k] = threshold_for(counts, m[k], *_coded(point))
         return result
 
+    def since(self, begun: SeenMargins) -> SeenMargins:
+        """What was seen since, if this started as a copy of `begun`: what has not faded of that is taken out."""
+        result = self.copy()
+        for name in ADDED:
+            result.numbers[name] -= begun.numbers[name]
+        gains, first = (
+            np.stack([each.numbers["gain_neg"], each.numbers["gain_pos"]], axis=1) for each in (self, begun)
+        )
+        in_unit = (gains >= first)[:, :, None]  # else the counts were divided since, and next to nothing is left
+        result.counts = np.maximum(self.counts - np.where(in_unit, begun.counts, 0.0), 0.0)
+        return result
+
 
 def check_classes(specs: Specs, n_classes: int) -> None:
     """Raise a TwoClassesError if there are more classes than an operating point can decide between."""

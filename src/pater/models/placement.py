@@ -1,6 +1,6 @@
 """The same models with their columns in other places, for merging what met columns in another order.
 
-Knows `state`, `model` and `pool`.
+Knows `state`, `model`, `batch` and `pool`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..kernels.pages import zeros
 from ..kernels.state import State, triangle_size
+from .batch import BatchModel
 from .entrants import entrants
 from .model import Model
 from .pool import Pool
@@ -24,6 +25,8 @@ def with_columns_at(learner: Model | Pool, columns: NDArray[np.int64], n_feature
 
     Other columns are as if no row had ever had anything there. What a learner says of a row is the same.
     """
+    if isinstance(learner, BatchModel):
+        return learner.with_columns_at(columns, n_features)
     if not isinstance(learner, Pool):
         return replace(learner.copy(), state=placed(learner.state, columns, n_features))
     views = Views(n_features, learner.views.levels)

@@ -62,6 +62,7 @@ class Pool:
     next_decision: int = stretch(0)
     history: History = field(default_factory=History)
     spent: NDArray[np.float64] = field(default_factory=lambda: np.zeros(MOST_LEVELS))  # on full covariances, by level
+    in_shards: bool = False  # while shards are learned, none stops for being behind, so that all have the same
     _entered: Entrants | None = field(default=None, repr=False, compare=False)  # until columns or specs are others
 
     @classmethod
@@ -287,11 +288,13 @@ class Pool:
             dear = too_dear(self.board, entered, awake, spent, scored_by)
             awake = [k for k in awake if k not in dear]
         staying, self.leader = race(self.board, entered, awake, scored_by)
+        if self.in_shards:
+            staying = awake
         self.models = {k: self.models[k] for k in staying}
         self.adjustments = {k: self.adjustments[k] for k in staying}
 
     def merge(self, other: Pool) -> Pool:
-        """A pool of what both have seen."""
+        """A pool of what both have seen: the best by all answers leads, and the next decision says who goes on."""
         both = merged(self, other)
-        both.race()
+        _, both.leader = race(both.board, both.entered, list(both.models), (both.scoring, both.scoring_settings))
         return both

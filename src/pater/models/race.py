@@ -115,6 +115,10 @@ class Board:
         """The answers that both took note of."""
         return Board(*(mine + theirs for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True)))
 
+    def of_shard(self) -> Board:
+        """The same for a shard to start from: who is how good stays, but no row has been seen."""
+        return Board(self.right.copy(), self.seen.copy(), np.zeros_like(self.total))
+
     def with_class(self, n_classes: int, place: int) -> Board:
         """The same for one class more, at this place among `n_classes` that there were."""
         return Board(*(with_class(each, n_classes, place, mirrored=_other) for each in vars(self).values()))

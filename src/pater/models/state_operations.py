@@ -146,12 +146,13 @@ def resized(state: State, n_features: int) -> State:
 
 
 def merged(
-    a: State, b: State, settings: NDArray[np.void], *, average: bool, by_direction: NDArray[np.bool_] | bool = False
+    a: State, b: State, settings: NDArray[np.void], *, average: bool, by_size: NDArray[np.bool_] | bool = False
 ) -> State:
     """One state of what both have seen: class sums, counts and losses add; weights average by the samples seen.
 
-    Where the length of the weights has no meaning (`by_direction`), they are brought to the same length first, the
-    geometric mean of both: else the one that happens to be longer would drown the other.
+    Where the length of the weights has no meaning (`by_size`), each is first brought to the larger of the usual sizes
+    of their margins: else the one that happens to be longer would drown the other. What is told of the result is then
+    the average of what is told of both, in whatever order and grouping states are merged.
     """
     result = a.empty(a.n_models)
     vectors, m = result.vectors, result.scalars
@@ -167,26 +168,27 @@ def merged(
     t = np.maximum(m["t"], 1)
     m["slope"] = 0.0
     mean_w, mean_bias = np.zeros_like(vectors[:, U]), np.zeros_like(m["bias"])
-    for state, factor in zip((a, b), _same_length(a, b, t, by_direction), strict=True):
-        shift, share = state.scalars["exponent"] - m["exponent"], factor * (state.scalars["t"] / t)
+    for state, (factor, shift) in zip((a, b), _rescaling(a, b, by_size), strict=True):
+        share = state.scalars["t"] / t
         w, bias = state.own_weights()
-        vectors[:, U] += share[:, None] * np.ldexp(w, shift[:, None])
-        m["bias"] += share * np.ldexp(bias, shift)
+        vectors[:, U] += (share * factor)[:, None] * np.ldexp(w, shift[:, None])
+        m["bias"] += share * factor * np.ldexp(bias, shift)
         if average:
             w, bias = state.own_weights(average=True)
-            mean_w += share[:, None] * np.ldexp(w, shift[:, None])
-            mean_bias += share * np.ldexp(bias, shift)
+            mean_w += (share * factor)[:, None] * np.ldexp(w, shift[:, None])
+            mean_bias += share * factor * np.ldexp(bias, shift)
             size = np.where(state.scalars["size_square"] > 0, sizes(state.scalars, average=True), 0.0)
-            m["mean_size"] += share * np.ldexp(size, shift)
+            m["mean_size"] += share * factor * np.ldexp(size, shift)
         for kind, side in ((S_POS, "pos"), (S_NEG, "neg")):
             if state.has_means:  # in units of its own last sample, should either have forgotten
                 gain = state.scalars[f"gain_{side}"]
                 vectors[:, kind] += state.kinds()[:, kind] / gain[:, None]
                 m[f"n_{side}"] += state.scalars[f"n_{side}"] / gain
-                m[f"loss_{side}"] += np.ldexp(state.scalars[f"loss_{side}"] / gain, shift)
+                m[f"loss_{side}"] += factor * np.ldexp(state.scalars[f"loss_{side}"] / gain, shift)
         for name in _CALIBRATION:
-            rescaled = factor * factor * np.ldexp(1.0, 2 * shift) if name.endswith("_square") else 1.0
-            m[name] += state.scalars["t"] / t * state.scalars[name] * rescaled
+            of_margins = name.endswith("_square")
+            rescaled = factor * factor * np.ldexp(1.0, 2 * shift) if of_margins else 1.0
+            m[name] += share * state.scalars[name] * rescaled
     if result.metric != "none":
         merge_metrics(result, a, b, settings)
     if average:  # the steps that make the averaged weights come out as the average of both
@@ -196,13 +198,22 @@ def merged(
     return result
 
 
-def _same_length(a: State, b: State, t: NDArray[np.int64], by_direction: Any) -> list[NDArray[np.float64]]:
-    """Factors that bring the weights of two states to their geometric mean length, by samples seen."""
+def _rescaling(a: State, b: State, by_size: Any) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """A factor and a power of two for each state, which bring its weights to the exponent of the result.
+
+    Where they go `by_size`, they also bring the weights to the larger size of the margins. Files that were written
+    before margins had a size go by the lengths of their weights.
+    """
+    both = [np.sqrt(state.scalars["size_square"]) for state in (a, b)]
     lengths = [np.linalg.norm(state.own_weights()[0], axis=1) for state in (a, b)]
-    apart = np.asarray(by_direction) & (lengths[0] > 0) & (lengths[1] > 0)
-    logs = [
-        np.log(np.where(apart, length, 1.0)) + np.log(2.0) * state.scalars["exponent"]
-        for state, length in zip((a, b), lengths, strict=True)
-    ]
-    mean = sum(log * (state.scalars["t"] / t) for state, log in zip((a, b), logs, strict=True))
-    return [np.where(apart, np.exp(np.clip(mean - log, -700, 700)), 1.0) for log in logs]
+    known = [(size > 0) | (length == 0) for size, length in zip(both, lengths, strict=True)]
+    both = [np.where(known[0] & known[1], size, length) for size, length in zip(both, lengths, strict=True)]
+    apart = np.asarray(by_size) & (both[0] > 0) & (both[1] > 0)
+    exponents = [state.scalars["exponent"] for state in (a, b)]
+    logs = [np.log2(np.where(apart, size, 1.0)) + e for size, e in zip(both, exponents, strict=True)]
+    result = []
+    for log, exponent in zip(logs, exponents, strict=True):
+        up = np.where(apart, np.maximum(*logs) - log, 0.0)
+        shift = exponent - np.maximum(*exponents) + np.floor(up).astype(np.int64)
+        result.append((np.exp2(up - np.floor(up)), shift))
+    return result

@@ -5,11 +5,23 @@ Knows `encoding` and the encoders of columns.
 
 from __future__ import annotations
 
+from dataclasses import fields
+from itertools import zip_longest
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.differences import DifferenceError, check_same
 from .column_encoders import CategoryEncoder, ColumnEncoder, NumberEncoder, TextEncoder
 from .encoding import Encoding
+from .settings import EncodingSettings
+
+_SETTINGS = [field.name for field in fields(EncodingSettings)]
+_ADVICE = (
+    "What is to be merged must begin with the same rows: let one learn the first rows, copy it, and let each copy "
+    "learn a part of the others."
+)
 
 
 def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested") -> tuple[Encoding, NDArray[np.int64]]:
@@ -52,23 +64,28 @@ def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested"
 
 
 def check_alike(mine: Encoding, theirs: Encoding) -> None:
-    """Raise a ValueError that says what was decided differently on settings, columns, kinds and bins, if anything."""
-    if mine.settings != theirs.settings:
-        raise ValueError(f"the encoders have different settings: {mine.settings} and {theirs.settings}.")
-    if mine.names != theirs.names:
-        raise ValueError(f"the encoders have different columns: {mine.names} and {theirs.names}.")
+    """Raise a `DifferenceError` for the first thing that is not the same: a setting, a column, its kind, its bins."""
+    check_same((name, getattr(theirs.settings, name), getattr(mine.settings, name)) for name in _SETTINGS)
+    for k, (their_name, name) in enumerate(zip_longest(theirs.names, mine.names), start=1):
+        if their_name != name:
+            shown = [f"no column {k}" if each is None else f"{each!r} as column {k}" for each in (their_name, name)]
+            raise DifferenceError(*shown)
     for own, other in zip(mine.columns, theirs.columns, strict=True):
-        if _plan(own) != _plan(other) or mine.crosses.splits.get(own.name) != theirs.crosses.splits.get(own.name):
-            raise ValueError(
-                f"the encoders have decided differently on column {own.name!r}. What is to be merged must begin with "
-                "the same rows: let one learn the first rows, copy it, and let each copy learn a part of the others."
-            )
+        plans = [_plan(column, encoding) for column, encoding in ((other, theirs), (own, mine))]
+        for what in dict.fromkeys(name for plan in plans for name in plan):
+            found = [plan.get(what) for plan in plans]
+            if found[0] != found[1]:
+                raise DifferenceError(f"{what}={found[0]!r} in column {own.name!r}", f"{what}={found[1]!r}", _ADVICE)
 
 
-def _plan(column: ColumnEncoder) -> tuple[object, ...]:
+def _plan(column: ColumnEncoder, encoding: Encoding) -> dict[str, Any]:
+    """What was decided on a column from the first rows, by name."""
+    plan: dict[str, Any] = {"kind": column.kind, "split": encoding.crosses.splits.get(column.name)}
     if isinstance(column, NumberEncoder):
-        return column.kind, *column.edges.tolist(), *column.groups.tolist(), *column.to_json().values()
-    return (column.kind,)
+        plan |= {"bins": column.groups.size, **column.to_json()}
+        plan |= {f"edges[{k}]": edge for k, edge in enumerate(column.edges.tolist())}
+        plan |= {"groups": column.groups.tolist()}
+    return plan
 
 
 def _added(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

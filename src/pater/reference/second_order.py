@@ -229,3 +229,25 @@ def so_pater(
             w = hinge / zz * metric(gap) if zz > 0 else np.zeros(d)
         weights.append(w)
     return np.array(weights)
+
+
+def so_pater_by_the_end(
+    X: Any, y: Any, r: float = 30.0, *, alpha: tuple[float, float] = (1, 1), s: Any = None
+) -> Floats:
+    """The leader of second-order (w)PATER-II with samples in Σ⁻¹ by the class balance of the end, not of their entry.
+
+    The weights after each row are made anew from all rows up to it.
+    """
+    weights = []
+    for t in range(1, len(X) + 1):
+        samples = list(_samples(X[:t], y[:t], None if s is None else s[:t]))
+        seen = {side: sum(s_i for _, y_i, s_i in samples if (y_i > 0) == (side > 0)) for side in (-1, 1)}
+        share = {-1: alpha[0] / sum(alpha), 1: alpha[1] / sum(alpha)} if min(seen.values()) > 0 else {-1: 0.5, 1: 0.5}
+        v = {side: share[side] * sum(seen.values()) / seen[side] for side in (-1, 1) if seen[side] > 0}
+        metric, along = _Metric(np.shape(X)[1], False), np.zeros(np.shape(X)[1])
+        for x_i, y_i, s_i in samples:
+            c = 1 if y_i > 0 else -1
+            metric.enter(x_i, s_i * v[c] / r if s_i > 0 else 0.0)
+            along = along + (c * s_i * v[c] * x_i if s_i > 0 else 0.0)
+        weights.append(metric(along) / r)
+    return np.array(weights)

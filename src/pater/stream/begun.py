@@ -1,31 +1,50 @@
-"""An encoder that has begun, as bytes, for shards of a stream that start from it elsewhere.
+"""What shards of a table start from: a learner that has begun with some rows of the whole, as bytes of a model file.
 
-Knows `encoder`, and the container of model files: what is sent is read by the same checks, and is never code.
+Knows `learner`, `encoder` and `models/shards.py`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
 
-from ..files.container import OF_ANOTHER_KIND, ModelFileError, read, write
 from ..files.in_bytes import from_bytes, to_bytes
-from .encoder import Encoder
+from ..formats.raw import RawBatch
+from ..models.shards import ended, since, start
+from .learner import Learner, load
 
 
-def encoder_to_bytes(encoder: Encoder) -> bytes:
-    """An encoder that has decided how to encode its columns."""
-    told, arrays = encoder.state()
-    return to_bytes(lambda path: write(path, {"encoder": told}, arrays))
+def begun_bytes(learner: Learner, batches: Sequence[RawBatch]) -> bytes:
+    """A learner that knew nothing, after some rows: they decide how columns are encoded, then it learns from them."""
+    result = deepcopy(learner)
+    assert result.encoder is not None
+    result.encoder = result.encoder.begun_with([batch.table for batch in batches])
+    for batch in batches:
+        result.learn(result.encoder.read(batch))
+    return to_bytes(result.save)
 
 
-def encoder_from_bytes(content: bytes) -> Encoder:
-    """The encoder of such bytes, for a shard to start from; a `ModelFileError` if they hold none."""
-    return from_bytes(content, _read)
+def starting_from(content: bytes, learner: Learner) -> Learner:
+    """A learner of these settings for a shard, as it has begun."""
+    begun, result = from_bytes(content, load), deepcopy(learner)
+    assert begun.encoder is not None
+    assert begun.model is not None
+    result.model, result.encoder = start(begun.model), begun.encoder.of_shard()
+    result.n_features = begun.n_features
+    return result
 
 
-def _read(path: Path) -> Encoder:
-    header, arrays = read(path, {})
-    try:
-        return Encoder.from_state(header["encoder"], arrays).of_shard()
-    except OF_ANOTHER_KIND as error:
-        raise ModelFileError(path, f"it holds no sound encoder: {str(error)[:200]}.") from None
+def without_begun(content: bytes, learner: Learner) -> Learner:
+    """What a learner, which started from these bytes, has counted and learned of a shard of its own."""
+    begun = from_bytes(content, load)
+    assert begun.encoder is not None
+    assert begun.model is not None
+    assert learner.encoder is not None
+    assert learner.model is not None
+    return replace(learner, encoder=learner.encoder.without(begun.encoder), model=since(learner.model, begun.model))
+
+
+def together(learner: Learner) -> Learner:
+    """The learner that merged shards come to, to go on by itself."""
+    return learner if learner.model is None else replace(learner, model=ended(learner.model))

@@ -17,6 +17,7 @@ from ..formats.batches import Batch
 from ..formats.columns import ENCODED, Columns
 from ..formats.errors import Fault, InputError
 from ..formats.raw import RawBatch
+from ..models.differences import check_same
 from ..preprocessing.begun import begun_with, without
 from ..preprocessing.columns import Table
 from ..preprocessing.crosses import check_names
@@ -46,6 +47,11 @@ class Encoder:
         """What was decided from the first rows."""
         assert self._stream.encoding is not None
         return self._stream.encoding
+
+    @property
+    def warm_up(self) -> int:
+        """How many rows decide how columns are encoded."""
+        return self._stream.settings.warm_up
 
     @property
     def n_columns(self) -> int:
@@ -144,6 +150,10 @@ class Encoder:
         encoding = from_state(told, arrays)
         return cls(StreamEncoder(encoding.settings, encoding), resolution)
 
+    def copy(self) -> Encoder:
+        """One that learns by itself."""
+        return Encoder(self._stream.copy(), self.resolution)
+
     def begun_with(self, tables: Sequence[Table]) -> Encoder:
         """One of the same settings for shards, decided from some rows of all, which are to come again."""
         try:
@@ -162,13 +172,12 @@ class Encoder:
         return Encoder(StreamEncoder(encoding.settings, encoding), self.resolution)
 
     def merged(self, other: Encoder) -> tuple[Encoder, NDArray[np.int64]]:
-        """The encoder of what both have seen, and the column that each of the other's has in it, or −1 for none."""
-        try:
-            if self.resolution != other.resolution:
-                raise ValueError(f"their bins are {self.resolution} and {other.resolution}.")
-            encoding, columns = merge_encodings(self.encoding, other.encoding, self.resolution)
-        except ValueError as error:
-            raise InputError(f"the models cannot be merged: {error}") from None
+        """The encoder of what both have seen, and the column that each of the other's has in it, or −1 for none.
+
+        A `DifferenceError` says what was decided differently.
+        """
+        check_same([("resolution", other.resolution, self.resolution)])
+        encoding, columns = merge_encodings(self.encoding, other.encoding, self.resolution)
         return Encoder(StreamEncoder(encoding.settings, encoding), self.resolution), columns
 
 

@@ -12,6 +12,7 @@ from ..files.vectors import columns_in_use
 from ..formats.columns import NUMBER, Columns
 from ..formats.errors import InputError
 from ..formats.hashing import place_of
+from ..models.batch import BatchModel
 from ..models.contributions import weights_of
 from ..models.pool import Pool
 from ..models.settings import AUTO, SETTINGS, WPATER
@@ -40,6 +41,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
             "probabilities": base.calibrate,
             **({} if base.operating_point is None else {"operating_point": _point(base.operating_point)}),
             **{SETTINGS[name].parameter or name: value for name, value in base.own_settings().items()},
+            **({"ridge": model.ridge} if isinstance(model, BatchModel) and model.moments is not None else {}),
             "scale": learner.scaler is not None,
         },
         "counts": {

@@ -95,7 +95,7 @@ class Judged:
             "accuracy": float(np.trace(matrix) / labels.size),
             "balanced_accuracy": mean_recall(matrix),
             "of_class": [
-                {"class": classes[k].item(), **rates(matrix, k), **of_k, **_curves(margins[:, k], known.codes == k)}
+                {"class": classes.tolist()[k], **rates(matrix, k), **of_k, **_curves(margins[:, k], known.codes == k)}
                 for k, of_k in zip(shown, told, strict=True)
             ],
         }

@@ -1,87 +1,143 @@
-"""Several learners made one: of what each has seen."""
+"""Several learners made one: of what each has seen.
+
+Knows `learner`, and how models, scalers and encoders are merged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import zip_longest
 
 import numpy as np
 
-from ..files.model_file import BATCH_RULE
+from ..formats.columns import Columns
 from ..formats.errors import InputError
-from ..kernels.state import TooWideError
+from ..formats.hashed_names import HashedNames
+from ..models.batch import NO_MOMENTS, BatchModel
+from ..models.differences import DifferenceError, check_classes, check_same, check_settings
+from ..models.model import Model
 from ..models.placement import with_columns_at
+from ..models.pool import Pool
 from ..preprocessing.scaling import Scaler
 from .learner import Learner, width_told
 
 
-def merged(learners: Sequence[Learner], names: Sequence[str]) -> Learner:
-    """One learner of what all have seen. Class sums and counts add; weights average by the rows seen."""
-    first = learners[0]
-    model, scaler, encoder = first.model, first.scaler, first.encoder
-    assert model is not None
-    result = Learner(
-        first.specs,
-        first.columns,
-        first.scoring,
-        first.scale,
-        scoring_settings=first.scoring_settings,
-        n_features=first.n_features,
-    )
-    for learner, name in zip(learners, names, strict=True):
-        if learner.specs[0].rule == BATCH_RULE:
-            raise InputError(f"{name} is a batch solution; only models that learn from streams can be merged.")
-        chosen_by = (learner.scoring, learner.scoring_settings)
-        if learner.specs != first.specs or chosen_by != (first.scoring, first.scoring_settings):
-            raise InputError(
-                f"{name} has other settings than {names[0]}; only models of the same settings can be merged."
-            )
-        if (
-            (learner.encoder is None) != (first.encoder is None)
-            or learner.columns != first.columns
-            or learner.scale != first.scale
-        ):
-            raise InputError(
-                f"{name} has other columns than {names[0]}; only models of the same columns can be merged."
-            )
-        result.rows += learner.rows
-        result.skipped += learner.skipped
-        result.missing += learner.missing
-        result.sources += learner.sources
-        result.n_features = max(result.n_features, learner.n_features)
-        if learner.names is not None:
-            result.names = learner.names if result.names is None else result.names.merged(learner.names)
-    for learner in learners[1:]:
-        other, their_scaler = learner.model, learner.scaler
-        assert other is not None
-        if model.classes.size and other.classes.size and model.classes.dtype.kind != other.classes.dtype.kind:
-            raise InputError("the models have classes of different types.")
-        if encoder is not None and learner.encoder is not None:
-            encoder, places = encoder.merged(learner.encoder)
-            with width_told("the models together"):
-                other = with_columns_at(other, places, encoder.n_columns)
-        width = max(model.n_features, other.n_features)
-        with width_told("the models together"):
-            for each in (model, other):
-                if each.n_features < width:
-                    each.resize(width)
-            try:
-                model = model.merge(other)  # type: ignore[arg-type]  # of the same specs, they are of one kind
-            except TooWideError:
-                raise
-            except ValueError as error:  # what makes no metric, say, since its numbers are too far apart
-                raise InputError(f"{', '.join(names)}: the models cannot be merged: {error}.") from None
-        if scaler is not None and their_scaler is not None:
-            scaler = _together(scaler, their_scaler, width)
-    result.model, result.scaler, result.encoder = model, scaler, encoder
-    if encoder is not None:
-        result.n_features = encoder.n_columns
+def merged(learners: Iterable[Learner], names: Iterable[str]) -> Learner:
+    """One learner of what all have seen, taken one by one in the order given; they stay as they are.
+
+    A generator of learners needs memory for two. Class sums and counts add; weights average by the rows seen. An
+    `InputError` says by their `names` what cannot be merged, and the first difference.
+    """
+    result, first, several = None, "", iter(learners)
+    for name in names:
+        first = first or name
+        result = _with(result, next(several), name, first)  # nobody holds what was merged while the next is read
+    if result is None:
+        raise InputError("there is no model to merge.")
     return result
 
 
-def _together(a: Scaler, b: Scaler, width: int) -> Scaler:
+def _with(result: Learner | None, learner: Learner, name: str, first: str) -> Learner:
+    """What was merged so far, a new learner, with one more."""
+    if isinstance(learner.model, BatchModel) and learner.model.moments is None:
+        raise InputError(f"{name} cannot be merged: {NO_MOMENTS}")
+    if result is None:
+        return _copied(learner)
+    try:
+        _check(learner, result)
+        with width_told(f"{name} and those before it together"):
+            return _together(result, learner)
+    except DifferenceError as error:
+        raise InputError(error.told(name, first)) from None
+    except InputError:
+        raise
+    except ValueError as error:  # what makes no metric, say, since its numbers are too far apart
+        raise InputError(f"{name} cannot be merged with those before it: {str(error).removesuffix('.')}.") from None
+
+
+def _copied(learner: Learner) -> Learner:
+    """One that goes on by itself."""
+    scaler, encoder, names = learner.scaler, learner.encoder, learner.names
+    return replace(
+        learner,
+        model=learner._fitted().copy(),
+        scaler=None if scaler is None else _wide_scaler(scaler, scaler.count.size),
+        encoder=None if encoder is None else encoder.copy(),
+        names=None if names is None else HashedNames(names.bits).merged(names),
+        sources=list(learner.sources),
+    )
+
+
+def _check(theirs: Learner, mine: Learner) -> None:
+    """Raise a `DifferenceError` for the first thing in which learners differ that must be the same."""
+    check_same(
+        [
+            ("scoring", theirs.scoring, mine.scoring),
+            ("scoring_settings", theirs.scoring_settings or {}, mine.scoring_settings or {}),
+        ]
+    )
+    check_settings(theirs.specs, mine.specs, lambda setting: setting.keyword)
+    models = theirs._fitted(), mine._fitted()
+    fading = [model.fading if isinstance(model, Pool) else None for model in models]
+    ridge = [model.ridge if isinstance(model, BatchModel) else None for model in models]
+    check_same([("fading", fading[0], fading[1]), ("ridge", ridge[0], ridge[1]), ("scale", theirs.scale, mine.scale)])
+    check_classes(models[0].classes, models[1].classes)
+    own, other = mine.columns or Columns(), theirs.columns or Columns()
+    check_same([("columns", other.kind, own.kind)])
+    check_same((name, getattr(other, name), getattr(own, name)) for name in ("bits", "label", "weight"))
+    for k, pair in enumerate(zip_longest(other.table, own.table), start=1):
+        if pair[0] != pair[1]:
+            shown = [f"{each[0]!r} ({each[1]}) as column {k}" if each else f"no column {k}" for each in pair]
+            raise DifferenceError(*shown)
+    check_same([("numeric_labels", other.numeric_labels, own.numeric_labels)])
+
+
+def _together(mine: Learner, theirs: Learner) -> Learner:
+    model, other, encoder = mine._fitted(), theirs._fitted(), mine.encoder
+    if encoder is not None and theirs.encoder is not None:
+        encoder, places = encoder.merged(theirs.encoder)
+        other = with_columns_at(other, places, encoder.n_columns)
+    width = max(model.n_features, other.n_features)
+    both = _wide(model, width).merge(_wide(other, width))  # type: ignore[arg-type]  # of the same specs, of one kind
+    names = mine.names
+    if theirs.names is not None:
+        names = (names or HashedNames(theirs.names.bits)).merged(theirs.names)
+    scaler = mine.scaler
+    if scaler is not None and theirs.scaler is not None:
+        scaler = scalers_merged(scaler, theirs.scaler, width)
+    return replace(
+        mine,
+        model=both,
+        scaler=scaler,
+        encoder=encoder,
+        names=names,
+        rows=mine.rows + theirs.rows,
+        skipped=mine.skipped + theirs.skipped,
+        missing=mine.missing + theirs.missing,
+        sources=mine.sources + theirs.sources,
+        n_features=max(mine.n_features, theirs.n_features) if encoder is None else encoder.n_columns,
+    )
+
+
+def _wide(model: Model | Pool, width: int) -> Model | Pool:
+    """A model of as many columns, the one that was given staying as it is."""
+    if model.n_features < width:
+        model = replace(model)
+        model.resize(width)
+    return model
+
+
+def _wide_scaler(scaler: Scaler, width: int) -> Scaler:
+    """A copy of as many columns."""
+    scaler = replace(scaler)
+    scaler.grow(width)
+    return scaler
+
+
+def scalers_merged(a: Scaler, b: Scaler, width: int) -> Scaler:
     """The scaler of all rows of both: means by their counts, and the distance of the means in the squares."""
-    for each in (a, b):
-        each.grow(width)
+    a, b = _wide_scaler(a, width), _wide_scaler(b, width)
     count = a.count + b.count
     share = np.divide(b.count, count, out=np.zeros(width), where=count > 0)
     gap = b.mean - a.mean

@@ -1,6 +1,6 @@
 """The run: batches in, a model file out, checkpoints on the way.
 
-Knows `reading`, `learner`, `guards` and `checkpoints`.
+Knows `beginning`, `learner`, `guards` and `checkpoints`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..files import model_file as modelfile
 from ..files.container import check_place, lock_place
 from ..formats.batches import Batch
 from ..formats.blocks import START, Place
-from ..formats.columns import HASHED, TABLE
-from ..formats.errors import Fault, InputError, Skipped, as_text
+from ..formats.errors import Fault, InputError, Skipped
 from ..formats.libsvm import LIMIT_OF_FEATURES
-from ..formats.reading import Input, make_input
+from ..formats.reading import Input
 from ..models.metrics import SCORES
-from .algorithms import settings_among, specs_of
+from .beginning import Beginning
 from .checkpoints import Every, go_on_from, progress_of
-from .encoder import Interactions, is_encoded, new_encoder
+from .encoder import Interactions
 from .evaluation import learn_and_judge
-from .guards import MOST_CLASSES, Guards, hint_of_few_rows
+from .guards import MOST_CLASSES, Guards
 from .judged import Judged
-from .learner import Learner, load
+from .learner import Learner
 
 
 @dataclass
@@ -206,22 +204,23 @@ def train(
         raise InputError(f"passes must be at least 1, got {passes}.")
     if scoring not in SCORES:
         raise InputError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
-    given = settings_among(options)
     every = Every.of(checkpoint_every)
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
         raise InputError("a checkpoint stands beside the model: name the model file.")
-    before = load(initial) if initial is not None else None
-    source = make_input(
-        paths,
-        columns=before.columns if before else None,
+    begin = Beginning(
+        algo=algo,
+        scoring=scoring,
+        scale=scale,
+        initial=initial,
         on_error=on_error,
         features=features,
         threads=threads,
-        keep_missing=scale or (before is not None and before.scale),
-        encoded=is_encoded(encoding, scale=scale, bits=options.get("bits")),
-        **options,
+        encoding=encoding,
+        interactions=interactions,
+        options=options,
     )
+    source = begin.input(paths)
     if model is not None and checkpoint is not None:
         names = [each.name for each in source.sources]
         check_place(model, names)
@@ -229,45 +228,8 @@ def train(
             check_place(checkpoint, names)
     if passes > 1 and any(each.size is None for each in source.sources):
         raise InputError("several passes need files; a pipe can be read once.")
-    columns = source.describe()
-    if columns.kind in (HASHED, TABLE) and columns.bits > 26:
-        raise InputError(f"{columns.bits} bits are more than a model has room for; up to 26.")
-    if before is not None:
-        if before.specs[0].rule == modelfile.BATCH_RULE:
-            raise InputError(f"{os.fspath(initial or '')} is a batch solution, which cannot learn from more rows.")
-        if interactions:
-            raise InputError("interactions cannot go with an initial model: the settings of that model hold.")
-        before.go_on_with(columns)
-        hint_of_few_rows(before, os.fspath(initial or ""))
-    weights = matched(given["class_weight"], numeric=columns.numeric_labels)
-    learner = before or Learner(
-        specs_of(algo, scoring, **{**given, "class_weight": weights}),
-        columns,
-        scoring,
-        scale,
-        encoder=new_encoder(columns, interactions),
-        fading=given["fading"],
-    )
-    learner.skip = on_error == "skip"
-    learner.sources = [*learner.sources, *(as_text(each.name) for each in source.sources)]
-    if threads:
-        learner.threads = threads
-    settings = {
-        "algo": algo,
-        **given,
-        "class_weight": str(given["class_weight"]),
-        "operating_point": given["operating_point"] and str(given["operating_point"]),
-        "scoring": scoring,
-        "scale": scale,
-        "interactions": str(interactions) if interactions else None,
-        "passes": passes,
-        "on_error": on_error,
-        "sources": len(source.sources),
-        "columns": columns.to_json(),
-        "delimiter": source.wishes.delimiter,
-        **({"decimal": source.wishes.decimal} if source.wishes.decimal else {}),
-        "initial": as_text(os.fspath(initial)) if initial is not None else None,
-    }
+    learner = begin.learner(source)
+    settings = begin.settings(source, passes)
     run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes), judged=judged)
     with ExitStack() as stack:
         if model is not None:
@@ -277,20 +239,10 @@ def train(
         run.learn(show=show, at=at, report=report)
         if run.learner.model is None:
             raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")
-        if before is None:
+        if initial is None:
             run.guards.finish(run.learner)
         if model is not None:
             run.learner.save(model)
             if checkpoint is not None and (every or resume):
                 checkpoint.unlink(missing_ok=True)
     return run.learner
-
-
-def matched(class_weight: Any, *, numeric: bool) -> Any:
-    """Class weights whose labels have the type of the labels of the data."""
-    if not isinstance(class_weight, dict) or not numeric:
-        return class_weight
-    try:
-        return {int(label): weight for label, weight in class_weight.items()}
-    except (TypeError, ValueError):
-        raise InputError(f"class_weight names {list(class_weight)}, but the labels are whole numbers.") from None

@@ -1,0 +1,185 @@
+"""`pater train --workers N` and `--scheduler ADDRESS`: shards learned side by side, one display, one model."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import CommandError, StoppedError, UsageError, WorkersError
+from .fork_server import check_dask, start_early
+from .options import one_line_errors
+from .progressive import Bar, on_terminal, say_end, sentence
+from .signals import stop_in_order
+from .terminal import say_compiling
+
+if TYPE_CHECKING:
+    from pater.stream.sharded_training import ShardedRun
+
+_SIZE = re.compile(r"([0-9]{1,15})\s*([kmgt]?)(i?b)?", re.IGNORECASE)
+_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_WHY_NOT = {
+    "--passes": "shards are learned in one pass.",
+    "--initial-model": "every shard begins anew; pater merge puts models together.",
+    "--checkpoint-every": "what is done is kept shard by shard, and --resume goes on from it.",
+    "--threads": "each worker has one thread.",
+    "--window": "windows follow one stream.",
+    "-": "standard input can be read once, by one process; name files.",
+}
+
+
+def shard_bytes(text: str | None) -> int | None:
+    """From 128M or 64MiB to bytes."""
+    if text is None:
+        return None
+    match = _SIZE.fullmatch(text.strip())
+    size = int(match[1]) << _UNITS[match[2].lower()] if match else 0
+    if not 1 << 10 <= size < 1 << 60:
+        raise UsageError(f"--shard-size wants a size from 1K on, such as 128M or 1G, got {text!r}.")
+    return size
+
+
+def in_shards(workers: int | None, scheduler: str | None, shard_size: str | None, given: dict[str, bool]) -> bool:
+    """Whether shards are asked for, whose processes begin to start then.
+
+    It is wrong usage if an option makes no sense with them, or without.
+    """
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers and --scheduler cannot go together: a cluster has its own workers.")
+    if workers is None and scheduler is None:
+        if shard_size is not None:
+            raise UsageError("--shard-size goes with --workers or --scheduler.")
+        return False
+    for option, there in given.items():
+        if there:
+            asked = "--workers" if scheduler is None else "--scheduler"
+            raise UsageError(f"{option} cannot go with {asked}: {_WHY_NOT[option]}")
+    check_dask()
+    if scheduler is None:
+        start_early()
+    return True
+
+
+class ShardDisplay:
+    """Follows a run in shards: a bar on a terminal, nothing elsewhere, a line at the end."""
+
+    def __init__(self, *, quiet: bool, log_json: bool) -> None:
+        self.quiet, self.log_json = quiet, log_json
+        self._bar: Bar | None = None
+        self._shown = 0.0
+
+    def start(self) -> None:
+        if not self.quiet and not self.log_json and on_terminal():
+            self._bar = Bar()
+
+    def compiling(self) -> None:
+        """Say why nothing happens for a while, in the bar if there is one."""
+        if self._bar is not None:
+            self._bar.compiling()
+        elif not self.quiet:
+            say_compiling()
+
+    def show(self, run: ShardedRun) -> None:
+        """Move the bar, at most ten times a second."""
+        now = time.monotonic()
+        if self._bar is not None and now - self._shown >= 0.1:
+            self._shown = now
+            self._bar.step(run.share, lambda width: _so_far(run, width))
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def finish(self, run: ShardedRun) -> None:
+        """The last line, and what was skipped."""
+        self.close()
+        assert run.learner is not None
+        seconds = (run.ended or time.monotonic()) - run.started
+        told = {
+            "rows": run.learner.rows,
+            "seconds": round(seconds, 3),
+            "rows_per_second": round((run.learner.rows - run.resumed_at) / max(seconds, 1e-9)),
+            **{name: round(value, 6) for name, value in run.learner.scores().items()},
+            "skipped": run.learner.skipped,
+            "missing": run.learner.missing,
+            "shards": len(run.plan.shards),
+            "final": True,
+        }
+        text = f"{sentence(told)}, of {len(run.plan.shards):,} {'shard' if len(run.plan.shards) == 1 else 'shards'}"
+        say_end(told, text, run.learner, run.skipped, quiet=self.quiet, log_json=self.log_json)
+
+
+def _so_far(run: ShardedRun, width: int | None) -> str:
+    """How a run stands, as much of it as there is room for."""
+    seconds, share = time.monotonic() - run.started, run.share
+    rows, shards = f"{run.rows:,} rows", f"{run.n_done:,} of {len(run.plan.shards):,} shards"
+    speed = f"{(run.rows - run.resumed_at) / max(seconds, 1e-9):,.0f}/s"
+    began = run.share_resumed
+    left = [f"{_duration(seconds * (1 - share) / (share - began))} left"] if share - began > 0.01 else []
+    ways = [(rows, speed, shards, *left), (rows, shards, *left), (rows, *left), (rows,)]
+    texts = [", ".join(way) for way in ways]
+    return next(text for text in texts if width is None or len(text) <= width or text == rows)
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min {whole % 60} s" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def train_in_shards(
+    data: list[str],
+    begin: dict[str, Any],
+    display: ShardDisplay,
+    *,
+    workers: int | None,
+    scheduler: str | None,
+    model: Path,
+    resume: bool,
+    size: int | None,
+    max_classes: int,
+) -> None:
+    """Learn by workers; what is done is kept whatever happens."""
+    from .workers import Cluster
+
+    paths = [os.path.abspath(path) for path in data] if scheduler else data  # workers of a cluster stand elsewhere
+    stop_in_order()
+    try:
+        display.start()
+        with Cluster(workers, scheduler) as engine, one_line_errors(display.compiling, quiet=display.quiet):
+            from pater.stream import sharded_training
+            from pater.stream.beginning import Beginning
+            from pater.stream.shard_plan import SHARD_BYTES
+
+            run = sharded_training.train_in_shards(
+                paths,
+                Beginning(**begin),
+                engine,
+                model=model,
+                resume=resume,
+                shard_bytes=size or SHARD_BYTES,
+                max_classes=max_classes,
+                show=display.show,
+            )
+    except KeyboardInterrupt as stop:
+        display.close()
+        raise StoppedError(stop, _kept(model)) from None
+    except WorkersError as error:
+        display.close()
+        raise CommandError(f"{error} {_kept(model).capitalize()}") from None
+    finally:
+        display.close()
+    display.finish(run)
+
+
+def _kept(model: Path) -> str:
+    from pater.stream.sharded_training import folder_of
+
+    done = len([path for path in folder_of(model).glob("*.json") if path.stem.isdecimal()])
+    if not done:
+        return "nothing was saved."
+    return f"{done:,} {'shard is' if done == 1 else 'shards are'} kept; --resume goes on from there."

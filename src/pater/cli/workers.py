@@ -1,0 +1,187 @@
+"""Shards learned by the workers of dask.distributed: processes of this machine, or a cluster that sees the files.
+
+Knows `stream/shards.py` and dask, which is imported when it is asked for. What a worker sends back is the bytes of a
+model file; what is wrong with an input comes back as text.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pater import __version__
+
+from .errors import WorkersError
+from .fork_server import ONE_THREAD, start_early
+
+if TYPE_CHECKING:
+    from pater.stream.sharded_training import Progress
+    from pater.stream.shards import Learned, Refused, Shard, Task
+
+PATIENCE, ANSWER = 60.0, 10.0  # seconds that a run waits for a worker, and for a scheduler
+_TICK, _TOLD_EVERY, _LOOK_EVERY = 0.1, 0.2, 2.0  # seconds
+
+
+class Cluster:
+    """An engine for `train_in_shards`: `workers` processes of this machine, or the cluster of a scheduler.
+
+    Processes start while the command imports what it needs and looks at the files.
+    """
+
+    def __init__(self, workers: int | None, scheduler: str | None) -> None:
+        self._workers, self._scheduler = workers or 1, scheduler
+        self._client: Any = None
+        self._cluster: Any = None
+        self._failed: BaseException | None = None
+        self._seen = time.monotonic()  # when there was a worker
+        self._looked = 0.0
+        self._topic = f"pater-{os.getpid()}-{time.time_ns()}"
+
+    def __enter__(self) -> Cluster:
+        distributed, config = import_module("distributed"), import_module("dask.config")
+        method = start_early() if self._scheduler is None else "spawn"
+        self._config = config.set({"distributed.worker.multiprocessing-method": method})
+        if hasattr(distributed.utils, "_forkserver_preload_set"):
+            distributed.utils._forkserver_preload_set = True  # else it would import all that it knows, here
+        self._starting = threading.Thread(target=self._start, daemon=True, name="pater-workers")
+        self._starting.start()
+        return self
+
+    def _start(self) -> None:
+        distributed = import_module("distributed")
+        try:
+            if self._scheduler is None:
+                self._cluster = distributed.LocalCluster(
+                    n_workers=self._workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host="127.0.0.1",
+                    dashboard_address=None,
+                    memory_limit=0,
+                    silence_logs=logging.CRITICAL,
+                    env=ONE_THREAD,
+                )
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)
+            address = self._cluster or self._scheduler
+            self._client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
+        except BaseException as error:  # told by who waits for it
+            self._failed = error
+
+    def _started(self) -> Any:
+        self._starting.join()
+        if self._failed is not None:
+            why = " ".join(str(self._failed).split()) or type(self._failed).__name__
+            where = f"no scheduler answers at {self._scheduler}" if self._scheduler else "no worker could be started"
+            raise WorkersError(f"{where}: {why[:200].rstrip('.')}.")
+        return self._client
+
+    def __exit__(self, *_: object) -> None:
+        self._starting.join()
+        for each in (self._client, self._cluster):
+            if each is not None:
+                with suppress(Exception):
+                    each.close(timeout=5)
+        self._config.__exit__(None, None, None)
+
+    def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """What comes of work(*arguments), or why it was refused; here, unless the files are elsewhere."""
+        if self._scheduler is None:
+            from pater.stream.shards import safely
+
+            return safely(work, *arguments)
+        future = self._started().submit(_do, __version__, work, *arguments, pure=False)
+        while future.status == "pending":
+            time.sleep(_TICK)
+            self._look_for_workers()
+        return self._result(future, "the files")
+
+    def over(
+        self, task: Task, shards: Sequence[Shard], *, wanted: Callable[[int], bool], tick: Callable[[Progress], None]
+    ) -> Iterator[tuple[int, Learned | Refused]]:
+        """Learn shards; no more are handed out than keep the workers busy."""
+        client, waiting = self._started(), deque(shards)
+        ready, futures, progress = queue.Queue[int](), dict[int, Any](), dict[int, tuple[int, int]]()
+        by_number = {shard.number: shard for shard in shards}
+
+        def note(event: tuple[float, tuple[int, int, int]]) -> None:
+            number, rows, done = event[1]
+            progress[number] = rows, done
+
+        client.subscribe_topic(self._topic, note)
+        while waiting or futures:
+            while waiting and len(futures) < 2 * max(1, self._look_for_workers()):
+                shard = waiting.popleft()
+                if wanted(shard.number):
+                    future = client.submit(
+                        _learn, __version__, self._topic, task, shard, pure=False, priority=-shard.number
+                    )
+                    futures[shard.number] = future
+                    future.add_done_callback(lambda _, number=shard.number: ready.put(number))
+            for number in [number for number in futures if not wanted(number)]:
+                futures.pop(number).cancel()
+            if not futures:
+                continue
+            tick(dict(progress))
+            with suppress(queue.Empty):
+                number = ready.get(timeout=_TICK)
+                if number in futures:
+                    yield number, self._result(futures.pop(number), by_number[number].shown)
+
+    def _result(self, future: Any, what: str) -> Any:
+        killed = import_module("distributed").KilledWorker
+        try:
+            return future.result()
+        except killed:
+            raise WorkersError(
+                f"worker processes died again and again on {what}, perhaps for want of memory."
+            ) from None
+        except Exception as error:
+            why = " ".join(str(error).split())[:200].rstrip(".")
+            raise WorkersError(f"a worker could not do its part: {type(error).__name__}: {why}.") from None
+
+    def _look_for_workers(self) -> int:
+        """How many workers there are; an error if there has been none for long."""
+        now = time.monotonic()
+        if now - self._looked >= _LOOK_EVERY:
+            self._looked = now
+            try:
+                self._workers = sum(self._client.nthreads().values())
+            except Exception as error:
+                raise WorkersError(f"the workers are lost: {type(error).__name__}.") from None
+            if self._workers:
+                self._seen = now
+            elif now - self._seen > PATIENCE:
+                raise WorkersError(f"there has been no worker for {PATIENCE:.0f} seconds.")
+        return self._workers
+
+
+def _do(version: str, work: Callable[..., Any], *arguments: Any) -> Any:
+    """On a worker: work, unless this is another version of the package than that of who asks."""
+    from pater.stream.shards import Refused, safely
+
+    if version != __version__:
+        return Refused(f"a worker has pater {__version__}, but here it is {version}; install the same everywhere.")
+    return safely(work, *arguments)
+
+
+def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
+    """On a worker: a shard, telling every now and then how far it is."""
+    from pater.stream.shards import learn_shard
+
+    worker, last = import_module("distributed").get_worker(), time.monotonic()
+
+    def tell(rows: int, done: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _TOLD_EVERY:
+            last = time.monotonic()
+            worker.log_event(topic, (shard.number, rows, done))
+
+    return _do(version, learn_shard, task, shard, tell)

@@ -1,0 +1,128 @@
+"""Collections of Dask as batches that do not exist yet: one for each block of rows, in order.
+
+Knows Dask's collections. What can be said against them is said before anything is computed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+from dask.base import tokenize
+from dask.core import flatten
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+
+from ..estimators.inputs import ENCODE
+
+Blocks = list[tuple[Any, ...]]  # each what is to be rows, labels and importances, or what is to be a batch of them
+
+
+def batches_of(X: Any, y: Any, sample_weight: Any, *, is_table: bool) -> Blocks:
+    """The blocks of rows with what belongs to them; an error if they cannot be put together."""
+    if isinstance(X, list | tuple):
+        if y is not None or sample_weight is not None:
+            raise TypeError(
+                "batches bring their own labels and weights: give a list of delayed (X, y) or (X, y, sample_weight), "
+                "and neither y nor sample_weight."
+            )
+        if not X:
+            raise ValueError("X is an empty list: there is nothing to learn from.")
+        return [each if isinstance(each, tuple) else (each,) for each in X]
+    check_rows(X, is_table=is_table)
+    beside = {"y": y, "sample_weight": sample_weight}
+    if sample_weight is None:
+        del beside["sample_weight"]
+    for name, values in beside.items():
+        _check_beside(name, values, X)
+    if isinstance(X, dd.DataFrame) and all(isinstance(values, dd.Series) for values in beside.values()):
+        return _of_frames(X, *beside.values())
+    given = [X, *beside.values()]
+    of_arrays = iter(_of_arrays(*(each for each in given if isinstance(each, da.Array))))
+    parts = [next(of_arrays) if isinstance(each, da.Array) else _of_frame(each) for each in given]
+    return list(zip(*parts, strict=True))
+
+
+def check_rows(X: Any, *, is_table: bool) -> None:
+    """An error if X is no collection of blocks that have all columns."""
+    if isinstance(X, dd.DataFrame):
+        _check_columns(X, is_table=is_table)
+    elif not isinstance(X, da.Array):
+        raise TypeError(
+            f"X is a {_called(X)}; it must be a dask array, a dask DataFrame or a list of delayed batches. For data in "
+            "memory, call the estimator's own method."
+        )
+    elif X.ndim != 2:
+        raise ValueError(f"X must have rows and columns, but it has {X.ndim} dimension{'s' * (X.ndim != 1)}.")
+    elif X.numblocks[1] != 1:
+        raise ValueError(
+            f"X is cut into {X.numblocks[1]} chunks of columns; a block must have all of them: X.rechunk({{1: -1}})."
+        )
+
+
+def _check_columns(X: Any, *, is_table: bool) -> None:
+    """An error if an estimator that wants numbers would meet something else."""
+    if is_table:
+        return
+    import pandas as pd
+
+    for name, kind in X.dtypes.items():
+        if not pd.api.types.is_numeric_dtype(kind):
+            raise TypeError(
+                f"X must hold numbers, but its column {name!r} has dtype {kind}. {ENCODE} Put one in front: "
+                'OnlinePipeline([("table", TableEncoder()), ("model", estimator)]).'
+            )
+
+
+def _check_beside(name: str, values: Any, X: Any) -> None:
+    if values is None:
+        raise TypeError(f"{name} is None; it must be a dask array or a dask Series, cut like X.")
+    if not isinstance(values, da.Array | dd.Series):
+        kind = "dask array or a dask Series"
+        raise TypeError(f"{name} is a {_called(values)}; it must be a {kind}, cut like X.")
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be one column, but it has {values.ndim} dimensions.")
+    n_blocks, wanted = values.npartitions, X.npartitions
+    if n_blocks != wanted:
+        raise ValueError(f"X has {wanted} blocks of rows, {name} has {n_blocks}. {_mend(name, X)}")
+    if isinstance(X, da.Array) and isinstance(values, da.Array):
+        for k, (rows, others) in enumerate(zip(X.chunks[0], values.chunks[0], strict=True)):
+            if rows != others and not np.isnan(rows) and not np.isnan(others):
+                raise ValueError(f"block {k} of X has {rows} rows, that of {name} has {others}. {_mend(name, X)}")
+
+
+def _mend(name: str, X: Any) -> str:
+    return f"Cut {name} like X: {name}.rechunk((X.chunks[0],))." if isinstance(X, da.Array) else f"Cut {name} like X."
+
+
+def _called(value: Any) -> str:
+    return f"{type(value).__module__.partition('.')[0]} {type(value).__name__}".removeprefix("builtins ")
+
+
+def _of_frames(X: Any, *beside: Any) -> Blocks:
+    """Batches of frames, put together before anything is optimised, so that a partition of a file is read once."""
+    together = dd.map_partitions(
+        _batch, X, *beside, meta=X._meta, enforce_metadata=False, transform_divisions=False, align_dataframes=False
+    )
+    return [(batch,) for batch in _of_frame(together)]
+
+
+def _of_frame(frame: Any) -> list[Delayed]:
+    """The partitions, without the last steps of the optimiser: they may make fewer than there are."""
+    return list(frame.simplify().to_delayed(optimize_graph=False))
+
+
+def _batch(*parts: Any) -> tuple[Any, ...]:
+    return parts
+
+
+def _of_arrays(*arrays: Any) -> list[list[Delayed]]:
+    """The blocks of arrays, which are optimised together, so that what they share is made once."""
+    keys = [list(flatten(each.__dask_keys__())) for each in arrays]
+    graph = HighLevelGraph.merge(*(each.__dask_graph__() for each in arrays))
+    layer = f"blocks-{tokenize(keys)}"
+    made = dict(arrays[0].__dask_optimize__(graph, [key for some in keys for key in some]))
+    graph = HighLevelGraph.from_collections(layer, made, dependencies=())
+    return [[Delayed(key, graph, layer=layer) for key in some] for some in keys]

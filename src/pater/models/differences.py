@@ -1,0 +1,91 @@
+"""Why models cannot be merged: the first thing in which they differ, by the name that a user knows it by.
+
+Knows `settings`, `spec` and `labels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from reprlib import Repr
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .candidates import is_pool
+from .labels import is_text
+from .setting_kinds import OperatingPoint
+from .settings import AUTO, SETTINGS, WPATER, Setting
+from .spec import Specs
+
+_short = Repr()
+_short.maxstring = _short.maxother = 80
+
+
+class DifferenceError(ValueError):
+    """Two models that cannot be made one, and the first thing in which they differ: what each of them has."""
+
+    def __init__(self, theirs: str, mine: str, advice: str = "") -> None:
+        self.theirs, self.mine, self.advice = theirs, mine, advice
+        super().__init__(f"cannot merge them: {self.told('the other', 'this one')}")
+
+    @classmethod
+    def of(cls, name: str, theirs: Any, mine: Any, advice: str = "") -> DifferenceError:
+        """Two values of what has this name."""
+        return cls(f"{name}={_short.repr(theirs)}", f"{name}={_short.repr(mine)}", advice)
+
+    def told(self, other: str, own: str) -> str:
+        """The difference, with the names of the two models."""
+        return f"{other} has {self.theirs} where {own} has {self.mine}.{self.advice and ' '}{self.advice}"
+
+    def __reduce__(self) -> Any:
+        """What is sent from one process to another is told there, too."""
+        return type(self), (self.theirs, self.mine, self.advice)
+
+
+def check_same(pairs: Iterable[tuple[str, Any, Any]], advice: str = "") -> None:
+    """Raise a `DifferenceError` for the first name of which theirs and mine are not the same."""
+    for name, theirs, mine in pairs:
+        if theirs != mine:
+            raise DifferenceError.of(name, theirs, mine, advice)
+
+
+def check_settings(theirs: Specs, mine: Specs, named: Callable[[Setting], str]) -> None:
+    """Raise a `DifferenceError` for the first setting in which learners differ; `named` says how it is called."""
+    if theirs == mine:
+        return
+    check_same([("algo", _algorithm(theirs), _algorithm(mine))])
+    for setting in SETTINGS.values():
+        advice = ""
+        if setting.name == "watch":
+            advice = "pater train counts right and wrong answers, most estimators do not: learn both in the same way."
+        check_same([(named(setting) or setting.name, *(_values(specs, setting) for specs in (theirs, mine)))], advice)
+    raise DifferenceError("other candidates", "some")
+
+
+def _algorithm(specs: Specs) -> str:
+    return specs[0].rule if len(specs) == 1 else AUTO if is_pool(specs) else WPATER
+
+
+def _values(specs: Specs, setting: Setting) -> Any:
+    """What learners have of a setting, as a user gives it: a value, or those of several."""
+    found = list(dict.fromkeys(getattr(spec, setting.name) for spec in specs))
+    if setting.name == "class_weight":
+        found = [dict(value) if isinstance(value, tuple) else value for value in found]
+    if setting.name == "operating_point":
+        found = [OperatingPoint.told(value) for value in found]
+    return found[0] if len(found) == 1 else found
+
+
+def check_classes(theirs: NDArray[Any], mine: NDArray[Any]) -> None:
+    """Raise a `DifferenceError` if classes are of different types: text, truth values or numbers."""
+    if theirs.size and mine.size and _type(theirs) != _type(mine):
+        shown = [f"{_type(classes)} as classes, such as {classes.tolist()[0]!r}," for classes in (theirs, mine)]
+        raise DifferenceError(shown[0], shown[1].removesuffix(","))
+
+
+def _type(classes: NDArray[Any]) -> str:
+    if is_text(classes):
+        return "text"
+    is_truth = classes.dtype.kind == "b" or all(isinstance(label, bool | np.bool) for label in classes.tolist())
+    return "truth values" if is_truth else "numbers"

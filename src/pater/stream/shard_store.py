@@ -1,0 +1,169 @@
+"""What is done of a run in shards, kept on the disk beside the model until that is written.
+
+Knows `merging`, the model file and `writing`. The folder holds the manifest of the run; of every shard that is done a
+line of JSON; its model, until it is merged; and the model of all shards up to some number, merged one by one in their
+order. Every file is written whole or not at all, and each step starts from files, so that a run that goes on comes to
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from ..files.container import ModelFileError
+from ..files.writing import replacing
+from ..formats.errors import InputError
+from .learner import Learner, load
+from .merging import merged
+from .shards import Learned
+
+MANIFEST = "manifest.json"
+_OURS = re.compile(r"manifest\.json|(merged-)?\d{6,}\.(json|pater)|.*\.part")
+_MERGED = re.compile(r"merged-(\d{6,})\.pater")
+
+
+class ShardStore:
+    """The folder of a run.
+
+    told
+        What is to be told of each shard that is done, by number.
+    """
+
+    def __init__(self, folder: Path, manifest: dict[str, Any], names: list[str], *, resume: bool) -> None:
+        self.folder, self.names = folder, names
+        self.told: dict[int, dict[str, Any]] = {}
+        self._merged: int | None = None  # the last shard that is in the model of the merged ones
+        self._next = 0  # the first that was not looked at for merging
+        self._check_folder()
+        if not resume:
+            self.remove()
+        try:
+            if (folder / MANIFEST).exists():
+                self._go_on(json.loads(json.dumps(manifest)))
+            else:
+                folder.mkdir(exist_ok=True)
+                self._write(MANIFEST, json.dumps(manifest).encode())
+        except OSError as error:
+            raise ModelFileError(folder, f"cannot be written: {error.strerror or error}.") from None
+
+    def keep(self, number: int, learned: Learned) -> None:
+        """Keep what became of a shard, and merge what can be merged in order."""
+        try:
+            if learned.model is not None:
+                self._write(f"{number:06}.pater", learned.model)
+            self._write(f"{number:06}.json", json.dumps(learned.told).encode())
+        except OSError as error:
+            raise ModelFileError(self.folder, f"cannot be written: {error.strerror or error}.") from None
+        self.told[number] = learned.told
+        self.advance()
+
+    def advance(self) -> None:
+        """Merge shard after shard, as far as they are done without a gap."""
+        while self._next in self.told:
+            number = self._next
+            own = self.folder / f"{number:06}.pater"
+            if self.told[number]["rows"]:
+                into = self.folder / f"merged-{number:06}.pater"
+                if self._merged is None:
+                    os.replace(own, into)
+                else:
+                    before = self.folder / f"merged-{self._merged:06}.pater"
+                    both = merged([load(before), load(own)], ["the shards before", self.names[number]])
+                    both.save(into)
+                    before.unlink()
+                    own.unlink()
+                self._merged = number
+            self._next += 1
+
+    def learner(self) -> Learner | None:
+        """What was learned from the shards so far, without a gap; None if they have no row."""
+        return None if self._merged is None else load(self.folder / f"merged-{self._merged:06}.pater")
+
+    def remove(self) -> None:
+        """Remove all that is kept, models first: what is left by a kill meanwhile says of no shard that it is done."""
+        if self.folder.is_dir():
+            for path in sorted(self.folder.iterdir(), key=lambda path: (path.suffix == ".json", path.name == MANIFEST)):
+                path.unlink()
+            self.folder.rmdir()
+
+    def close(self) -> None:
+        """Leave nothing behind if nothing is done: by what is on the disk, as a run may have been stopped anywhere."""
+        if not any(self.folder.glob("[0-9]*.json")):
+            self.remove()
+
+    def _check_folder(self) -> None:
+        """An error if something else has the name of the folder, or is in it."""
+        try:
+            others = [name for name in os.listdir(self.folder) if not _OURS.fullmatch(name)]
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ModelFileError(self.folder, f"it is to keep what is done, but: {error.strerror}.") from None
+        if others:
+            raise ModelFileError(self.folder, f"it is to keep what is done, but holds {others[0]}; move it away.")
+
+    def _go_on(self, manifest: dict[str, Any]) -> None:
+        self._check_manifest(manifest)
+        for number in range(len(self.names)):
+            told = self._told(number)
+            if told is not None:
+                self.told[number] = told
+        found = (_MERGED.fullmatch(name) for name in os.listdir(self.folder))
+        numbers = sorted(int(match[1]) for match in found if match)
+        for number in numbers[:-1]:
+            (self.folder / f"merged-{number:06}.pater").unlink()
+        if numbers:
+            self._merged, self._next = numbers[-1], numbers[-1] + 1
+        for number in list(self.told):
+            own = self.folder / f"{number:06}.pater"
+            if number < self._next:
+                own.unlink(missing_ok=True)
+            elif self.told[number]["rows"] and not own.exists():
+                del self.told[number]
+        if any(number not in self.told for number in range(self._next)):
+            raise ModelFileError(self.folder, "files are missing in it. Start anew without --resume.")
+        self.advance()
+
+    def _check_manifest(self, manifest: dict[str, Any]) -> None:
+        anew = "Go on with the same settings, or start anew without --resume."
+        try:
+            there = json.loads((self.folder / MANIFEST).read_bytes())
+            files = {name: (size, time) for name, size, time in there["files"]}
+            settings = dict(there["settings"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ModelFileError(self.folder, "its manifest is damaged. Start anew without --resume.") from None
+        if there.get("pater") != manifest["pater"]:
+            told = f"{self.folder} was written by pater {there.get('pater')}, but this is {manifest['pater']}"
+            raise InputError(f"{told}. Start anew without --resume.")
+        for name, value in manifest["settings"].items():
+            if settings.get(name) != value:
+                raise InputError(
+                    f"{self.folder} was written with {name} = {settings.get(name)!r}, but now it is {value!r}. {anew}"
+                )
+        for name, *stamp in manifest["files"]:
+            if name not in files:
+                raise InputError(f"{self.folder} was written without {name}. {anew}")
+            if list(files[name]) != stamp:
+                raise InputError(f"{name} changed since it was learned from. Start anew without --resume.")
+        if there != manifest:
+            raise InputError(f"{self.folder} was written with other files, or in another order. {anew}")
+
+    def _told(self, number: int) -> dict[str, Any] | None:
+        path = self.folder / f"{number:06}.json"
+        try:
+            told = json.loads(path.read_bytes())
+            if type(told["rows"]) is int and isinstance(told["faults"], list) and isinstance(told["lines"], list):
+                return told  # type: ignore[no-any-return]
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise ModelFileError(path, "it is damaged. Start anew without --resume.")
+
+    def _write(self, name: str, content: bytes) -> None:
+        with replacing(self.folder / name) as file:
+            file.write(content)

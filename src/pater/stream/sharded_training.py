@@ -1,0 +1,186 @@
+"""A run in shards: each is learned by itself, by whoever an engine lets do so, and they are merged in their order.
+
+Knows `shard_plan`, `shards` and `shard_store`. Engines are known by their face alone.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..files.container import check_place, lock_place
+from ..formats.errors import Fault, InputError, Skipped, as_text
+from .beginning import Beginning
+from .begun import together
+from .guards import MOST_CLASSES, Guards
+from .learner import Learner
+from .shard_plan import SHARD_BYTES, Plan, make_plan
+from .shard_store import ShardStore
+from .shards import Learned, Refused, Shard, Task, say
+
+Progress = dict[int, tuple[int, int]]  # of each shard that is being learned, its rows and bytes so far
+
+
+class Engine(Protocol):
+    """Runs work where the files can be seen."""
+
+    def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """What comes of work(*arguments)."""
+
+    def over(
+        self, task: Task, shards: Sequence[Shard], *, wanted: Callable[[int], bool], tick: Callable[[Progress], None]
+    ) -> Iterator[tuple[int, Learned | Refused]]:
+        """Learn shards, in any order: their numbers and what became of them.
+
+        `wanted` says of a number whether it is still to be learned. `tick` is called every now and then.
+        """
+
+
+@dataclass
+class ShardedRun:
+    """A run in shards under way, as whoever shows its progress sees it."""
+
+    plan: Plan
+    store: ShardStore
+    progress: Progress = field(default_factory=dict)
+    learner: Learner | None = None  # of all, at the end
+    skipped: Skipped = field(default_factory=Skipped)
+    started: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    resumed_at: int = 0  # rows
+    share_resumed: float = 0.0
+
+    @property
+    def rows(self) -> int:
+        """How many rows were learned from, done or not."""
+        done: int = sum(told["rows"] for told in self.store.told.values())
+        return done + sum(rows for rows, _ in self._under_way())
+
+    @property
+    def share(self) -> float:
+        """How much of the work is done."""
+        total = sum(shard.size for shard in self.plan.shards) or 1
+        done = sum(shard.size for shard in self.plan.shards if shard.number in self.store.told)
+        return min(1.0, (done + sum(size for _, size in self._under_way())) / total)
+
+    @property
+    def n_done(self) -> int:
+        """How many shards are done."""
+        return len(self.store.told)
+
+    def _under_way(self) -> list[tuple[int, int]]:
+        return [so_far for number, so_far in self.progress.items() if number not in self.store.told]
+
+
+def folder_of(model: str | os.PathLike[str]) -> Path:
+    """Where what is done is kept until a model is written."""
+    return Path(f"{os.fspath(model)}.shards")
+
+
+def train_in_shards(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    begin: Beginning,
+    engine: Engine,
+    *,
+    model: str | os.PathLike[str],
+    resume: bool = False,
+    shard_bytes: int = SHARD_BYTES,
+    max_classes: int = MOST_CLASSES,
+    show: Callable[[ShardedRun], None] = lambda _: None,
+) -> ShardedRun:
+    """Learn from files shard by shard, merge them, and save the model.
+
+    Each file is a shard, and a larger one is cut into pieces of about `shard_bytes`. The model depends on shards and
+    settings alone. What is done is kept in a folder beside the model, from which `resume` goes on.
+    """
+    plan = engine.call(make_plan, paths, begin, shard_bytes, max_classes)
+    if isinstance(plan, Refused):
+        raise InputError(plan.why)
+    say(plan.warnings)
+    check_place(model, plan.files)
+    with lock_place(model):
+        store = ShardStore(folder_of(model), plan.manifest(), [shard.shown for shard in plan.shards], resume=resume)
+        try:
+            run = ShardedRun(plan, store)
+            run.resumed_at, run.share_resumed = run.rows, run.share
+            _learn(run, engine, show)
+            learner = _finished(run)
+            learner.save(model)
+            store.remove()
+        finally:
+            store.close()
+    return run
+
+
+def _learn(run: ShardedRun, engine: Engine, show: Callable[[ShardedRun], None]) -> None:
+    """Learn what is not done. If something is refused, what stands before it is learned first: that may be, too."""
+    refused: dict[int, str] = {}
+    said: set[tuple[str, ...]] = set()
+
+    def tick(progress: Progress) -> None:
+        run.progress = progress
+        show(run)
+
+    def is_wanted(number: int) -> bool:
+        return number not in run.store.told and number < min(refused, default=len(run.plan.shards))
+
+    waiting = [shard for shard in run.plan.shards if is_wanted(shard.number)]
+    for number, learned in engine.over(run.plan.task, waiting, wanted=is_wanted, tick=tick):
+        if isinstance(learned, Refused):
+            refused[number] = learned.why
+        else:
+            new = [line for line in learned.told["warnings"] if tuple(line) not in said]
+            said |= set(map(tuple, new))
+            say(new)
+            run.store.keep(number, learned)
+        show(run)
+    if refused:
+        raise InputError(refused[min(refused)])
+    run.ended = time.monotonic()
+
+
+def _finished(run: ShardedRun) -> Learner:
+    """The learner of all shards, with what is to be told of them."""
+    plan, merged = run.plan, run.store.learner()
+    told = [run.store.told[shard.number] for shard in plan.shards]
+    if merged is None:
+        raise InputError(f"{', '.join(plan.files)}: there is no row to learn from.")
+    learner = together(merged)
+    empty = [each for each in told if not each["rows"]]
+    learner.skipped += sum(each["skipped"] for each in empty)
+    learner.missing += sum(each["missing"] for each in empty)
+    learner.sources = [as_text(source.name) for shard in plan.shards for source in shard.sources if source.start == 0]
+    Guards(labels=set(plan.labels), runs=_runs(told)).finish(learner)
+    run.skipped = _skipped(plan.shards, told)
+    run.learner = learner
+    return learner
+
+
+def _runs(told: list[dict[str, Any]]) -> dict[Any, int] | None:
+    """The rows of each label in order, if none has come back after another."""
+    runs: dict[Any, int] = {}
+    for each in told:
+        for label, count in each["runs"] or ():
+            if label in runs and label != next(reversed(runs)):
+                return None
+            runs[label] = runs.get(label, 0) + count
+        if each["runs"] is None:
+            return None
+    return runs
+
+
+def _skipped(shards: list[Shard], told: list[dict[str, Any]]) -> Skipped:
+    """What was left out of all shards, by the lines of the files."""
+    result, before = Skipped(), 0
+    for shard, each in zip(shards, told, strict=True):
+        counted = shard.sources[0].format == "parquet"  # whose rows are known before
+        before = 0 if shard.sources[0].start == 0 or counted else before
+        faults = [Fault(source, line + before, *rest) for source, line, *rest in each["faults"]]
+        result.count += each["skipped"]
+        result.first = [*result.first, *faults][: Skipped.KEPT]
+        before += each["lines"][-1] if each["lines"] else 0
+    return result

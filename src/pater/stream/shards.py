@@ -1,0 +1,179 @@
+"""A shard: pieces of files that are learned by themselves, in any process, and come back as the bytes of a model file.
+
+Knows `training`, `begun` and `pieces`; knows nobody who runs processes. What a shard becomes depends on its rows and on
+the settings alone.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..files.in_bytes import to_bytes
+from ..files.model_file import ModelFileError
+from ..formats.errors import Hint, InputError, UnseenLabelWarning, as_text
+from ..formats.pieces import with_lines_counted
+from ..formats.reading import Input
+from ..formats.sources import Source
+from ..models.warnings import ManyClassesWarning, OneClassWarning
+from .begun import starting_from, without_begun
+from .guards import LOOKED_AT, Guards
+from .learner import Learner
+from .training import Run
+
+Tell = Callable[[int, int], None]  # is told of the rows and the bytes that a shard has come to
+_TOLD = {kind.__name__: kind for kind in (Hint, UnseenLabelWarning, OneClassWarning, ManyClassesWarning)}
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Pieces of files, or whole files, in order."""
+
+    number: int
+    sources: tuple[Source, ...]
+
+    @property
+    def size(self) -> int:
+        """Of what is stored, in bytes."""
+        return sum(source.size or 0 for source in self.sources)
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        first = self.sources[0]
+        return first.shown if first.stop is None else f"{first.shown} from {first.start:,} to {first.stop:,}"
+
+
+@dataclass
+class Task:
+    """What all shards have in common: how rows are read, a learner that knows nothing yet, and the files as they were.
+
+    begun
+        The learner that every shard of a table starts from, as bytes.
+    stamps
+        Size and time of the last change of each file.
+    """
+
+    input: Input
+    learner: Learner
+    begun: bytes | None = None
+    stamps: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def check_stamps(self, sources: Sequence[Source]) -> None:
+        """An error if a file is not what it was when the run was planned."""
+        for source in sources:
+            if stamp_of(source.name) != self.stamps[source.name]:
+                raise InputError(f"{source.shown} changed while it was learned from. Start anew without --resume.")
+
+
+@dataclass
+class Learned:
+    """What became of a shard: the bytes of its model, if it has rows, and what is to be told of it, as JSON."""
+
+    model: bytes | None
+    told: dict[str, Any]
+
+
+@dataclass
+class Refused:
+    """Why nothing became of it."""
+
+    why: str
+
+
+def stamp_of(name: str) -> tuple[int, int]:
+    """Size and time of the last change of a file."""
+    try:
+        found = os.stat(name)
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror or error}") from None
+    return found.st_size, found.st_mtime_ns
+
+
+def safely(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What comes of some work, or why it was refused: errors of users travel as text."""
+    try:
+        return work(*arguments)
+    except (InputError, ModelFileError) as error:
+        return Refused(str(error))
+    except MemoryError:
+        return Refused("there is not enough memory; fewer --workers, --bits or --features need less.")
+
+
+def learn_shard(task: Task, shard: Shard, tell: Tell) -> Learned:
+    """Learn a shard.
+
+    Lines are counted from its own beginning. Only if something is wrong with one are those before it counted, and all
+    is done once more, so that the error names the line of the file.
+    """
+    try:
+        return _learned(task, shard.sources, tell)
+    except InputError:
+        counted = tuple(map(with_lines_counted, shard.sources))
+        if counted == shard.sources:
+            raise
+        return _learned(task, counted, tell)
+
+
+def _learned(task: Task, sources: Sequence[Source], tell: Tell) -> Learned:
+    learner = deepcopy(task.learner) if task.begun is None else starting_from(task.begun, task.learner)
+    learner.threads = 1
+    source = replace(task.input, sources=[replace(each) for each in sources], threads=0)
+    run = Run(source, learner, 1, {}, guards=Guards(rows=LOOKED_AT))
+    task.check_stamps(sources)
+    with Warnings() as said:
+        run.learn(
+            show=lambda run: tell(learner.rows, sum(each.done for each in run.input.sources)),
+            at=lambda _: (),
+            report=lambda _: None,
+        )
+    task.check_stamps(sources)
+    if task.begun is not None and learner.rows:
+        learner = without_begun(task.begun, learner)
+    runs = run.guards.runs
+    told = {
+        "rows": learner.rows,
+        "skipped": learner.skipped,
+        "missing": learner.missing,
+        "faults": [[as_text(fault.source), *fault[1:]] for fault in run.skipped.first],
+        "lines": [end.lines for end in run.ends],
+        "runs": None if runs is None else [[_plain(label), int(count)] for label, count in runs.items()],
+        "warnings": said.found,
+    }
+    return Learned(to_bytes(learner.save) if learner.rows else None, told)
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+class Warnings:
+    """Takes note of what is warned of, so that it can be said elsewhere."""
+
+    def __init__(self) -> None:
+        self.found: list[list[str]] = []
+
+    def __enter__(self) -> Warnings:
+        self._caught = warnings.catch_warnings(record=True)
+        self._list = self._caught.__enter__()
+        warnings.simplefilter("ignore")
+        for kind in _TOLD.values():
+            warnings.simplefilter("always", kind)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._caught.__exit__(*error)
+        told = [[each.category.__name__, str(each.message)] for each in self._list or ()]
+        self.found = list(map(list, dict.fromkeys(map(tuple, told))))
+
+
+def say(found: Sequence[Sequence[str]]) -> None:
+    """Warn of what was warned of elsewhere."""
+    for kind, text in found:
+        warnings.warn(text, _TOLD.get(kind, UserWarning), stacklevel=2)

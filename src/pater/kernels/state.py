@@ -31,17 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batched_layout import CELL, Herds, pack, plan, unpack
-from .memory import COUNTS, P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
+from .memory import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
 from .pages import whole_lines, zeros, zeros_in_lines
 
 Layout = Literal["split", "lanes", "herd"]
 Metric = Literal["none", "diagonal", "full"]
 LARGEST_TRIANGLES = 4 << 30  # bytes, of all models
-
-
-def counts_of(scalars: NDArray[np.void]) -> NDArray[np.float64]:
-    """The answers of some models, (models, 4)."""
-    return np.stack([scalars[name] for name in COUNTS], axis=1)
 
 
 def sizes(scalars: NDArray[np.void], *, average: bool) -> NDArray[np.float64]:

@@ -232,7 +232,7 @@ def scheduler() -> Iterator[str]:
     os.chdir("/")
     try:
         with LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50, memory_limit=0
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50, memory_limit=0
         ) as cluster:
             yield cluster.scheduler_address
     finally:

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batched_layout import CELL, Herds, pack, plan, unpack
+from .errors import SentWhole
 from .memory import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
 from .pages import whole_lines, zeros, zeros_in_lines
 
@@ -50,7 +51,7 @@ def sizes(scalars: NDArray[np.void], *, average: bool) -> NDArray[np.float64]:
     return np.where(scalars["size_square"] > 0, size, 1.0)
 
 
-class TooWideError(ValueError):
+class TooWideError(SentWhole, ValueError):
     """More columns than a full covariance has room for."""
 
     def __init__(self, n_models: int, n_features: int, needed: int) -> None:

@@ -24,6 +24,12 @@ def blocks(page):
     return re.findall(r"^```(python|sh)\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
+def blocks_of(page, library):
+    """The Python blocks of a page that need a library, and before them its first one, which makes the data."""
+    own = re.findall(rf"^```python {library}\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [next(block for language, block in blocks(page) if language == "python"), *own]
+
+
 @pytest.fixture
 def at_hand(tmp_path, monkeypatch):
     """What a page takes to be there: some data, in memory and in files, and a model."""
@@ -51,6 +57,33 @@ def test_what_a_page_says_runs(page, at_hand, capsys):
             env = {**os.environ, "PYTHONPATH": str(Path(pater.__file__).parents[1])}
             done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=600, env=env)
             assert done.returncode == 0, f"{block}{done.stderr}"
+
+
+def run_for(library, names):
+    for number, block in enumerate(blocks_of(ROOT / "docs" / "cluster.md", library)):
+        exec(compile(block, f"cluster.md, block {number} of {library}", "exec"), names)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_what_a_page_says_of_spark_runs(at_hand, spark):
+    run_for("pyspark", at_hand)
+    rows, model = at_hand["rows"].toPandas(), at_hand["model"]
+    assert model.steps[0][1].encoding_.rows == 2000
+    assert (model.predict(rows.drop(columns="fraud")) == rows["fraud"]).mean() > 0.9
+    assert at_hand["said"].where("said = fraud").count() > 1800
+
+
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_what_a_page_says_of_ray_runs(at_hand, monkeypatch):
+    pytest.importorskip("ray", reason="needs Ray: pip install ray")
+    monkeypatch.setenv("PYTHONPATH", str(Path(pater.__file__).parents[1]))
+    run_for("ray", at_hand)
+    assert at_hand["model"].t_ == 2000
+
+
+def test_every_python_block_is_run_by_some_test():
+    marks = {mark for page in PAGES for mark in re.findall(r"^```(python.+)$", page.read_text(), flags=re.MULTILINE)}
+    assert marks == {"python pyspark", "python ray"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pater
@@ -66,11 +67,18 @@ def run_for(library, names):
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 def test_what_a_page_says_of_spark_runs(at_hand, spark):
-    run_for("pyspark", at_hand)
-    rows, model = at_hand["rows"].toPandas(), at_hand["model"]
-    assert model.steps[0][1].encoding_.rows == 2000
-    assert (model.predict(rows.drop(columns="fraud")) == rows["fraud"]).mean() > 0.9
-    assert at_hand["said"].where("said = fraud").count() > 1800
+    hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs  # Java has not moved to the folder
+    files = hadoop.FileSystem.get(spark.sparkContext._jsc.hadoopConfiguration())
+    before = files.getWorkingDirectory()
+    files.setWorkingDirectory(hadoop.Path(str(Path.cwd())))
+    try:
+        run_for("pyspark", at_hand)
+        rows, model = at_hand["rows"].toPandas(), at_hand["model"]
+        assert model.steps[0][1].encoding_.rows == len(rows) == 4 * len(pd.read_parquet("rows-0.parquet"))
+        assert (model.predict(rows.drop(columns="fraud")) == rows["fraud"]).mean() > 0.9
+        assert spark.read.parquet("said-spark").where("said = fraud").count() > 0.9 * len(rows)
+    finally:
+        files.setWorkingDirectory(before)
 
 
 @pytest.mark.filterwarnings("ignore")  # Ray's own
@@ -78,7 +86,7 @@ def test_what_a_page_says_of_ray_runs(at_hand, monkeypatch):
     pytest.importorskip("ray", reason="needs Ray: pip install ray")
     monkeypatch.setenv("PYTHONPATH", str(Path(pater.__file__).parents[1]))
     run_for("ray", at_hand)
-    assert at_hand["model"].t_ == 2000
+    assert at_hand["model"].t_ == 4 * len(pd.read_parquet("rows-0.parquet"))
 
 
 def test_every_python_block_is_run_by_some_test():

@@ -40,8 +40,8 @@ def _begun(plan: Plan, dataframe: Any, columns: Columns) -> tuple[bytes | None, 
         rows = {numbers[k]: counted[numbers[k]] for k in spread(len(numbers), n_wanted)}
         n_wanted *= 2
     first = First(None if is_all else shares(rows, plan.beginning))
-    (line,) = _run(_mapped(dataframe, first).repartition(1), Begin(plan, columns, is_all=is_all))
-    return None if line.content is None else bytes(line.content), is_all
+    lines = _run(_mapped(dataframe, first).repartition(1), Begin(plan, columns, is_all=is_all))
+    return next((bytes(line.content) for line in lines if line.content is not None), None), is_all
 
 
 def _merged(plan: Plan, number: int, before: Any, block: Any) -> Any:

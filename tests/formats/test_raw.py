@@ -200,6 +200,14 @@ def test_texts_are_those_of_the_csv_module(cells: list[str]) -> None:
     assert found == [None if cell.lower() in missing else cell for cell in stripped]
 
 
+@given(st.lists(st.text("ab1", min_size=1, max_size=20), min_size=1, max_size=40))
+def test_each_text_is_there_once_wherever_it_stands(cells: list[str]) -> None:
+    block = TableBlock("".join(f"{cell},1\n" for cell in cells).encode(), ("a", "y"), 1, Place())
+    texts = texts_of(Cells(block, ord(","), "a.csv"), 0)
+    assert values(texts) == cells
+    assert list(texts.names) == list(dict.fromkeys(cells))
+
+
 def test_texts_that_are_no_utf8_are_one(tmp_path: Path) -> None:
     batch = one(tmp_path / "a.csv", b"a,y\nx\xff,1\nx\xfe,0\nx,0\n")
     assert values(batch.table["a"]) == ["x\ufffd", "x\ufffd", "x"]

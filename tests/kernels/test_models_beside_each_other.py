@@ -53,6 +53,26 @@ def test_several_models_in_one_call_are_each_alone(means, form, d, threads, as_f
         assert margins[k].tobytes() == own[0].tobytes()
 
 
+@pytest.mark.parametrize("means", [True, False])
+@pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
+@pytest.mark.parametrize("wanted", ["margins", "counts only"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_counts_at_stops_are_those_of_the_rows_up_to_each(means, form, wanted, threads, as_form, stream):
+    n, d, stops = 6000, 6, [0, 1, 700, 701, 701, 4096, 5999, 6000]
+    X, y = stream(n, d, density=0.7)
+    codes, p = (y > 0).astype(np.int64), settings_of_several(means)
+    p["watch"] = 1
+    counts, margins = np.full((len(stops), 5, 4), -1.0), np.empty((5, n)) if wanted == "margins" else None
+    whole = State.new(5, d, means=means)
+    rows = rows_of(as_form(X, form))
+    assert learn(rows, codes, whole, p, margins=margins, stops=stops, counts=counts, threads=threads) == -1
+    pieces = State.new(5, d, means=means)
+    for start, stop, told in zip([0, *stops], stops, counts, strict=False):
+        learn(rows_of(as_form(X[start:stop], form)), codes[start:stop], pieces, p)
+        assert told.tobytes() == np.stack([pieces.scalars[name] for name in ("tp", "fp", "tn", "fn")], axis=1).tobytes()
+    assert whole.scalars.tobytes() == pieces.scalars.tobytes()
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_the_first_bad_row_is_found_whoever_meets_it(threads, stream):
     X, y = stream(9000, 6)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 import pater
 from pater import AutoPATERClassifier
 from pater.files.model_file import Saved, load, save
-from pater.models import race
+from pater.models import pool_pass, race
 from pater.models.candidates import MEMORIES, WIDEST, candidates
 from pater.models.metrics import SCORES, balanced_accuracy
 from pater.models.model import Model
@@ -80,6 +80,27 @@ def test_row_by_row_is_the_same_too():
     for i in range(len(y)):
         single.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
     assert same(whole._model, single._model)
+
+
+@pytest.mark.parametrize("scoring", ["balanced_accuracy", "f1"])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_decisions_taken_together_are_those_taken_one_by_one(scoring, shuffle, monkeypatch):
+    X, y = stream(9000, drift=0.3)
+    weights = np.random.default_rng(1).choice([0.0, 2.0, 3.3], len(y))
+    taken = []
+    together = pool_pass._decide_together
+    monkeypatch.setattr(pool_pass, "_decide_together", lambda *given: (taken.append(given[1]), together(*given)))
+    auto = AutoPATERClassifier(scoring=scoring, shuffle=shuffle, random_state=0)
+    fast = auto.fit(X, y, sample_weight=weights)._model
+    assert max(map(len, taken)) > 10
+    monkeypatch.setattr(pool_pass, "is_over", lambda *of: False)
+    n_taken = len(taken)
+    slow = auto.fit(X, y, sample_weight=weights)._model
+    assert len(taken) == n_taken
+    assert same(fast, slow)
+    assert [rows for rows, _ in fast.history.points] == [rows for rows, _ in slow.history.points]
+    for (_, mine), (_, theirs) in zip(fast.history.points, slow.history.points, strict=True):
+        assert_array_equal(mine, theirs)
 
 
 def test_a_model_of_the_pool_is_the_same_model_alone():

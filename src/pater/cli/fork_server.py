@@ -37,7 +37,8 @@ def start_early() -> str:
     from multiprocessing import forkserver, get_context
 
     get_context("forkserver").set_forkserver_preload(["pater.cli.ready_worker"])
-    with _environment(ONE_THREAD), _deaf():
+    told = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker")))  # of a killed command
+    with _environment({**ONE_THREAD, "PYTHONWARNINGS": told}), _deaf():
         forkserver.ensure_running()
     return "forkserver"
 

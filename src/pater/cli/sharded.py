@@ -69,6 +69,7 @@ class ShardDisplay:
         self.quiet, self.log_json = quiet, log_json
         self._bar: Bar | None = None
         self._shown = 0.0
+        self._waits = False  # for compiled code, before the first rows
 
     def start(self) -> None:
         if not self.quiet and not self.log_json and on_terminal():
@@ -76,6 +77,7 @@ class ShardDisplay:
 
     def compiling(self) -> None:
         """Say why nothing happens for a while, in the bar if there is one."""
+        self._waits = True
         if self._bar is not None:
             self._bar.compiling()
         elif not self.quiet:
@@ -84,6 +86,8 @@ class ShardDisplay:
     def show(self, run: ShardedRun) -> None:
         """Move the bar, at most ten times a second."""
         now = time.monotonic()
+        if self._waits and run.rows == run.resumed_at:
+            return
         if self._bar is not None and now - self._shown >= 0.1:
             self._shown = now
             self._bar.step(run.share, lambda width: _so_far(run, width))
@@ -150,7 +154,10 @@ def train_in_shards(
     stop_in_order()
     try:
         display.start()
-        with Cluster(workers, scheduler) as engine, one_line_errors(display.compiling, quiet=display.quiet):
+        with (
+            Cluster(workers, scheduler, display.compiling) as engine,
+            one_line_errors(display.compiling, quiet=display.quiet),
+        ):
             from pater.stream import sharded_training
             from pater.stream.beginning import Beginning
             from pater.stream.shard_plan import SHARD_BYTES

@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -33,11 +34,12 @@ _TICK, _TOLD_EVERY, _LOOK_EVERY = 0.1, 0.2, 2.0  # seconds
 class Cluster:
     """An engine for `train_in_shards`: `workers` processes of this machine, or the cluster of a scheduler.
 
-    Processes start while the command imports what it needs and looks at the files.
+    Processes start while the command imports what it needs and looks at the files. `compiling` is called when a worker
+    has to wait for compiled code.
     """
 
-    def __init__(self, workers: int | None, scheduler: str | None) -> None:
-        self._workers, self._scheduler = workers or 1, scheduler
+    def __init__(self, workers: int | None, scheduler: str | None, compiling: Callable[[], None] | None = None) -> None:
+        self._workers, self._scheduler, self._compiling = workers or 1, scheduler, compiling
         self._client: Any = None
         self._cluster: Any = None
         self._failed: BaseException | None = None
@@ -47,6 +49,7 @@ class Cluster:
 
     def __enter__(self) -> Cluster:
         distributed, config = import_module("distributed"), import_module("dask.config")
+        warnings.filterwarnings("ignore", module=r"(dask|distributed)\b")  # of ports and sizes of graphs
         method = start_early() if self._scheduler is None else "spawn"
         self._config = config.set({"distributed.worker.multiprocessing-method": method})
         if hasattr(distributed.utils, "_forkserver_preload_set"):
@@ -64,7 +67,8 @@ class Cluster:
                     threads_per_worker=1,
                     processes=True,
                     host="127.0.0.1",
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # nothing is shown there, but without one a fixed port is taken
+                    scheduler_kwargs={"dashboard": False},
                     memory_limit=0,
                     silence_logs=logging.CRITICAL,
                     env=ONE_THREAD,
@@ -113,7 +117,10 @@ class Cluster:
 
         def note(event: tuple[float, tuple[int, int, int]]) -> None:
             number, rows, done = event[1]
-            progress[number] = rows, done
+            if rows >= 0:
+                progress[number] = rows, done
+            elif self._compiling is not None:
+                self._compiling()
 
         client.subscribe_topic(self._topic, note)
         while waiting or futures:
@@ -176,6 +183,8 @@ def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
     """On a worker: a shard, telling every now and then how far it is."""
     from pater.stream.shards import learn_shard
 
+    from .startup import announced
+
     worker, last = import_module("distributed").get_worker(), time.monotonic()
 
     def tell(rows: int, done: int) -> None:
@@ -184,4 +193,5 @@ def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
             last = time.monotonic()
             worker.log_event(topic, (shard.number, rows, done))
 
-    return _do(version, learn_shard, task, shard, tell)
+    with announced(lambda: worker.log_event(topic, (shard.number, -1, 0))):
+        return _do(version, learn_shard, task, shard, tell)

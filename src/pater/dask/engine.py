@@ -98,6 +98,8 @@ class Engine:
                 waiting.append(state)
                 if len(waiting) > AHEAD:
                     self._wait(waiting.popleft())
+            for future in waiting:
+                self._wait(future)
         return state
 
     def _wait(self, future: Any) -> None:

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.errors import SentWhole
 from .writing import alone, replacing
 from .writing import check as check_output
 
@@ -46,7 +47,7 @@ Places = dict[str, tuple[Shape, Any]]  # shape and type of each array, in the or
 Room = Callable[[dict[str, Any], Arrays, Shape, Any], Any]
 
 
-class ModelFileError(ValueError):
+class ModelFileError(SentWhole, ValueError):
     """A file that is no sound model file, or that cannot be written."""
 
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:

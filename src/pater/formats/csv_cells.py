@@ -37,7 +37,8 @@ class Cells:
         self.block, self.source, self.text = block, source, np.frombuffer(block.text, np.uint8)
         n_lines, width = int(how_many(self.text, fields.NEWLINE)), len(block.header)
         n_fields = n_lines + int(how_many(self.text, delimiter))
-        starts, ends = np.empty(n_fields, np.int64), np.empty(n_fields, np.int64)
+        kind = np.int32 if self.text.size < 1 << 31 else np.int64  # half the memory to go through for each column
+        starts, ends = np.empty(n_fields, kind), np.empty(n_fields, kind)
         lines, wrong = np.arange(n_lines), np.empty((3, n_lines), np.int64)
         plain = n_fields == n_lines * width and width > 1 and b'"' not in block.text and b"\r" not in block.text
         if plain and fields.split_plain(self.text, delimiter, width, starts, ends):
@@ -58,6 +59,8 @@ class Cells:
     @cached_property
     def is_utf8(self) -> bool:
         """Whether every text can be decoded without loss."""
+        if self.block.text.isascii():  # which takes no copy
+            return True
         try:
             self.block.text.decode("utf-8")
         except UnicodeDecodeError:
@@ -97,7 +100,8 @@ class Cells:
         kinds = np.empty(values.shape, np.uint8, order=order)
         text = self.text if self.block.decimal == "." else np.frombuffer(self.with_points, np.uint8)
         fields.numbers(text, self.starts, self.ends, wanted, self.codes, values, kinds)
-        for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist():
+        odd = kinds.max(initial=0) >= fields.IS_SLOW
+        for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist() if odd else ():
             j = wanted[k]
             values[r, k] = float(self.with_points[self.starts[r, j] : self.ends[r, j]])
             kinds[r, k] = fields.IS_NUMBER if np.isfinite(values[r, k]) else fields.IS_INFINITE

@@ -12,7 +12,7 @@ from ..kernels.compile import exact_kernel, exact_part
 from .hashed_names import SEVERAL
 from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
-from .wide import find_ends, short_number
+from .wide import find_ends, hash_bytes, same_bytes, short_number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
 SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)
@@ -224,16 +224,6 @@ def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into
     return told
 
 
-@exact_part
-def _same(text, start, end, other_start, other_end):
-    if end - start != other_end - other_start:
-        return False
-    k = 0
-    while k < end - start and text[start + k] == text[other_start + k]:
-        k += 1
-    return k == end - start
-
-
 @exact_kernel
 def distinct(text, starts, ends, column, codes, spans, table):
     """Which text each row has in a column, without the blanks around it, and where each of them stands first.
@@ -247,17 +237,14 @@ def distinct(text, starts, ends, column, codes, spans, table):
         start, end = trimmed(text, starts[r, column], ends[r, column])
         if is_missing(text, start, end):
             continue
-        h = np.uint64(14695981039346656037)  # FNV-1a
         doubled = 0
-        for i in range(start, end):
-            h = (h ^ np.uint64(text[i])) * np.uint64(1099511628211)
-            doubled |= text[i] == QUOTE
-        if doubled and not (starts[r, column] > 0 and text[starts[r, column] - 1] == QUOTE):
-            doubled = 0  # the field is in no quotes: they stand for themselves
-        place = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
+        if starts[r, column] > 0 and text[starts[r, column] - 1] == QUOTE:  # else quotes stand for themselves
+            for i in range(start, end):
+                doubled |= text[i] == QUOTE
+        place = np.int64(hash_bytes(text, start, end) & np.uint64(mask))
         while table[place] >= 0:
             k = table[place]
-            if spans[k, 2] == doubled and _same(text, start, end, spans[k, 0], spans[k, 1]):
+            if spans[k, 2] == doubled and same_bytes(text, start, end, spans[k, 0], spans[k, 1]):
                 break
             place = (place + 1) & mask
         if table[place] < 0:

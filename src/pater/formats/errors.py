@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from ..kernels.errors import SentWhole
+
 LONGEST_SHOWN = 40  # characters of a word that a message repeats
 MOST_SHOWN = 20  # names that a message lists
 
@@ -69,7 +71,7 @@ class Fault(NamedTuple):
         return f"{place}, column {self.column}: {self.what}" if self.column else f"{place}: {self.what}"
 
 
-class MalformedError(InputError):
+class MalformedError(SentWhole, InputError):
     """A malformed line, where none may be skipped."""
 
     def __init__(self, fault: Fault) -> None:

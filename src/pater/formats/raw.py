@@ -53,10 +53,12 @@ class RawTableParser(TableParser):
     def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
         """The rows of a block, without their labels."""
         values, kinds = cells.numbers(features[self.numeric], by_column=True)
-        is_text = (kinds == fields.IS_TEXT).any(axis=0)
-        for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0) & ~is_text).tolist():
-            j = int(features[self.numeric][k])
-            cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITY)
+        is_text = np.zeros(kinds.shape[1], np.bool_)
+        if kinds.max(initial=0) >= fields.IS_INFINITE:
+            is_text = (kinds == fields.IS_TEXT).any(axis=0)
+            for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0) & ~is_text).tolist():
+                j = int(features[self.numeric][k])
+                cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITY)
         by_column = iter(zip(values.T, is_text.tolist(), strict=True))
         table: dict[str, Column] = {}
         for (name, kind), j in zip(self.columns.table, features.tolist(), strict=True):
@@ -83,7 +85,7 @@ def texts_of(cells: Cells, j: int) -> Texts:
     """The texts of a column, each once."""
     n_rows = len(cells)
     codes, spans = np.empty(n_rows, np.int64), np.empty((n_rows, 3), np.int64)
-    places = np.full(1 << max(4, (2 * n_rows).bit_length()), -1, np.int64)
+    places = np.full(1 << max(4, (2 * n_rows).bit_length()), -1, np.int32)
     n = int(fields.distinct(cells.text, cells.starts, cells.ends, j, codes, spans, places))
     starts, ends, text = spans[:n, 0], spans[:n, 1], cells.block.text
     if cells.is_utf8 and not spans[:n, 2].any():

@@ -1,4 +1,4 @@
-"""Eight bytes of a text at a time: where fields end, and short numbers.
+"""Eight bytes of a text at a time: where fields end, short numbers, and which texts are the same.
 
 Knows Numba only. What is read before a field is within the text. Signs, exponents and long numbers are left to
 `numbers`. A byte of a word is found by arithmetic on all eight (Warren, Hacker's Delight, 2nd edition, 6-1).
@@ -69,6 +69,44 @@ def short_number(text, start, end):
         return 0.0, False
     value = float(np.int64(_eight_digits(first) * np.uint64(100_000_000) + _eight_digits(last)))
     return value / _POWERS[places], True
+
+
+@exact_part
+def _word_before(text, end):
+    """The eight bytes before `end`, the first of them the lowest; those before the text are 0."""
+    if end >= 8:
+        return _word(text, end - 8)
+    word = np.uint64(0)
+    for i in range(end):
+        word |= np.uint64(text[i]) << np.uint64(8 * (8 - end + i))
+    return word
+
+
+@exact_part
+def hash_bytes(text, start, end):
+    """A hash of some bytes, which are put in from the last to the first."""
+    h, golden, half = np.uint64(end - start), np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # 2^64 over the golden ratio
+    while end - start > 8:
+        h ^= _word_before(text, end)
+        h = (h ^ (h >> half)) * golden
+        end -= 8
+    h ^= _word_before(text, end) & _OWN[end - start, 1]
+    h = (h ^ (h >> half)) * golden
+    return h ^ (h >> half)
+
+
+@exact_part
+def same_bytes(text, start, end, other_start, other_end):
+    """Whether the same bytes stand in two places."""
+    if end - start != other_end - other_start:
+        return False
+    while end - start > 8:
+        if _word_before(text, end) != _word_before(text, other_end):
+            return False
+        end -= 8
+        other_end -= 8
+    differ = _word_before(text, end) ^ _word_before(text, other_end)
+    return (differ & _OWN[end - start, 1]) == np.uint64(0)
 
 
 @exact_kernel

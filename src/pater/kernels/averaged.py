@@ -80,7 +80,23 @@ def row_by_row(learn: Callable[..., int]) -> Callable[..., int]:
 
 
 def _learn_averaged(
-    home, rows, order, codes, weights, margins, scalars, settings, plain, nothing, blocks, first, last, start, stop
+    home,
+    rows,
+    order,
+    codes,
+    weights,
+    margins,
+    scalars,
+    settings,
+    plain,
+    nothing,
+    blocks,
+    stops,
+    counts,
+    first,
+    last,
+    start,
+    stop,
 ):
     """As `learn_rows`, but probabilities are fitted to, and margins hold, what the average says.
 
@@ -90,9 +106,8 @@ def _learn_averaged(
     for k in range(first, last):
         m, p = scalars[k], settings[k]
         if not p.average:
-            bad = learn(  # noqa: F821
-                home, rows, order, codes, weights, margins, scalars, settings, blocks, k, k + 1, start, stop
-            )
+            there = stops, counts, k, k + 1, start, stop
+            bad = learn(home, rows, order, codes, weights, margins, scalars, settings, blocks, *there)  # noqa: F821
             if bad >= 0:
                 return bad
             continue
@@ -100,9 +115,8 @@ def _learn_averaged(
             i = order[r] if order.size > 0 else r
             said, t, exponent = average_says(home, k, rows, i, m), m.t, m.exponent
             usual = m.mean_size if m.mean_size > 0.0 else math.sqrt(m.size_square)
-            bad = learn(  # noqa: F821
-                home, rows, order, codes, weights, nothing, scalars, plain, blocks, k, k + 1, r, r + 1
-            )
+            there = stops, counts, k, k + 1, r, r + 1
+            bad = learn(home, rows, order, codes, weights, nothing, scalars, plain, blocks, *there)  # noqa: F821
             if bad >= 0:
                 return bad
             if margins.size > 0:

@@ -22,18 +22,20 @@ from .averaged import row_by_row
 from .batched_layout import Herds, sharing, spans
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
-from .compile import exact_kernel, part
+from .compile import by_kind, exact_kernel, part
 from .doors import Rows, check_pass
 from .means import Means, mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
 from .means_diagonal import DiagonalMeans
 from .means_full import FullMeans
+from .memory import COUNTS
 from .points import Points, point_pass
 from .points_diagonal import DiagonalPoints
 from .points_full import FullPoints
+from .progress import copy_counts
 from .rows import count, size
 from .second_order import second_order_pass
-from .state import Layout, Metric, State, counts_of
+from .state import Layout, Metric, State
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]
 
@@ -43,6 +45,22 @@ WORTH_A_THREAD = 1 << 16  # numbers in a batch times models: less is done before
 
 NOTHING = np.zeros(0)
 IN_ORDER = np.zeros(0, np.int64)
+NO_STOPS = np.zeros(0, np.int64), np.zeros((0, 0, 4))
+
+
+@by_kind
+def models_of(home, first, last):
+    """The places of the models (or of those of the herds) first..last among all: the first, and the one after."""
+
+
+@models_of.form_for(Points, Means, DiagonalPoints, FullPoints, DiagonalMeans, FullMeans)
+def _themselves(home, first, last):
+    return first, last
+
+
+@models_of.form_for(HerdsOfMeans)
+def _of_herds(home, first, last):
+    return home.spans[first, 0], home.spans[last - 1, 1]
 
 
 @part
@@ -60,18 +78,31 @@ def _over_models(one_pass: Callable[..., int]) -> Callable[..., int]:
     return exact_kernel(FunctionType(_learn_rows.__code__, names, f"learn_rows of {one_pass.__name__}"))
 
 
-def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, first, last, start, stop):
+def _learn_rows(
+    home, rows, order, codes, weights, margins, scalars, settings, blocks, stops, counts, first, last, start, stop
+):
     """Pass rows start..stop through the models (or herds) first..last; the position of the first bad row, or −1.
 
-    Several models take turns, so many blocks of rows at a time.
+    Several models take turns, so many blocks of rows at a time. `counts` holds their answers up to each of the stops,
+    (stops, models, 4).
     """
     block = blocks * _block_size(rows, last - first)
-    for a in range(start, stop, block):
+    a, at = start, 0
+    while at < stops.size and stops[at] <= start and start > 0:
+        at += 1
+    while a < stop:
+        b = min(a + block, stop)
+        if at < stops.size:
+            b = min(b, stops[at])
         for k in range(first, last):
-            b = min(a + block, stop)
             bad = one_pass(home, k, rows, order, codes, weights, margins, scalars, settings, a, b)  # noqa: F821
             if bad >= 0:
                 return bad
+        while at < stops.size and stops[at] == b:
+            one, other = models_of(home, first, last)
+            copy_counts(scalars, one, other, counts[at])
+            at += 1
+        a = b
     return -1
 
 
@@ -137,63 +168,52 @@ def learn(
         margins = _no_margins(n_models)
     n_rows = order.size if order.size else codes.size
     threads = (threads or available_threads()) if rows[-1].size * n_models >= WORTH_A_THREAD else 1
+    noted = NO_STOPS
+    if stops and counts is not None:
+        noted = np.asarray(stops, np.int64), np.zeros((len(stops), n_models, len(COUNTS)))
     if layout == "herd":
         models = in_herds(herds)  # the passes want those of a herd one after the other
-        scalars, out, spanned = state.scalars[models], margins[models], spans(herds)
-        values = scalars.view(np.float64).reshape(n_models, -1)
-        home = HerdsOfMeans(state.vectors, values, spanned)
-        herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans])
-
-        def note_herds(stop: int, first: int, last: int) -> None:
-            if counts is not None:
-                there = slice(spanned[first, 0], spanned[last - 1, 1])
-                counts[stop, models[there]] = counts_of(scalars[there])
-
-        bad = _run(LEARN[HerdsOfMeans], herded, len(herds), n_rows, threads, stops, note_herds)
+        scalars, out = state.scalars[models], margins[models]
+        home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans(herds))
+        herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans], *noted)
+        bad = _run(LEARN[HerdsOfMeans], herded, len(herds), n_rows, threads)
         state.scalars[models], margins[models] = scalars, out
+        if noted is not NO_STOPS and counts is not None:
+            counts[:, models] = noted[1]
         return bad
-
-    def note(stop: int, first: int, last: int) -> None:
-        if counts is not None:
-            counts[stop, first:last] = counts_of(state.scalars[first:last])
-
     kind: type = _HOMES[state.metric, state.has_means]
     vectors: Any = state.vectors
     if kind is Means and len(rows) == 1:
         vectors = state.in_lines()
     home = kind(vectors, *(() if state.second is None else (state.second,)))
     blocks = _BLOCKS.get(kind, 1)
-    arguments: tuple[Any, ...] = (home, rows, order, codes, weights, margins, state.scalars, settings, blocks)
+    arguments: tuple[Any, ...] = (home, rows, order, codes, weights, margins, state.scalars, settings)
     if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
         plain = settings.copy()
         plain["calibrate"] = 0
-        arguments = (*arguments[:-1], plain, _no_margins(n_models), blocks)
-        return _run(AVERAGED[kind], arguments, n_models, n_rows, threads, stops, note)
-    return _run(LEARN[kind], arguments, n_models, n_rows, threads, stops, note)
+        arguments = (*arguments, plain, _no_margins(n_models), blocks, *noted)
+        bad = _run(AVERAGED[kind], arguments, n_models, n_rows, threads)
+    else:
+        bad = _run(LEARN[kind], (*arguments, blocks, *noted), n_models, n_rows, threads)
+    if noted is not NO_STOPS and counts is not None:
+        counts[...] = noted[1]
+    return bad
 
 
-def _run(
-    run: Callable[..., int],
-    arguments: tuple[Any, ...],
-    n_tasks: int,
-    n_rows: int,
-    threads: int,
-    stops: Sequence[int],
-    note: Callable[[int, int, int], None],
-) -> int:
-    """Pass the rows through all tasks, by as many threads as there are tasks for, and take note of them at each stop.
+def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, n_rows: int, threads: int) -> int:
+    """Pass the rows through all tasks, by as many threads as there are tasks for.
 
     The tasks are independent, and each meets the rows in order. As there may be more of them than threads, but not a
     multiple, they are taken in turns: whoever is free goes on with the part that is furthest behind, for a stretch of
     rows.
     """
     threads = min(threads, n_tasks)
-    if threads == 1 and not stops:
+    if threads == 1:
         return int(run(*arguments, 0, n_tasks, 0, n_rows))
     n_parts = threads if n_tasks % threads == 0 else n_tasks
     parts = np.linspace(0, n_tasks, n_parts + 1).astype(int)
     stretch = n_rows if n_parts == threads else max(1, min(STRETCH, n_rows // (4 * n_parts)))
-    next_row, next_stop, idle, found, lock = [0] * n_parts, [0] * n_parts, set(range(n_parts)), [], Lock()
+    next_row, idle, found, lock = [0] * n_parts, set(range(n_parts)), [], Lock()
 
     def work() -> None:
         while True:
@@ -204,24 +224,16 @@ def _run(
                 part = min(waiting, key=next_row.__getitem__)
                 idle.remove(part)
             start, stop = next_row[part], min(next_row[part] + stretch, n_rows)
-            if next_stop[part] < len(stops):
-                stop = min(stop, stops[next_stop[part]])
             bad = int(run(*arguments, parts[part], parts[part + 1], start, stop))
-            if next_stop[part] < len(stops) and stop == stops[next_stop[part]]:
-                note(next_stop[part], parts[part], parts[part + 1])
-                next_stop[part] += 1
             with lock:
                 if bad >= 0:
                     found.append(bad)
                 next_row[part] = stop if bad < 0 else n_rows
                 idle.add(part)
 
-    if threads == 1:
-        work()
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            for job in [pool.submit(work) for _ in range(threads)]:
-                job.result()
+    with ThreadPoolExecutor(threads) as pool:
+        for job in [pool.submit(work) for _ in range(threads)]:
+            job.result()
     return min(found, default=-1)
 
 

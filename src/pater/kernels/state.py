@@ -31,17 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .batched_layout import CELL, Herds, pack, plan, unpack
-from .memory import COUNTS, P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
+from .errors import SentWhole
+from .memory import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
 from .pages import whole_lines, zeros, zeros_in_lines
 
 Layout = Literal["split", "lanes", "herd"]
 Metric = Literal["none", "diagonal", "full"]
 LARGEST_TRIANGLES = 4 << 30  # bytes, of all models
-
-
-def counts_of(scalars: NDArray[np.void]) -> NDArray[np.float64]:
-    """The answers of some models, (models, 4)."""
-    return np.stack([scalars[name] for name in COUNTS], axis=1)
 
 
 def sizes(scalars: NDArray[np.void], *, average: bool) -> NDArray[np.float64]:
@@ -55,7 +51,7 @@ def sizes(scalars: NDArray[np.void], *, average: bool) -> NDArray[np.float64]:
     return np.where(scalars["size_square"] > 0, size, 1.0)
 
 
-class TooWideError(ValueError):
+class TooWideError(SentWhole, ValueError):
     """More columns than a full covariance has room for."""
 
     def __init__(self, n_models: int, n_features: int, needed: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.errors import SentWhole
 from .candidates import is_pool
 from .labels import is_text
 from .setting_kinds import OperatingPoint
@@ -22,7 +23,7 @@ _short = Repr()
 _short.maxstring = _short.maxother = 80
 
 
-class DifferenceError(ValueError):
+class DifferenceError(SentWhole, ValueError):
     """Two models that cannot be made one, and the first thing in which they differ: what each of them has."""
 
     def __init__(self, theirs: str, mine: str, advice: str = "") -> None:
@@ -37,10 +38,6 @@ class DifferenceError(ValueError):
     def told(self, other: str, own: str) -> str:
         """The difference, with the names of the two models."""
         return f"{other} has {self.theirs} where {own} has {self.mine}.{self.advice and ' '}{self.advice}"
-
-    def __reduce__(self) -> Any:
-        """What is sent from one process to another is told there, too."""
-        return type(self), (self.theirs, self.mine, self.advice)
 
 
 def check_same(pairs: Iterable[tuple[str, Any, Any]], advice: str = "") -> None:

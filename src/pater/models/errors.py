@@ -7,11 +7,12 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..kernels.doors import Rows
+from ..kernels.errors import SentWhole
 from .matrices import STATE_NOT_FINITE, row_is_bad
 from .spec import Specs
 
 
-class BadRowError(ValueError):
+class BadRowError(SentWhole, ValueError):
     """A row that no pass takes, named by its place."""
 
     def __init__(self, rows: Rows, row: int) -> None:
@@ -19,7 +20,7 @@ class BadRowError(ValueError):
         self.rows, self.row = rows, row
 
 
-class NotFiniteError(ValueError):
+class NotFiniteError(SentWhole, ValueError):
     """Weights that are no longer finite, noticed at a row with which nothing is wrong."""
 
     def __init__(self, row: int) -> None:
@@ -27,7 +28,7 @@ class NotFiniteError(ValueError):
         self.row = row
 
 
-class OtherModelsError(ValueError):
+class OtherModelsError(SentWhole, ValueError):
     """Settings under which what was learned cannot be continued."""
 
     def __init__(self, names: list[str], todo: str = "fit again without warm_start") -> None:
@@ -53,7 +54,7 @@ def unlike(before: Specs, after: Specs) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-class TwoClassesError(ValueError):
+class TwoClassesError(SentWhole, ValueError):
     """A third class for a learner that decides at an operating point."""
 
     def __init__(self, n_classes: int) -> None:
@@ -63,7 +64,7 @@ class TwoClassesError(ValueError):
         )
 
 
-class UnknownLabelError(ValueError):
+class UnknownLabelError(SentWhole, ValueError):
     """A label outside the classes that were fixed."""
 
     def __init__(self, label: Any, row: int, classes: NDArray[Any]) -> None:

@@ -7,6 +7,7 @@ knows neither scikit-learn nor files. Estimators and the command line are two fa
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -217,8 +218,13 @@ class Model:
         order: NDArray[np.int64] = IN_ORDER,
         threads: int | None = 1,
         margins: NDArray[np.float64] | None = None,
+        stops: Sequence[int] = (),
+        counts: NDArray[np.float64] | None = None,
     ) -> None:
-        """Pass rows of known classes through the models in the given order; after an error the state is undefined."""
+        """Pass rows of known classes through the models in the given order; after an error the state is undefined.
+
+        Where no history is kept, `counts` may take the answers up to some stops, see `kernels.run.learn`.
+        """
         if not codes.size:  # before the first class turns up
             return
         n_rows, point = order.size or codes.size, self.specs[0].operating_point
@@ -232,7 +238,6 @@ class Model:
                 return
             margins = np.empty((self.state.n_models, n_rows))
         self.stored_choice = self.taken_out = None
-        stops, counts = [], None
         if self.history is not None:
             stops = self.history.cuts(n_rows)
             counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))

@@ -1,6 +1,7 @@
 """Rows passed through a pool: from decision to decision, each candidate in its view.
 
-Knows `race`, `views` and what a pool is made of.
+Knows `race`, `views` and what a pool is made of. While the race goes on, each decision says who learns from the rows
+after it. Once it is over, the same candidates learn for good, so that many decisions can be taken together afterwards.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from ..kernels.run import NOTHING, Rows
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .matrices import part
 from .pool_operations import counts_of
-from .race import count_answers, stretch
+from .race import count_answers, is_over, leaders, stretch
 from .views import MOST_LEVELS
 
 if TYPE_CHECKING:
     from .pool import Pool
+
+MOST_NUMBERS = 1 << 19  # in rows that are passed without a decision: they are better left in the cache
+ROWS_AT_LEAST = 1 << 12  # that are worth it
 
 
 def learn_all(
@@ -33,12 +37,15 @@ def learn_all(
 ) -> None:
     """Pass rows of known classes through the candidates in the given order; after an error all is undefined."""
     n_rows, stop, in_order, several = order.size or codes.size, 0, not order.size, pool.classes.size > 2
+    most = max(ROWS_AT_LEAST, MOST_NUMBERS * codes.size // max(1, rows[-1].size))
     views: dict[int, Rows] = {}  # of the rows that are passed, made when they are needed
     while stop < n_rows:
-        start, stop = stop, min(n_rows, stop + pool.next_decision - pool.rows)
+        together = _taken_together(pool, min(n_rows - stop, most)) if margins is None else []
+        start, stop = stop, min(n_rows, stop + (most if together else pool.next_decision - pool.rows))
         some = part(rows, start, stop) if in_order and stop - start < n_rows else rows
         those = slice(start, stop) if in_order else slice(None)
         views = {} if in_order else views
+        answers = {k: np.empty((len(together), len(pool.made), 4)) for k in pool.models if together}
         for k, model in pool.models.items():
             level = pool.level(k)
             views[level] = views.get(level) or pool.views.of(some, level)
@@ -52,6 +59,8 @@ def learn_all(
                     order=order[start:stop],
                     threads=threads,
                     margins=said,
+                    stops=together,
+                    counts=answers.get(k),
                 )
             except (BadRowError, NotFiniteError) as error:
                 raise stopped_at(rows, error.row + (start if in_order else 0)) from None
@@ -65,9 +74,21 @@ def learn_all(
         if dear:
             n_dear = np.bincount(dear, minlength=MOST_LEVELS)
             pool.spent = pool.spent + (stop - start) * n_dear * pool.views.first_widths.astype(np.float64) ** 2
+        if together:
+            _decide_together(pool, together, answers)
         pool.rows += stop - start
         if pool.rows == pool.next_decision:
             _decide(pool)
+
+
+def _taken_together(pool: Pool, n_rows: int) -> list[int]:
+    """After how many of the next rows there are decisions that can be taken together; none if they cannot."""
+    at, found = pool.next_decision - pool.rows, []
+    if at < n_rows and pool.classes.size <= 2 and pool.seen is None and is_over(pool.entered, list(pool.models)):
+        while at < n_rows:
+            found.append(at)
+            at += stretch(pool.rows + at)
+    return found
 
 
 def _decide(pool: Pool) -> None:
@@ -80,3 +101,20 @@ def _decide(pool: Pool) -> None:
     pool.next_decision = pool.rows + stretch(pool.rows)
     pool.history.reached(pool.rows, pool.made)
     pool.race()
+
+
+def _decide_together(pool: Pool, decisions: list[int], answers: dict[int, NDArray[np.float64]]) -> None:
+    """The same for many decisions after which the same candidates go on, by their answers up to each."""
+    awake = list(answers)
+    before = np.stack([-pool.adjustments[k] for k in awake])
+    now = np.stack([before, *np.stack([answers[k] for k in awake], axis=1)])
+    since = now[1:] - now[:-1]
+    boards = pool.board.after(awake, since, pool.fading)
+    led = leaders(boards, pool.entered, awake, (pool.scoring, pool.scoring_settings)).tolist()
+    for n_rows, leader, given in zip(decisions, [pool.leader, *led[:-1]], since, strict=True):
+        pool.made = pool.made + given[awake.index(leader)]
+        pool.history.reached(pool.rows + n_rows, pool.made)
+    pool.adjustments = {k: -answers[k][-1] for k in awake}
+    pool.board, pool.leader = boards.at(-1), led[-1]
+    last = pool.rows + decisions[-1]
+    pool.next_decision = last + stretch(last)

@@ -7,14 +7,13 @@ shares that the classes have in the stream.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import kernel
+from ..kernels.compile import exact_kernel, kernel
 from .candidates import DEAREST
 from .choice import ScoringSettings
 from .entrants import Entrants
@@ -31,13 +30,17 @@ MUCH_TOO_DEAR = 10  # times what full covariances may cost, where nothing else i
 BEYOND_CHANCE = 2.0  # standard deviations of the leader's score that a team may trail
 NUDGE = 1e-3  # of a rate, for the slope of a score
 _NUDGES = NUDGE * np.concatenate([np.eye(2), -np.eye(2)])
+TINY = np.finfo(np.float64).tiny
 
 Floats = NDArray[np.float64]
 
 
 @dataclass
 class Board:
-    """Right answers to rows of the negative and of the positive class, and how many rows there were."""
+    """Right answers to rows of the negative and of the positive class, and how many rows there were.
+
+    Several moments may be on one board, in front of all other axes.
+    """
 
     right: Floats  # (candidates, problems, 2), faded
     seen: Floats  # (problems, 2), faded alike
@@ -50,40 +53,58 @@ class Board:
     def copy(self) -> Board:
         return Board(self.right.copy(), self.seen.copy(), self.total.copy())
 
+    def after(self, awake: list[int], counts: Floats, fading: float) -> Board:
+        """The moments after this one, at each of which answers were given since the one before.
+
+        Those are (moments, awake, problems, 4), as `COUNTS` has them.
+        """
+        rows = counts[:, 0][..., [1, 0]] + counts[:, 0][..., [2, 3]]  # fp + tn and tp + fn, of all alike
+        moments = [np.concatenate([each[None], np.empty((len(rows), *each.shape))]) for each in vars(self).values()]
+        note_answers(*moments, np.array(awake), counts[..., [2, 0]], rows, fading**rows)
+        return Board(*(each[1:] for each in moments))
+
+    def at(self, moment: int) -> Board:
+        """One of several moments."""
+        return Board(self.right[moment].copy(), self.seen[moment].copy(), self.total[moment].copy())
+
     def note(self, awake: list[int], counts: Floats, fading: float) -> None:
-        """Take note of answers, (awake, problems, 4) as `COUNTS` has them, that were given since the last time."""
-        rows = counts[0][:, [1, 0]] + counts[0][:, [2, 3]]  # fp + tn and tp + fn, of all alike
-        kept, before = fading**rows, self.seen
-        self.seen = before * kept + rows
-        right = self.right * np.divide(self.seen, before, out=np.zeros_like(before), where=before > 0)
-        right[awake] = self.right[awake] * kept + counts[..., [2, 0]]
-        self.right = right  # of those that have stopped, the rates stay as they were
-        self.total = self.total + rows
+        """Take note of answers, (awake, problems, 4), that were given since the last time."""
+        vars(self).update(vars(self.after(awake, counts[None], fading).at(0)))
 
     def scores(self, scoring: str, settings: ScoringSettings) -> Floats:
         """The score of each candidate, the mean over all problems; more is better."""
-        return np.asarray(self._of_problems(self._rates(), scoring, settings).mean(axis=-1))
+        rates = self.right / np.maximum(self.seen[..., None, :, :], TINY)
+        return np.asarray(self._of_problems(rates, scoring, settings).mean(axis=-1))
 
     @property
-    def rarer(self) -> float:
+    def rows(self) -> Floats:
+        """How many rows there were, the mean over all problems."""
+        return np.asarray(self.total.sum(axis=-1).mean(axis=-1))
+
+    @property
+    def rarer(self) -> Floats:
         """How many rows of the rarer class there were, the mean over all problems."""
-        return float(self.total.min(axis=1).mean())
+        return np.asarray(self.total.min(axis=-1).mean(axis=-1))
 
-    def deviation(self, k: int, scoring: str, settings: ScoringSettings) -> float:
+    def deviation(self, k: int, scoring: str, settings: ScoringSettings) -> Floats:
         """How far chance alone takes the score of a candidate away: the standard deviation, by the score's slopes."""
-        rates = (self.right[k] + 1.0) / (self.seen + 2.0)  # a rate of 1 may be chance, too
-        rates = np.clip(rates, NUDGE, 1.0 - NUDGE)
-        of_rates = rates * (1 - rates) / np.maximum(self.seen, 1.0)
-        nudged = self._of_problems(rates + _NUDGES[:, None], scoring, settings)
-        slopes = (nudged[:2] - nudged[2:]) / (2 * NUDGE)
-        return math.sqrt(float(np.sum(slopes**2 * of_rates.T))) / len(rates)
+        return np.asarray(self.deviations([k], scoring, settings)[..., 0])
 
-    def _rates(self) -> Floats:
-        return np.asarray(self.right / np.maximum(self.seen, np.finfo(np.float64).tiny))
+    def deviations(self, some: list[int], scoring: str, settings: ScoringSettings) -> Floats:
+        """The deviation of each of some candidates."""
+        seen = self.seen[..., None, :, :]
+        rates = (self.right[..., some, :, :] + 1.0) / (seen + 2.0)  # a rate of 1 may be chance, too
+        rates = np.clip(rates, NUDGE, 1.0 - NUDGE)
+        of_rates = rates * (1 - rates) / np.maximum(seen, 1.0)
+        nudges = _NUDGES.reshape(len(_NUDGES), *([1] * (rates.ndim - 1)), 2)
+        nudged = self._of_problems(rates + nudges, scoring, settings)
+        slopes = (nudged[:2] - nudged[2:]) / (2 * NUDGE)
+        total = np.sum(slopes**2 * np.moveaxis(of_rates, -1, 0), axis=(0, -1))
+        return np.asarray(np.sqrt(total) / rates.shape[-2])
 
     def _of_problems(self, rates: Floats, scoring: str, settings: ScoringSettings) -> Floats:
-        """Scores from the rates (…, problems, 2) of right answers; more is better."""
-        shares = self.total / np.maximum(self.total.sum(axis=1, keepdims=True), 1.0)
+        """Scores from the rates (…, candidates, problems, 2) of right answers; more is better."""
+        shares = (self.total / np.maximum(self.total.sum(axis=-1, keepdims=True), 1.0))[..., None, :, :]
         right, wrong = shares * rates, shares * (1 - rates)
         counts = Confusion(right[..., 1], wrong[..., 0], right[..., 0], wrong[..., 1])
         score = SCORES[scoring]
@@ -106,6 +127,26 @@ class Board:
 def stretch(rows: int) -> int:
     """How many rows there are to the next decision, after so many."""
     return min(LONGEST, max(SHORTEST, rows // 16))
+
+
+@exact_kernel
+def note_answers(right, seen, total, awake, answers, rows, kept):  # type: ignore[no-untyped-def]
+    """Fill the moments of a board after the first: right answers (moments, awake, problems, 2) to so many rows.
+
+    `kept` is what is left of those before. Of candidates that have stopped, the rates stay as they were.
+    """
+    for t in range(rows.shape[0]):
+        for problem in range(rows.shape[1]):
+            for side in range(2):
+                before, left, n = seen[t, problem, side], kept[t, problem, side], rows[t, problem, side]
+                seen[t + 1, problem, side] = before * left + n
+                total[t + 1, problem, side] = total[t, problem, side] + n
+                factor = seen[t + 1, problem, side] / before if before > 0.0 else 0.0
+                for k in range(right.shape[1]):
+                    right[t + 1, k, problem, side] = right[t, k, problem, side] * factor
+                for place, k in enumerate(awake):
+                    given = answers[t, place, problem, side]
+                    right[t + 1, k, problem, side] = right[t, k, problem, side] * left + given
 
 
 @kernel
@@ -162,33 +203,64 @@ def too_dear(
     return dear
 
 
+def is_over(entered: Entrants, awake: list[int]) -> bool:
+    """Whether one team is left beside the common candidate, and may last: then nobody stops any more."""
+    return entered.passing.isdisjoint(awake) and len(_racing(entered, awake)) == 1
+
+
+def _racing(entered: Entrants, awake: list[int]) -> set[int]:
+    """The teams that race."""
+    teams, common = entered.teams, entered.common
+    return {teams[k] for k in awake if k != common} or {teams[common]}
+
+
+def _standing(
+    board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
+) -> tuple[Floats, Floats]:
+    """The score of each candidate, and the one by which it may lead.
+
+    Whose memory holds too few rows of a class does not lead, unless all are like that; at first, a short memory must be
+    better by more than chance.
+    """
+    scores, forgets, rows = board.scores(*scored_by), entered.forgets, board.rows[..., None]
+    leading = scores
+    if rows.min() < 20 * AT_FIRST:
+        chance = board.deviation(awake[0], *scored_by)[..., None]
+        matters = np.where(rows < 20 * AT_FIRST, np.minimum(1.0, AT_FIRST / np.maximum(rows, 1.0)), 0.0)
+        leading = scores - chance * matters * (forgets > 0)
+    held = board.rarer[..., None] >= LEAST_HELD * rows * forgets
+    return scores, np.where(held | ~held.any(axis=-1, keepdims=True), leading, -np.inf)
+
+
+def leaders(
+    board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
+) -> NDArray[np.int64]:
+    """Who leads at each moment, once the race is over: who else goes on beside the winners does not by chance."""
+    _, leading = _standing(board, entered, awake, scored_by)
+    racing, common = _racing(entered, awake), entered.common
+    team = [k for k in awake if entered.teams[k] in racing]
+    first = np.argmax(leading[..., team], axis=-1)[..., None]  # of equals the first
+    chance = board.deviations(team, *scored_by)
+    least = np.take_along_axis(leading[..., team] + chance, first, axis=-1)[..., 0]
+    return np.where(leading[..., common] > least, common, np.array(team)[first[..., 0]])
+
+
 def race(
     board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> tuple[list[int], int]:
     """Which of the candidates that are awake go on, and who leads them.
 
-    The best leads, if its memory holds some rows of each class; at first, a short memory must be better by more than
-    chance. A team stops when its best trails the best by more than chance, or when there is no more time for so many.
-    Those that last and those that stop after a while in any case race apart, so that the best of those that last are
-    there when the others leave. The common candidate goes on in any case.
+    A team stops when its best trails the best by more than chance, or when there is no more time for so many. Those
+    that last and those that stop after a while in any case race apart, so that the best of those that last are there
+    when the others leave. The common candidate goes on in any case.
     """
-    scores, team_of, forgets, common = board.scores(*scored_by), entered.teams, entered.forgets, entered.common
-    rows, rarer = float(board.total.sum(axis=1).mean()), board.rarer
-    leading = scores
-    if rows < 20 * AT_FIRST:
-        chance = board.deviation(awake[0], *scored_by)
-        leading = scores - chance * min(1.0, AT_FIRST / max(rows, 1.0)) * (forgets > 0)
-    held = rarer >= LEAST_HELD * rows * forgets
-    if held.any():
-        leading = np.where(held, leading, -np.inf)
-    racing = {team_of[k] for k in awake if k != common} or {team_of[common]}
-    if len(racing) == 1:  # the race is over: who else goes on beside the winners does not lead by chance
-        first = max((k for k in awake if team_of[k] in racing), key=lambda k: leading[k])
-        by_more_than_chance = leading[common] > leading[first] + board.deviation(first, *scored_by)
-        return awake, common if by_more_than_chance else first
+    if len(_racing(entered, awake)) == 1:
+        return awake, int(leaders(board, entered, awake, scored_by))
+    scores, leading = _standing(board, entered, awake, scored_by)
+    team_of, rows, rarer = entered.teams, float(board.rows), float(board.rarer)
     leader = max(awake, key=lambda k: leading[k])  # of equals the first
     known = max(min(rows, RARE * rarer), rows / 10, 1.0)
-    staying = [common]
+    staying = [entered.common]
     for heat in (entered.lasting, entered.passing):
         those = [k for k in awake if k in heat]
         if those:

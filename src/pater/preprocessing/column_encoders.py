@@ -22,6 +22,7 @@ from .columns import Column, as_texts, without_unused
 from .encoding_kernels import parts_of_dates, place_categories
 from .features import MONTHS, WEEKDAYS, Feature
 from .known_names import KnownNames
+from .name_index import NameIndex
 from .settings import EncodingSettings
 from .values import moments_of, numbers_of
 
@@ -161,7 +162,7 @@ class CategoryEncoder(ColumnEncoder):
     names: dict[str, int] = field(default_factory=dict)
     seen: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(COUNTERS, np.uint8))
     known_names: KnownNames = field(default_factory=KnownNames)  # of the texts in each bucket
-    shared: tuple[int, NDArray[np.bool_]] = field(default=(-1, np.zeros(0, np.bool_)), repr=False, compare=False)
+    index: NameIndex | None = field(default=None, repr=False, compare=False)  # of `names`, while it has all of them
     kind = "category"
 
     def slots(self) -> list[int]:
@@ -188,31 +189,29 @@ class CategoryEncoder(ColumnEncoder):
         assert texts.hashes is not None
         codes, names = readable(texts.codes), texts.names
         slots = np.append(texts.hashes % COUNTERS, 0).astype(np.int64)
-        own = self._own(names, slots)
+        own = self._own(names, texts.hashes)
         places, before = np.empty(codes.size, np.int32), len(self.names)
         most, min_count = s.max_categories, s.min_count
         n_own = place_categories(codes, own, slots, before, most, min_count, s.buckets, self.seen, learn, places)
         if n_own > before:
             born = np.flatnonzero(own >= before)
             self.names.update((names[k], int(own[k])) for k in born[np.argsort(own[born])].tolist())
-        if learn and places.max(initial=0) > most + 1 and not self.known_names.is_full(s.buckets):
+        if learn and places.max(initial=0) > most + 1:
             self._note_names(codes, places, names)
         return [places]
 
-    def _own(self, names: Sequence[str], slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The place of each category, or −1: looked up where one that has a place shares its counter."""
-        if len(self.names) != self.shared[0]:
-            taken = np.zeros(COUNTERS, np.bool_)
-            taken[[hash_of(name) % COUNTERS for name in self.names]] = True
-            self.shared = len(self.names), taken
-        own = np.full(slots.size, -1, np.int64)
-        for k in np.flatnonzero(self.shared[1][slots[:-1]]).tolist():
-            own[k] = self.names.get(names[k], -1)
-        return own
+    def _own(self, names: Sequence[str], hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """The place of each category, or −1, and one more −1."""
+        if self.index is None or len(self.names) != len(self.index):
+            self.index = NameIndex(self.names)
+        return self.index.places(names, hashes)
 
     def _note_names(self, codes: NDArray[np.int64], places: Places, names: Sequence[str]) -> None:
         """Remember the first few texts of each bucket, in the order of the rows."""
-        hashed = np.flatnonzero(places > self.settings.max_categories + 1)
+        is_open = np.zeros(self.slots()[0], np.bool_)
+        is_open[self.settings.max_categories + 2 :] = True
+        is_open[self.known_names.full()] = False
+        hashed = np.flatnonzero(is_open[places])
         found, first = np.unique(codes[hashed], return_index=True)
         for k in np.argsort(first).tolist():
             self.known_names.note(int(places[hashed[first[k]]]), names[int(found[k])])

@@ -50,6 +50,34 @@ def hash_texts(text, starts, ends, longest, hashes):
 
 
 @exact_kernel
+def put_in_table(hashes, table):
+    """Put the numbers 0, 1, … where their hashes point to, or behind; the table has free places, which are −1."""
+    mask = table.size - 1
+    for n in range(hashes.size):
+        at = np.int64(hashes[n]) & mask
+        while table[at] >= 0:
+            at = (at + 1) & mask
+        table[at] = n
+
+
+@exact_kernel
+def find_texts(text, starts, ends, hashes, known, bounds, table, found):
+    """Which of some known texts each text is, if any; those are in a table by their hashes."""
+    mask = table.size - 1
+    for k in range(starts.size):
+        at = np.int64(hashes[k]) & mask
+        while table[at] >= 0:
+            first, size, same = bounds[table[at]], ends[k] - starts[k], 0
+            if bounds[table[at] + 1] - first == size:
+                while same < size and known[first + same] == text[starts[k] + same]:
+                    same += 1
+                if same == size:
+                    found[k] = table[at]
+                    break
+            at = (at + 1) & mask
+
+
+@exact_kernel
 def parts_of_dates(seconds, hours, places):
     """Hour, if that is wanted, weekday and month of moments, (3, rows), from 0 on; −1 where nothing is there."""
     for r in range(seconds.size):

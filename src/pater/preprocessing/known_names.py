@@ -17,9 +17,9 @@ class KnownNames:
     def __init__(self, found: Iterable[tuple[int, list[str]]] = ()) -> None:
         self._names: dict[int, list[str]] = dict(found)
 
-    def is_full(self, n_places: int) -> bool:
-        """Whether nothing that comes can change anything, since each of the places has more than enough names."""
-        return len(self._names) == n_places and all(len(names) > MOST_NAMES for names in self._names.values())
+    def full(self) -> list[int]:
+        """The places that have more than enough names, so that nothing that comes can change anything."""
+        return [place for place, names in self._names.items() if len(names) > MOST_NAMES]
 
     def note(self, place: int, name: str) -> None:
         """A name came to a place."""

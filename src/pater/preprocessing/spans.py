@@ -21,10 +21,10 @@ class Spans(Sequence[str]):
     """Texts by where they start and end in a buffer of UTF-8."""
 
     def __init__(self, text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
-        self._text, self._starts, self._ends = text, starts, ends
+        self.text, self.starts, self.ends = text, starts, ends
 
     def __len__(self) -> int:
-        return self._starts.size
+        return self.starts.size
 
     @overload
     def __getitem__(self, k: int) -> str: ...
@@ -32,12 +32,12 @@ class Spans(Sequence[str]):
     def __getitem__(self, k: slice) -> list[str]: ...
     def __getitem__(self, k: int | slice) -> str | list[str]:
         if isinstance(k, slice):
-            return list(Spans(self._text, self._starts[k], self._ends[k]))
-        return self._text[self._starts[k] : self._ends[k]].decode("utf-8", "replace")
+            return list(Spans(self.text, self.starts[k], self.ends[k]))
+        return self.text[self.starts[k] : self.ends[k]].decode("utf-8", "replace")
 
     def __iter__(self) -> Iterator[str]:
-        text = self._text
-        for start, end in zip(self._starts.tolist(), self._ends.tolist(), strict=True):
+        text = self.text
+        for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True):
             yield text[start:end].decode("utf-8", "replace")
 
 

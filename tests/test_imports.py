@@ -24,6 +24,7 @@ HEAVY = [
     "rich",
     "dask",
     "distributed",
+    "pyspark",
 ]
 
 
@@ -70,6 +71,8 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples_run(module):
+    if module.startswith("pater.spark"):
+        pytest.importorskip("pyspark", reason='needs PySpark: pip install "pater[spark]"')
     result = doctest.testmod(importlib.import_module(module), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
 

@@ -44,7 +44,7 @@ def test_the_script_knows_the_lowest_version_of_each():
     spec = importlib.util.spec_from_file_location("lowest", ROOT / "benchmarks" / "lowest.py")
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
-    assert len(script.pins()) == len([each for each in requirements() if not each.startswith("pater[")])
+    assert len(script.pins()) == len({each for each in requirements() if not each.startswith("pater[")})
     assert script.lowest("numba>=0.61,<0.69") == "numba==0.61"
     with pytest.raises(SystemExit, match="numba<1: has no lower bound"):
         script.lowest("numba<1")

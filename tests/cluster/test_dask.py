@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import pater.dask
 from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, TERClassifier, merge_all
-from pater.dask.fitting import shares, spread
+from pater.estimators.blocks import shares, spread
 from pater.estimators.load import load
 from pater.estimators.shards import begun_bytes, starting_from, together, without_begun
 from pater.files.in_bytes import from_bytes, to_bytes

@@ -15,9 +15,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-
 try:
     import dask.array
     import dask.dataframe  # noqa: F401
@@ -25,12 +22,11 @@ try:
 except ImportError as error:
     raise ImportError(f'pater.dask needs Dask ({error}): pip install "pater[dask]".') from None
 
-from ..models.labels import as_labels
+from ..estimators.blocks import OtherVersionError, Plan
 from .blocks import batches_of
 from .engine import Engine
-from .fitting import check_estimator, fitted
+from .fitting import fitted
 from .prediction import said_of_blocks
-from .tasks import OtherVersionError, Plan
 
 __all__ = ["OtherVersionError", "decision_function", "fit", "predict", "predict_proba"]
 
@@ -83,10 +79,7 @@ def fit(
     """
     if exact not in (None, "sequential"):
         raise ValueError(f"exact must be None or 'sequential', got {exact!r}.")
-    check_estimator(estimator)
-    if classes is not None and np.unique(as_labels(classes, "classes")).size < 2:
-        raise ValueError(f"classes must name at least two labels, got {classes!r}.")
-    plan = Plan(clone(estimator), classes)
+    plan = Plan(estimator, classes)
     batches = batches_of(X, y, sample_weight, is_table=plan.warm_up > 0)
     return fitted(Engine(client), plan, batches, sequential=exact is not None)
 

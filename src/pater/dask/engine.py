@@ -18,7 +18,8 @@ from dask.delayed import Delayed, delayed
 from dask.highlevelgraph import HighLevelGraph
 from distributed import Client, wait
 
-from .tasks import BlockError, OtherVersionError, other_versions, versions
+from ..estimators.blocks import BlockError, OtherVersionError, versions
+from .tasks import other_versions
 
 AHEAD = 2  # blocks of a sequence that are on their way at a time
 # A builtin and a text: a worker of another Python could not read a function, one without pater could not import it.

@@ -18,9 +18,10 @@ from dask.highlevelgraph import HighLevelGraph
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.base import LinearClassifier
+from ..estimators.blocks import model_bytes, model_of, said_of, versions
 from ..estimators.pipeline import OnlinePipeline
 from .blocks import check_rows
-from .tasks import as_rows, check_versions, model_bytes, model_of, n_rows, said_of, versions
+from .tasks import as_rows, check_versions, n_rows
 
 _kept = threading.local()  # the model that a thread has asked last
 

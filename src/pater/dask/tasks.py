@@ -6,62 +6,16 @@ What is wrong with a block is said with its number.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-import pater
+from ..estimators import blocks
+from ..estimators.blocks import Batch, Numbered, OtherVersionError, Plan, model_bytes, model_of, said_of, versions
 
-from ..estimators.load import load
-from ..estimators.pipeline import OnlinePipeline
-from ..estimators.shards import begun_bytes, starting_from, together, without_begun
-from ..files.in_bytes import from_bytes, to_bytes
-from ..models.shards import rows_to_begin_with
-
-Batch = tuple[Any, Any, Any]  # rows, labels, importances or None
-Numbered = tuple[int, Batch]
 State = bytes | list[Numbered]  # a model; or rows of a table that are fewer than an encoder begins with
 NO_ROWS = b""  # the model of a block without rows
-PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
-
-
-class BlockError(ValueError):
-    """Something is wrong with a block."""
-
-
-class OtherVersionError(RuntimeError):
-    """A worker has another version of pater or Python."""
-
-
-class Plan:
-    """What all tasks of a call share: the estimator, which has learned nothing, all classes if known, and versions."""
-
-    def __init__(self, estimator: Any, classes: Any = None) -> None:
-        self.estimator, self.classes = estimator, classes
-        self.versions = versions()
-
-    @property
-    def warm_up(self) -> int:
-        """How many rows of a table an encoder begins with; 0 where there is none."""
-        return int(self.estimator.steps[0][1].warm_up) if isinstance(self.estimator, OnlinePipeline) else 0
-
-    @property
-    def beginning(self) -> int:
-        """How many rows all blocks of a table begin with."""
-        return rows_to_begin_with(self.warm_up)
-
-    def check(self) -> None:
-        """An error if this process is not like the one that has made the plan."""
-        check_versions(self.versions)
-
-
-def versions() -> tuple[str, str]:
-    """Those that all processes must share: of pater and of Python."""
-    return pater.__version__, PYTHON
 
 
 def check_versions(wanted: tuple[str, str]) -> None:
@@ -90,53 +44,41 @@ def _where() -> str:
 
 def learn(plan: Plan, number: int, begun: bytes | None, *batch: Any) -> bytes:
     """The model of a block by itself; of a table, from what all blocks begin with."""
-    plan.check()
+    check_versions(plan.versions)
     with said_of(number):
         X, y, weights = batch_of(batch)
         if not n_rows(X):
             return NO_ROWS
-        if begun is None:
-            return model_bytes(_learn(clone(plan.estimator), plan, X, y, weights))
-        model = _learn(starting_from(begun, plan.estimator), plan, X, y, weights)
-        return model_bytes(without_begun(begun, model))
+        return blocks.learned(plan, begun, (X, y, weights))
 
 
 def merge(plan: Plan, number: int, before: bytes, block: bytes) -> bytes:
     """The model of all blocks up to this one."""
-    plan.check()
+    check_versions(plan.versions)
     if not before or not block:
         return before or block
-    try:
-        return model_bytes(model_of(before).merge(model_of(block)))
-    except (ValueError, TypeError) as error:
-        raise BlockError(f"what was learned from block {number} does not go with the blocks before: {error}") from None
+    return model_bytes(blocks.merged(plan, number, model_of(before), model_of(block)))
 
 
 def go_on(plan: Plan, number: int, state: State, *batch: Any) -> State:
     """The model after one more block, of a stream in one pass."""
-    plan.check()
+    check_versions(plan.versions)
     with said_of(number):
         some = batch_of(batch)
     if not n_rows(some[0]):
         return state
     if isinstance(state, bytes) and state != NO_ROWS:
-        return model_bytes(_learn_all(model_of(state), plan, [(number, some)]))
+        return model_bytes(blocks.go_on(model_of(state), plan, [(number, some)]))
     held = [*(state if isinstance(state, list) else []), (number, some)]
     if sum(n_rows(X) for _, (X, _, _) in held) < plan.warm_up:
         return held
-    return model_bytes(_learn_all(clone(plan.estimator), plan, held))
+    return model_bytes(blocks.go_on(clone(plan.estimator), plan, held))
 
 
 def finish(plan: Plan, state: State) -> bytes:
     """The model at the end of a stream, however short."""
-    plan.check()
-    if isinstance(state, bytes):
-        return state
-    model = _learn_all(clone(plan.estimator), plan, state)
-    with said_of(state[-1][0]):
-        steps = model._speaking()
-        steps[0][1]._stream.settle()
-        return model_bytes(OnlinePipeline(steps))
+    check_versions(plan.versions)
+    return state if isinstance(state, bytes) else blocks.as_one(plan, state)
 
 
 def learn_together(plan: Plan, *batches: Any) -> bytes:
@@ -149,21 +91,21 @@ def learn_together(plan: Plan, *batches: Any) -> bytes:
 
 def taken(plan: Plan, number: int, *batch: Any) -> Batch:
     """A batch as it is, to be kept where it is."""
-    plan.check()
+    check_versions(plan.versions)
     with said_of(number):
         return batch_of(batch)
 
 
 def count(plan: Plan, number: int, *batch: Any) -> int:
     """The rows of a block."""
-    plan.check()
+    check_versions(plan.versions)
     with said_of(number):
         return n_rows(batch_of(batch)[0])
 
 
 def first_rows(plan: Plan, n: int, *batch: Any) -> Batch:
     """Some rows that all blocks begin with."""
-    plan.check()
+    check_versions(plan.versions)
     X, y, weights = batch_of(batch)
     if hasattr(X, "iloc"):
         X = X.iloc[:n]
@@ -174,11 +116,8 @@ def first_rows(plan: Plan, n: int, *batch: Any) -> Batch:
 
 def begin(plan: Plan, *samples: Any) -> bytes:
     """The encoder and the model that all blocks begin with."""
-    plan.check()
-    try:
-        return begun_bytes(plan.estimator, list(samples), plan.classes)
-    except (ValueError, TypeError) as error:
-        raise BlockError(f"the first rows of some blocks: {error}") from None
+    check_versions(plan.versions)
+    return blocks.begun(plan, list(samples))
 
 
 def batch_of(parts: tuple[Any, ...]) -> Batch:
@@ -206,21 +145,6 @@ def n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def model_bytes(model: Any) -> bytes:
-    """A model as a file would hold it."""
-    return to_bytes(model.save)
-
-
-def model_of(content: bytes) -> Any:
-    return from_bytes(content, load)
-
-
-def final_model_of(content: bytes) -> Any:
-    """The model of all blocks, to go on by itself."""
-    model = model_of(content)
-    return together(model) if isinstance(model, OnlinePipeline) else model
-
-
 def _labels(y: Any) -> Any:
     if y is None:
         raise ValueError("y is None: every row needs a label.")
@@ -229,27 +153,6 @@ def _labels(y: Any) -> Any:
         if missing.any():
             raise ValueError(f"y has no label in row {int(np.argmax(missing))}: every row needs one.")
     return np.asarray(y)
-
-
-def _learn(model: Any, plan: Plan, X: Any, y: Any, weights: Any) -> Any:
-    more = {} if weights is None else {"sample_weight": weights}
-    return model.partial_fit(X, y, classes=plan.classes, **more)
-
-
-def _learn_all(model: Any, plan: Plan, batches: Iterable[Numbered]) -> Any:
-    for number, (X, y, weights) in batches:
-        with said_of(number):
-            model = _learn(model, plan, X, y, weights)
-    return model
-
-
-@contextmanager
-def said_of(number: int) -> Iterator[None]:
-    """Say of an error in which block it is."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        raise BlockError(f"block {number} (the first is block 0): {error}") from None
 
 
 def _kind(value: Any) -> str:

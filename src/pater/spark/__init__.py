@@ -47,8 +47,9 @@ def fit(
 
     The same rows in the same order in the same partitions give the same bits, on any executors and after any failure.
     Files give that where Spark cuts them alike, which depends on the number of cores unless
-    `spark.sql.files.minPartitionNum` is set. After a shuffle (`repartition`, `groupBy`, a join) rows may come in another
-    order each time: sort them by something that tells them apart (`sortWithinPartitions`), or write and read them.
+    `spark.sql.files.minPartitionNum` is set. After a shuffle (`repartition`, `groupBy`, a join) rows may come in
+    another order each time: sort them by something that tells them apart (`sortWithinPartitions`), or write and read
+    them.
 
     Parameters
     ----------

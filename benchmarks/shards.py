@@ -52,7 +52,7 @@ def learned(make: Callable[[], Any], shards: list[Batches], classes: Any) -> Any
         return merge_all(_passed(make(), shard, classes) for shard in shards)
     content = begun_bytes(model, list(_beginning(shards)), classes)
     parts = (without_begun(content, _passed(starting_from(content, model), shard, classes)) for shard in shards)
-    return together(functools.reduce(lambda a, b: a.merge(b), parts))
+    return together(content, functools.reduce(lambda a, b: a.merge(b), parts))
 
 
 def _beginning(shards: list[Batches]) -> Iterator[tuple[Any, Any, None]]:

@@ -36,7 +36,7 @@ def test_shards_are_merged_to_a_pipeline_of_all_rows(learner):
         shard = without_begun(content, shard)
         assert shard.named_steps["table"].encoding_.rows == stop - start
         shards.append(from_bytes(to_bytes(shard.save), load))
-    both = together(merge_all(shards))
+    both = together(content, merge_all(shards))
     encoding = both.named_steps["table"].encoding_
     x = table["normal"].dropna()
     assert encoding.rows == both.named_steps["model"].t_ == 2400
@@ -67,7 +67,7 @@ def test_in_any_order_and_grouping_they_say_the_same(learner):
         shard = starting_from(content, estimator).partial_fit(some, y[start:stop], classes=[0, 1])
         shards.append(without_begun(content, shard))
     rows = table.assign(country=np.resize([f"only {k}" for k in range(4)] + ["c1", "c2"], 1600))
-    said = together(merge_all(shards)).decision_function(rows)
+    said = together(content, merge_all(shards)).decision_function(rows)
     a, b, c, d = shards
     others = {
         "from the right": merge_all([a, merge_all([b, merge_all([c, d])])]),

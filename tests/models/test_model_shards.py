@@ -33,7 +33,7 @@ def shard(begun, X, y, **more):
 def merged(begun, X, y, n):
     parts = np.array_split(np.arange(len(y)), n)
     result = functools.reduce(lambda a, b: a.merge(b), [shard(begun, X[p], y[p]) for p in parts])
-    result._model = ended(result._model)
+    result._model = ended(result._model, begun._model)
     return result
 
 
@@ -76,14 +76,52 @@ def test_precisions_are_those_of_the_rows_since(learner_of, stream):
 
 
 @pytest.mark.parametrize("n_shards", [1, 5, 30])
-def test_least_squares_from_a_beginning_is_that_of_all_rows_once(n_shards, stream, weights):
-    """With a prior so strong that no row gets outside the margin, whatever the beginning was leaves no trace."""
+def test_least_squares_from_a_beginning_is_that_of_its_rows_and_then_of_all(n_shards, stream, weights):
+    """With a prior so strong that no row gets outside the margin: then those of the beginning are learned twice."""
     X, y = stream(1000, 5)
-    whole = AROWClassifier(covariance="full", r=1e5).fit(X, y)
     begun = AROWClassifier(covariance="full", r=1e5).partial_fit(X[:300], y[:300])
+    whole = learned(begun, X, y)
     together = merged(begun, X, y, n_shards)
     assert together.t_ == 1000
     np.testing.assert_allclose(weights(together), weights(whole), rtol=0, atol=1e-9 * np.abs(weights(whole)).max())
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_who_learns_from_every_row_learns_from_each_once(covariance):
+    """A beginning leaves nothing behind in second-order PATER-II but the class weights that it entered rows with."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-9, 10, (900, 5)).astype(float), rng.choice([-1, 1], 900)
+    begun = SecondOrderPATERClassifier("II", covariance=covariance).partial_fit(X[:300], y[:300])
+    together, whole = merged(begun, X, y, 4), SecondOrderPATERClassifier("II", covariance=covariance).fit(X, y)
+    states = [each._model.state for each in (together, whole)]
+    np.testing.assert_array_equal(states[0].kinds()[:, 1:3], states[1].kinds()[:, 1:3])
+    for name in ("n_pos", "n_neg", "seen_pos", "seen_neg", "t"):
+        assert states[0].scalars[name] == states[1].scalars[name]
+
+
+@pytest.mark.parametrize("rule", ["so-pater-i", "so-perceptron", "arow", "pater-i", "perceptron", "scw-i"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_what_a_beginning_has_learned_is_there_when_shards_pass_all_rows_by(rule, covariance, learner):
+    """Classes far apart: after the beginning hardly a row is learned from."""
+    params = {"covariance": covariance} if RULES[rule].second_order else {}
+    rng = np.random.default_rng(0)
+    y = rng.choice([-1, 1], 6000, p=[0.9, 0.1])
+    X = np.column_stack([3 * y + 0.3 * rng.normal(size=6000), rng.normal(size=(6000, 2))])
+    begun = learner(rule, **params).partial_fit(X[:2000], y[:2000])
+    together = merged(begun, X, y, 3)
+    assert together.score(X, y) == 1.0
+    assert together.t_ == 6000
+
+
+def test_a_pool_whose_shards_pass_all_rows_by():
+    rng = np.random.default_rng(0)
+    y = rng.choice([-1, 1], 6000, p=[0.9, 0.1])
+    X = np.column_stack([3 * y + 0.3 * rng.normal(size=6000), rng.normal(size=(6000, 2))])
+    begun = AutoPATERClassifier().partial_fit(X[:2000], y[:2000])
+    together = merged(begun, X, y, 3)
+    assert together.score(X, y) == 1.0
+    assert together.t_ == 6000
+    assert np.stack(together._model.progressive(), axis=1).sum() == pytest.approx(6000)
 
 
 @pytest.mark.parametrize("rule", ["pater-i", "pater-ii", "arow"])
@@ -97,6 +135,9 @@ def test_averages_are_those_of_the_samples_since(rule, learner, stream):
     )
     np.testing.assert_allclose(mean, (900 * all_of - 300 * first) / 600, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(mean_bias, (900 * all_bias - 300 * first_bias) / 600, rtol=1e-9, atol=1e-12)
+    if rule == "pater-ii":  # whose margins are told by the mean of their usual sizes
+        sizes = [each._model.state.scalars["mean_size"] for each in (own, after, begun)]
+        np.testing.assert_allclose(sizes[0], (900 * sizes[1] - 300 * sizes[2]) / 600, rtol=1e-9)
 
 
 def test_new_classes_and_columns_of_a_shard(stream):
@@ -134,8 +175,8 @@ def test_who_goes_on_in_shards(stream):
     together = functools.reduce(lambda a, b: a.merge(b), shards)
     assert together.t_ == 4000
     assert together._model.in_shards
-    assert not ended(together._model).in_shards
-    counts = np.stack(together._model.progressive(), axis=1)
+    assert not ended(together._model, begun._model).in_shards
+    counts = np.stack(ended(together._model, begun._model).progressive(), axis=1)
     assert counts.sum() == pytest.approx(4000)
 
 
@@ -149,26 +190,27 @@ def test_shards_of_a_pool_in_files(tmp_path, stream):
     expected = pater.merge_all(shards)
     assert again._model.in_shards
     np.testing.assert_array_equal(again.decision_function(X), expected.decision_function(X))
-    again._model = ended(again._model)
+    again._model = ended(again._model, begun._model)
     again.partial_fit(X, y)
     assert again.t_ == 6000
 
 
-def test_what_forgets_keeps_its_own_end(stream, weights):
+@pytest.mark.parametrize("average", [False, True])
+def test_what_forgets_keeps_its_own_end_and_counts_its_own_rows(average, stream):
     X, y = stream(900, 5)
-    begun = SecondOrderPATERClassifier(forgetting=0.99).partial_fit(X[:300], y[:300])
+    begun = SecondOrderPATERClassifier(forgetting=0.99, average=average).partial_fit(X[:300], y[:300])
     own, after = shard(begun, X[300:], y[300:]), learned(begun, X[300:], y[300:])
-    np.testing.assert_array_equal(weights(own), weights(after))
+    for one, other in zip(*(each._model.state.own_weights() for each in (own, after)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+    assert own.t_ == 600
+    assert merged(begun, X, y, 3).t_ == 900
 
 
-@pytest.mark.parametrize("classes", ["bcd", "bdc", "bad", "bda", "cbabcd", "dcb"])
-@pytest.mark.parametrize("rule", ["pater-ii", "so-pater-i", "perceptron"])
-def test_a_beginning_of_one_class_is_taken_out_of_the_models_that_have_learned_from_it(rule, classes, learner):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 3)), np.array([*"b" * 100, *np.resize([*classes], 200)])
-    begun = learner(rule).partial_fit(X[:100], y[:100])
-    own, found = shard(begun, X[100:], y[100:]), y[100:]
-    for label, m in zip(own.classes_, own._model.state.scalars, strict=True):
-        assert m["seen_pos"] == np.count_nonzero(found == label)
-        since_it_came = found[np.argmax(found == label) :] if m["t"] < 200 else found
-        assert m["seen_neg"] == np.count_nonzero(since_it_came != label)
+@pytest.mark.parametrize(
+    "params", [{"variants": ("I", "II")}, {"variants": ("II",), "discount": False, "fading": 0.999}]
+)
+def test_answers_that_fade_or_count_by_their_place_stay_as_they_are(params, stream):
+    X, y = stream(1200, 5)
+    together = merged(AutoPATERClassifier(**params).partial_fit(X[:300], y[:300]), X, y, 3)
+    assert together.t_ == 1200
+    assert (np.stack(together._model.progressive()) >= 0).all()

@@ -305,7 +305,7 @@ def test_shards_that_start_from_one_encoder_count_each_row_once(tmp_path: Path) 
             learner.learn(batch)
         without_begun(content, learner).save(tmp_path / "shard")
         shards.append(load(tmp_path / "shard"))
-    both = together(merged(shards, ["0", "1", "2"]))
+    both = together(content, merged(shards, ["0", "1", "2"]))
     assert both.rows == both.encoder.encoding.rows == both.model.rows == 2100
     assert not both.model.in_shards
     amounts = pd.concat([pd.read_csv(path) for path in paths])["amount"].dropna()

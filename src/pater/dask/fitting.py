@@ -17,22 +17,22 @@ from .tasks import NO_ROWS
 
 def fitted(engine: Engine, plan: Plan, batches: Blocks, *, sequential: bool) -> Any:
     """The estimator that has learned from all blocks."""
+    begun: bytes | None = None
     if sequential:
         content = _in_sequence(engine, plan, batches)
     elif plan.warm_up:
-        content = _tables(engine, plan, batches)
+        content, begun = _tables(engine, plan, batches)
     else:
-        content = _merged(engine, plan, batches, None)
+        (content,) = engine.results(_merged(engine, plan, batches, None))
     if content == NO_ROWS:
         raise ValueError("X has no rows: there is nothing to learn from.")
-    return final(plan, model_of(content))
+    return final(plan, model_of(bytes(content)), begun)
 
 
-def _merged(engine: Engine, plan: Plan, batches: Blocks, begun: Any) -> bytes:
+def _merged(engine: Engine, plan: Plan, batches: Blocks, begun: Any) -> Any:
     """Each block is merged into those before it as soon as both are there, so that nothing but their order counts."""
     models = [engine.task(partial(tasks.learn, plan, k), k, begun, *batch) for k, batch in enumerate(batches)]
-    (content,) = engine.results(engine.chain(lambda number: partial(tasks.merge, plan, number), models))
-    return bytes(content)
+    return engine.chain(lambda number: partial(tasks.merge, plan, number), models)
 
 
 def _in_sequence(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
@@ -44,8 +44,11 @@ def _in_sequence(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
     return bytes(content)
 
 
-def _tables(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
-    """Blocks of a table: first some rows decide how all are encoded and begin to learn, then each goes on by itself."""
+def _tables(engine: Engine, plan: Plan, batches: Blocks) -> tuple[bytes, bytes | None]:
+    """Blocks of a table: first some rows decide how all are encoded and begin to learn, then each goes on by itself.
+
+    The model of all, and what they began with; None if there are so few rows that they are learned together.
+    """
     batches, rows = list(batches), dict[int, int]()
     n_wanted = LOOKED_AT
     while sum(rows.values()) < plan.beginning and len(rows) < len(batches):
@@ -60,9 +63,11 @@ def _tables(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
         (content,) = engine.results(
             engine.task(partial(tasks.learn_together, plan), 0, *(batch for (batch,) in batches))
         )
-        return bytes(content)
+        return bytes(content), None
     samples = [
         engine.task(partial(tasks.first_rows, plan, n), number, *batches[number])
         for number, n in sorted(shares(rows, plan.beginning).items())
     ]
-    return _merged(engine, plan, batches, engine.task(partial(tasks.begin, plan), 0, *samples))
+    begun = engine.task(partial(tasks.begin, plan), 0, *samples)
+    content, first = engine.results(_merged(engine, plan, batches, begun), begun)
+    return bytes(content), bytes(first)

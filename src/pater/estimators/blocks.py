@@ -158,14 +158,14 @@ def merged(plan: Plan, number: int, before: Any, block: Any) -> Any:
         raise BlockError(f"{what}: {error}") from None
 
 
-def final(plan: Plan, model: Any) -> Any:
+def final(plan: Plan, model: Any, begun: bytes | None) -> Any:
     """The model of all blocks, to go on by itself, with the names of the steps as they were given.
 
-    An error if it is no classifier that `fit` would have made.
+    `begun` is what they began with, if that was something. An error if it is no classifier that `fit` would have made.
     """
     learner = model
     if isinstance(model, OnlinePipeline):
-        model = together(model)
+        model = model if begun is None else together(begun, model)
         model.steps = [(name, step) for (name, _), (_, step) in zip(plan.estimator.steps, model.steps, strict=True)]
         learner = model.steps[-1][1]
     at_least_two(model.classes_)

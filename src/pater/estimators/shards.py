@@ -70,10 +70,11 @@ def without_begun(content: bytes, pipeline: OnlinePipeline) -> OnlinePipeline:
     return result
 
 
-def together(pipeline: OnlinePipeline) -> OnlinePipeline:
-    """The pipeline that merged shards come to, to go on by itself."""
+def together(content: bytes, pipeline: OnlinePipeline) -> OnlinePipeline:
+    """The pipeline that merged shards come to which started from these bytes, to go on by itself."""
+    begun = from_bytes(content, load)
     classifier = pipeline.steps[1][1]
-    classifier._model = ended(classifier._model)
+    classifier._model = ended(classifier._model, begun.steps[1][1]._model)
     return pipeline
 
 

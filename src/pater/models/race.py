@@ -119,6 +119,10 @@ class Board:
         """The same for a shard to start from: who is how good stays, but no row has been seen."""
         return Board(self.right.copy(), self.seen.copy(), np.zeros_like(self.total))
 
+    def without_answers(self) -> Board:
+        """The same candidates and problems, of which nothing is known."""
+        return Board(*map(np.zeros_like, vars(self).values()))
+
     def with_class(self, n_classes: int, place: int) -> Board:
         """The same for one class more, at this place among `n_classes` that there were."""
         return Board(*(with_class(each, n_classes, place, mirrored=_other) for each in vars(self).values()))

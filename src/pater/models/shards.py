@@ -1,9 +1,11 @@
 """Shards of a stream that start from one model: what each starts from, and what it has learned since.
 
-Knows `model`, `batch`, `pool` and `covariance_merge`. A model that has begun with some rows of the whole stream is a
-far better place to start from than nothing: rows that it says right are passed by from the first, as they would be in
-one pass. These rows come again, each in its shard, so what the beginning had counted is taken out at the end of each
-shard. Then merging counts every row once. Derived in docs/algorithms.md.
+Knows `model`, `pool` and `covariance_merge`. A model that has begun with some rows of the whole stream is a far better
+place to start from than nothing: rows that it says right are passed by from the first, as they would be in one pass.
+These rows come again, each in its shard, so what the beginning had counted and learned is taken out at the end of each
+shard, and merging counts every row once. But a rule that passes by what it says right does not learn from them again.
+What it had learned from the beginning is therefore put back, once, when all shards are merged. Derived in
+docs/algorithms.md.
 """
 
 from __future__ import annotations
@@ -15,18 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.covariance_merge import metric_since
-from ..kernels.memory import POINT_V, S_NEG, S_POS, U, V
+from ..kernels.memory import COUNTS, POINT_V, S_NEG, S_POS, U, V
+from ..kernels.rules import RULES
 from ..kernels.state import State
 from .batch import BatchModel
 from .history import History
 from .model import Model
+from .operating_points import seen_by
 from .pool import Pool
 from .pool_operations import counts_of
 from .race import stretch
 
 BEGINNING = 10_000  # rows from all over a table that shards of it begin with
 MOST_LASTING, MOST_PASSING = 1, 2  # teams that go on in shards, beside the common candidate
-_COUNTED = ("t", "updates", "entered", "tp", "fp", "tn", "fn", "told", "brier", "log_loss", "seen_pos", "seen_neg")
+_COUNTED = ("t", "updates", "entered", "told", "brier", "log_loss")
+_SEEN = ("seen_pos", "seen_neg")
+
+Floats = NDArray[np.float64]
 
 
 def rows_to_begin_with(warm_up: int) -> int:
@@ -86,19 +93,46 @@ def since(shard: Model | Pool, begun: Model | Pool) -> Model | Pool:
     return _model_since(shard, begun)
 
 
-def ended(merged: Model | Pool) -> Model | Pool:
-    """What all shards have learned, to go on by itself: the candidates race again."""
-    return replace(merged, in_shards=False) if isinstance(merged, Pool) else merged
+def ended(merged: Model | Pool, begun: Model | Pool) -> Model | Pool:
+    """What all shards have learned that started from `begun`, to go on by itself: the candidates race again."""
+    if isinstance(merged, BatchModel):
+        return merged
+    first = start(begun)
+    if isinstance(first, Pool):
+        models = {k: _without_rows(model) for k, model in first.models.items()}
+        nothing = {k: -counts_of(model) for k, model in models.items()}
+        first = replace(first, models=models, adjustments=nothing, board=first.board.without_answers())
+    else:
+        first = _without_rows(first)
+    first.resize(merged.n_features)
+    both = merged.merge(first)  # type: ignore[arg-type]  # they are of one kind
+    return replace(both, in_shards=False) if isinstance(both, Pool) else both
+
+
+def _without_rows(model: Model) -> Model:
+    """What a model has learned that shards do not learn again, without any row: nothing, unless it passes rows by."""
+    result = model.copy()
+    result.state = model.state.empty(model.state.n_models)
+    if all(RULES[spec.rule].passive and spec.forgetting == 1 for spec in model.specs):
+        result.state = model.state.copy()
+        for name in (*_COUNTED, *_SEEN, *COUNTS):
+            result.state.scalars[name] = 0
+    result.seen = seen_by(model.specs, model.classes.size, model.state.n_models)
+    result.history = None if model.history is None else History()
+    return result
 
 
 def _model_since(model: Model, begun: Model) -> Model:
     result, first = model.copy(), begun.copy()
     first.add_classes(_newcomers(model, first))
     first.resize(model.n_features)
-    if any(spec.forgetting < 1 for spec in model.specs):  # whose beginning fades of itself
-        return result
+    fades = any(spec.forgetting < 1 for spec in model.specs)  # the beginning of such a model, of itself
     average = any(spec.average for spec in model.specs)
-    result.state = _state_since(model.state, first.state, model.settings(), average=average)
+    result.state = _counted_since(model.state, first.state, average=average)
+    if not fades:
+        _take_out(result.state, model.state, first.state, model.settings())
+    if average:
+        _set_average(result.state, *_average_since(model.state, first.state))
     if result.seen is not None and first.seen is not None:
         result.seen = result.seen.since(first.seen)
     if result.history is not None:
@@ -115,22 +149,55 @@ def _newcomers(model: Model, begun: Model) -> NDArray[Any]:
     return new[np.argsort(-seen[np.isin(model.classes, new)], kind="stable")]
 
 
-def _state_since(state: State, begun: State, settings: NDArray[np.void], *, average: bool) -> State:
-    """Class sums, counts and Σ⁻¹ are those of the rows since; weights that are no function of them stay as they are."""
-    result, first = state.copy(), begun.copy()
-    for each in (result, first):
-        each.arrange("split")
-    m, was = result.scalars, first.scalars
-    w, bias = result.own_weights()
-    if average:  # that of the samples since
-        (mean_w, mean_bias), (their_w, their_bias) = (each.own_weights(average=True) for each in (result, first))
+def _counted_since(state: State, begun: State, *, average: bool) -> State:
+    """The same models, of which the rows since are counted. Answers that count by their place or fade stay as they are.
+
+    Weights that are told by the usual size of their averaged margins are told by that of the samples since.
+    """
+    result = state.copy()
+    result.arrange("split")
+    m, was = result.scalars, begun.scalars
+    answers = [m[name] - was[name] for name in COUNTS]
+    if all((left >= 0).all() for left in answers):
+        for name, left in zip(COUNTS, answers, strict=True):
+            m[name] = left
+    if average:
         share, shift = was["t"] / np.maximum(m["t"] - was["t"], 1), was["exponent"] - m["exponent"]
-        mean_w = mean_w + share[:, None] * (mean_w - np.ldexp(their_w, shift[:, None]))
-        mean_bias = mean_bias + share * (mean_bias - np.ldexp(their_bias, shift))
+        mean_size = m["mean_size"] + share * (m["mean_size"] - np.ldexp(was["mean_size"], shift))
+        m["mean_size"] = np.where(mean_size > 0, mean_size, m["mean_size"])
     for name in _COUNTED:
         m[name] -= was[name]
-    result.vectors[:, U], m["bias"] = w, bias
+    return result
+
+
+def _average_since(state: State, begun: State) -> tuple[Floats, Floats]:
+    """The average of the weights over the samples since, and of the intercepts."""
+    m, was = state.scalars, begun.scalars
+    (mean_w, mean_bias), (their_w, their_bias) = (each.own_weights(average=True) for each in (state, begun))
+    share, shift = was["t"] / np.maximum(m["t"] - was["t"], 1), was["exponent"] - m["exponent"]
+    mean_w = mean_w + share[:, None] * (mean_w - np.ldexp(their_w, shift[:, None]))
+    return mean_w, mean_bias + share * (mean_bias - np.ldexp(their_bias, shift))
+
+
+def _set_average(result: State, mean_w: Floats, mean_bias: Floats) -> None:
+    m, (w, bias) = result.scalars, result.own_weights()
+    t = np.maximum(m["t"], 1)
+    steps = w - t[:, None] * (mean_w - w)
+    m["bias_steps"] = bias - t * (mean_bias - bias)
+    if result.has_means:
+        steps = steps - result.along_means("B")
+    result.vectors[:, V if result.has_means else POINT_V] = steps
+
+
+def _take_out(result: State, state: State, begun: State, settings: NDArray[np.void]) -> None:
+    """Class sums and Σ⁻¹ become those of the rows since; weights that are no function of them stay as they are."""
+    first = begun.copy()
+    first.arrange("split")
+    m, was = result.scalars, first.scalars
+    result.vectors[:, U], m["bias"] = state.own_weights()
     m["scale"], m["scales"] = 1.0, 0.0
+    for name in _SEEN:
+        m[name] = np.maximum(m[name] - was[name], 0.0)
     if result.has_means:
         result.vectors[:, S_POS : S_NEG + 1] -= first.vectors[:, S_POS : S_NEG + 1]
         for name in ("n_pos", "n_neg"):
@@ -144,8 +211,3 @@ def _state_since(state: State, begun: State, settings: NDArray[np.void], *, aver
         if result.second is not None:
             result.second = np.zeros_like(result.second)
         metric_since(result, state, begun, settings)
-    if average:
-        w, bias, t = *result.own_weights(), np.maximum(m["t"], 1)
-        result.vectors[:, V if result.has_means else POINT_V] = w - t[:, None] * (mean_w - w)
-        m["bias_steps"] = bias - t * (mean_bias - bias)
-    return result

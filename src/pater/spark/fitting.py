@@ -18,7 +18,7 @@ def fitted(plan: Plan, dataframe: Any, columns: Columns) -> Any:
     if columns.is_table:
         begun, is_all = _begun(plan, dataframe, columns)
         if is_all and begun is not None:
-            return final(plan, model_of(begun))
+            return final(plan, model_of(begun), None)
     model: Any = None
     lines = [] if columns.is_table and begun is None else _run(dataframe, Learn(plan, columns, begun))
     for line in lines:
@@ -27,7 +27,7 @@ def fitted(plan: Plan, dataframe: Any, columns: Columns) -> Any:
             model = block if model is None else _merged(plan, line.number, model, block)
     if model is None:
         raise ValueError("dataframe has no rows: there is nothing to learn from.")
-    return final(plan, model)
+    return final(plan, model, begun)
 
 
 def _begun(plan: Plan, dataframe: Any, columns: Columns) -> tuple[bytes | None, bool]:

@@ -45,6 +45,9 @@ def without_begun(content: bytes, learner: Learner) -> Learner:
     return replace(learner, encoder=learner.encoder.without(begun.encoder), model=since(learner.model, begun.model))
 
 
-def together(learner: Learner) -> Learner:
-    """The learner that merged shards come to, to go on by itself."""
-    return learner if learner.model is None else replace(learner, model=ended(learner.model))
+def together(content: bytes, learner: Learner) -> Learner:
+    """The learner that merged shards come to which started from these bytes, to go on by itself."""
+    begun = from_bytes(content, load)
+    assert begun.model is not None
+    assert learner.model is not None
+    return replace(learner, model=ended(learner.model, begun.model))

@@ -153,7 +153,7 @@ def _finished(run: ShardedRun) -> Learner:
     told = [run.store.told[shard.number] for shard in plan.shards]
     if merged is None:
         raise InputError(f"{', '.join(plan.files)}: there is no row to learn from.")
-    learner = together(merged)
+    learner = merged if plan.task.begun is None else together(plan.task.begun, merged)
     empty = [each for each in told if not each["rows"]]
     learner.skipped += sum(each["skipped"] for each in empty)
     learner.missing += sum(each["missing"] for each in empty)

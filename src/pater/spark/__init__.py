@@ -43,8 +43,8 @@ def fit(
     Partitions of a table, behind a `TableEncoder`, begin with the same rows: 10,000 in all (or `warm_up`, if that is
     more), the first ones of eight partitions (or of more, if these are short). They decide how columns are encoded and
     begin the learner. What they counted is taken out again, so every row counts once. Fewer rows than that in all
-    partitions are learned as one. First rows of partitions are read twice more for this: `cache` what is dear to
-    compute.
+    partitions are learned as one. Spark computes the DataFrame twice more for this, to count rows and to take the first
+    ones: `cache` what is dear to compute.
 
     The same rows in the same order in the same partitions give the same bits, on any executors and after any failure.
     Files give that where Spark cuts them alike, which depends on the number of cores unless

@@ -64,7 +64,7 @@ def sent(task: Task) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 class Count:
-    """Counts the rows of a partition, and reads no more of it than it is asked for."""
+    """Counts the rows of a partition, and no more of them than it is asked for."""
 
     def __init__(self, most: int) -> None:
         self.most = most

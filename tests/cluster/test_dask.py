@@ -179,7 +179,7 @@ def test_a_table_begins_with_rows_of_all_blocks_and_counts_each_row_once():
     parts = [
         without_begun(begun, starting_from(begun, estimator).partial_fit(X[a:b], y[a:b])) for a, b in pairwise(cuts)
     ]
-    assert content(model) == content(together(merge_all(from_bytes(content(part), load) for part in parts)))
+    assert content(model) == content(together(begun, merge_all(from_bytes(content(part), load) for part in parts)))
     assert model.named_steps["columns"].encoding_.rows == model.named_steps["learner"].t_ == 1500
     assert "country=only here" in model.named_steps["columns"].get_feature_names_out()
     assert model.score(X, y) > 0.8

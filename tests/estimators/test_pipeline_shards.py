@@ -76,7 +76,7 @@ def test_in_any_order_and_grouping_they_say_the_same(learner):
     }
     for name, other in others.items():
         assert other.named_steps["table"].encoding_.rows == 1600
-        gap = np.abs(together(other).decision_function(rows) - said).max()
+        gap = np.abs(together(content, other).decision_function(rows) - said).max()
         assert gap < 1e-10 * np.abs(said).max(), name
 
 

@@ -409,7 +409,7 @@ def test_behind_an_encoder_columns_may_turn_up():
     for some in (slice(0, 500), slice(500, 900)):
         shard = starting_from(content, begun).partial_fit(table[some], y[some])
         shards.append(without_begun(content, shard))
-    merged = together(merge_all(shards))
+    merged = together(content, merge_all(shards))
     assert merged.named_steps["model"].t_ == 900  # each row once
     assert (merged.predict(table) == whole.predict(table)).mean() > 0.95
 

@@ -87,6 +87,13 @@ def _check_beside(name: str, values: Any, X: Any) -> None:
     n_blocks, wanted = values.npartitions, X.npartitions
     if n_blocks != wanted:
         raise ValueError(f"X has {wanted} blocks of rows, {name} has {n_blocks}. {_mend(name, X)}")
+    if isinstance(X, dd.DataFrame) and isinstance(values, dd.Series):
+        both = X.divisions, values.divisions
+        if X.known_divisions and values.known_divisions and both[0] != both[1]:
+            raise ValueError(
+                f"the partitions of X and {name} begin at other rows of their index: {both[0]} and {both[1]}. Take both "
+                "from one frame, or cut them alike with repartition(divisions=…)."
+            )
     if isinstance(X, da.Array) and isinstance(values, da.Array):
         for k, (rows, others) in enumerate(zip(X.chunks[0], values.chunks[0], strict=True)):
             if rows != others and not np.isnan(rows) and not np.isnan(others):

@@ -4,9 +4,9 @@ Knows `state`, `triangle` and `rules`; knows nothing of learning from rows.
 
 Σ⁻¹ = Σa⁻¹ + Σb⁻¹ − I, the prior being counted once; a past that fades is taken as it is after the last sample, with its
 prior made whole. A full metric takes in the eigenvectors of Σb⁻¹ − I one by one, as if they were rows, by the update
-that keeps it positive definite. Then the leader's weights are made anew from the class sums, which add exactly. The
-weights of recursive least squares are Σ·(a sum over rows), too: with a full metric their sums Σ⁻¹w add. Those of the
-others stay the average by samples seen: for them adding Σ⁻¹w loses more (see `docs/log.md`).
+that keeps it positive definite. Then the leader's weights are made anew from the class sums, which add exactly. Those
+of AROW are recursive least squares, Σ·(a sum over rows): with a full metric the sums Σ⁻¹w add. Those of the others
+stay the average by samples seen: for them adding Σ⁻¹w loses more (see `docs/log.md`).
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ def _triangle_since(result: State, whole: State, begun: State, k: int, p: Any) -
 
 
 def _sums_evidence(p: Any) -> bool:
-    """Whether the weights are those of recursive least squares, which are Σ·(a sum over rows)."""
-    return list(RULES.values())[int(p["rule"])].fits_labels
+    """Whether Σ⁻¹w, a sum over rows, is what adds."""
+    return list(RULES.values())[int(p["rule"])].evidence_adds
 
 
 def _weights_of(state: State, k: int, n: int) -> Floats:

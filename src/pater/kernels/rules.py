@@ -126,6 +126,7 @@ class Rule(NamedTuple):
     stays_in_ball: bool = False  # its weights are brought back into the unit ball after each step
     fits_labels: bool = False  # of second order: recursive least squares on the rows that `step` lets in
     sums_labels: bool = False  # and its weights are Σ·(sum of κ·y·x) with a diagonal Σ, too
+    evidence_adds: bool = False  # and when models are merged, the sums Σ⁻¹w add, where others are averaged
 
     @property
     def code(self) -> int:
@@ -144,7 +145,9 @@ RULES = {
     "so-perceptron": Rule(
         "SO-Perceptron", is_mistake, ("covariance", "r"), second_order=True, fits_labels=True, sums_labels=True
     ),
-    "arow": Rule("AROW", is_inside_margin, ("covariance", "r"), second_order=True, fits_labels=True),
+    "arow": Rule(
+        "AROW", is_inside_margin, ("covariance", "r"), second_order=True, fits_labels=True, evidence_adds=True
+    ),
     "cw": Rule("CW", cw, ("covariance", "eta"), second_order=True),
     "scw-i": Rule("SCW-I", scw_i, ("C", "covariance", "eta"), second_order=True),
     "scw-ii": Rule("SCW-II", scw_ii, ("C", "covariance", "eta"), second_order=True),

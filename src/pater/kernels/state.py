@@ -146,8 +146,13 @@ class State:
     def n_features(self) -> int:
         return int(self.vectors.shape[2 if self.layout == "split" else 1])
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether nothing was learned: no row was counted, and nothing was taken over from a model that had rows."""
+        return not any(self.scalars[name].any() for name in ("t", "width", "entered"))
+
     def copy(self) -> State:
-        fresh = not self.scalars["t"].any()  # then all is 0, and no page need be touched
+        fresh = self.is_fresh  # then all is 0, and no page need be touched
         vectors = zeros(self.vectors.shape) if fresh else self.vectors.copy()
         second = self.second if self.second is None else zeros(self.second.shape) if fresh else self.second.copy()
         return replace(self, vectors=vectors, scalars=self.scalars.copy(), second=second)
@@ -186,7 +191,7 @@ class State:
         if layout == self.layout and herds == self.herds:
             self._give_lines()
             return
-        fresh = not self.scalars["t"].any()  # then there is nothing to carry over, and no page need be touched
+        fresh = self.is_fresh  # then there is nothing to carry over, and no page need be touched
         if fresh or layout == "herd":
             new = zeros(_shape(layout, herds, self.n_models, self.n_features, self.n_kinds))
             if not fresh:
@@ -202,7 +207,7 @@ class State:
         """See to it that the vectors of a mean rule that each stand by themselves have whole cache lines."""
         if self.layout == "split" and self.metric == "none" and self.has_means and self.in_lines() is None:
             vectors = zeros_in_lines(self.vectors.shape)
-            if self.scalars["t"].any():
+            if not self.is_fresh:
                 vectors[...] = self.vectors
             self.vectors = vectors
 
@@ -225,7 +230,7 @@ class State:
             able = np.zeros(self.n_models, np.bool_)
             for herd in self.herds:
                 able[list(herd.models)] = herd.sharing
-        elif not self.scalars["t"].any():
+        elif self.is_fresh:
             able = np.ones(self.n_models, np.bool_)
         else:
             sums = self.kinds()[:, S_POS : S_NEG + 1]

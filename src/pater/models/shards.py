@@ -116,7 +116,8 @@ def _without_rows(model: Model) -> Model:
     if all(RULES[spec.rule].passive and spec.forgetting == 1 for spec in model.specs):
         result.state = model.state.copy()
         for name in (*_COUNTED, *_SEEN, *COUNTS):
-            result.state.scalars[name] = 0
+            if name != "entered":  # rows are in its sums, though none is counted
+                result.state.scalars[name] = 0
     result.seen = seen_by(model.specs, model.classes.size, model.state.n_models)
     result.history = None if model.history is None else History()
     return result
@@ -163,8 +164,10 @@ def _counted_since(state: State, begun: State, *, average: bool) -> State:
             m[name] = left
     if average:
         share, shift = was["t"] / np.maximum(m["t"] - was["t"], 1), was["exponent"] - m["exponent"]
-        mean_size = m["mean_size"] + share * (m["mean_size"] - np.ldexp(was["mean_size"], shift))
-        m["mean_size"] = np.where(mean_size > 0, mean_size, m["mean_size"])
+        size = m["mean_size"] + share * (m["mean_size"] - np.ldexp(was["mean_size"], shift))
+        changed = np.divide(size, m["mean_size"], out=np.ones_like(size), where=(size > 0) & (m["mean_size"] > 0))
+        m["mean_size"] *= changed
+        m["margin_square"] *= changed * changed  # of the averaged margins that probabilities were fitted to
     for name in _COUNTED:
         m[name] -= was[name]
     return result

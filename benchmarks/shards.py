@@ -56,7 +56,10 @@ def learned(make: Callable[[], Any], shards: list[Batches], classes: Any) -> Any
 
 
 def _beginning(shards: list[Batches]) -> Iterator[tuple[Any, Any, None]]:
+    """The first rows of eight shards, spread over all; of more, if these are short."""
     number = min(8, len(shards))
+    while number < len(shards) and len(next(shards[0]())[1]) < BEGINNING // number:
+        number = min(2 * number, len(shards))
     for k in range(number):
         left = BEGINNING // number
         for X, y in shards[len(shards) * k // number]():

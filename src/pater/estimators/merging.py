@@ -25,8 +25,10 @@ def merge_all(models: Iterable[T]) -> T:
     for two. Any other order or grouping gives the same to rounding.
 
     Classes that only some of them have met are added to the others; a model that has met one class only, or no row
-    (all of weight 0), adds what it knows. Settings, features and the type of the classes must be the same: an error
-    names the first difference and the number of the model, from 1 on. So does one for a model that is not fitted.
+    (all of weight 0), adds what it knows. Of three classes and more, a model that has not met a class has no rows
+    against it: give `classes` to `partial_fit` where shards may lack some, or the order matters. Settings, features and
+    the type of the classes must be the same: an error names the first difference and the number of the model, from 1
+    on. So does one for a model that is not fitted.
 
     Parameters
     ----------

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.base import clone
 
 from ..estimators import blocks
-from ..estimators.blocks import Batch, Numbered, OtherVersionError, Plan, model_bytes, model_of, said_of, versions
+from ..estimators.blocks import Numbered, OtherVersionError, Plan, model_bytes, model_of, said_of, versions
+from ..estimators.shards import Batch
 
 State = bytes | list[Numbered]  # a model; or rows of a table that are fewer than an encoder begins with
 NO_ROWS = b""  # the model of a block without rows

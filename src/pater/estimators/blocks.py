@@ -23,10 +23,9 @@ from .base import LinearClassifier, at_least_two
 from .load import ESTIMATORS, load
 from .online import OnlineClassifier
 from .pipeline import OnlinePipeline
-from .shards import begun_bytes, starting_from, together, without_begun
+from .shards import Batch, begun_bytes, starting_from, together, without_begun
 from .table_encoder import TableEncoder
 
-Batch = tuple[Any, Any, Any]  # rows, labels, importances or None
 Numbered = tuple[int, Batch]
 LOOKED_AT = 8  # blocks, spread over all, whose first rows a table begins with; more if they are short
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.covariance_merge import metric_since
-from ..kernels.memory import COUNTS, POINT_V, S_NEG, S_POS, U, V
+from ..kernels.memory import COUNTS, S_NEG, S_POS, U
 from ..kernels.rules import RULES
 from ..kernels.state import State
 from .batch import BatchModel
@@ -27,6 +27,7 @@ from .operating_points import seen_by
 from .pool import Pool
 from .pool_operations import counts_of
 from .race import stretch
+from .state_operations import set_average
 
 BEGINNING = 10_000  # rows from all over a table that shards of it begin with
 MOST_LASTING, MOST_PASSING = 1, 2  # teams that go on in shards, beside the common candidate
@@ -133,7 +134,7 @@ def _model_since(model: Model, begun: Model) -> Model:
     if not fades:
         _take_out(result.state, model.state, first.state, model.settings())
     if average:
-        _set_average(result.state, *_average_since(model.state, first.state))
+        set_average(result.state, *_average_since(model.state, first.state))
     if result.seen is not None and first.seen is not None:
         result.seen = result.seen.since(first.seen)
     if result.history is not None:
@@ -180,16 +181,6 @@ def _average_since(state: State, begun: State) -> tuple[Floats, Floats]:
     share, shift = was["t"] / np.maximum(m["t"] - was["t"], 1), was["exponent"] - m["exponent"]
     mean_w = mean_w + share[:, None] * (mean_w - np.ldexp(their_w, shift[:, None]))
     return mean_w, mean_bias + share * (mean_bias - np.ldexp(their_bias, shift))
-
-
-def _set_average(result: State, mean_w: Floats, mean_bias: Floats) -> None:
-    m, (w, bias) = result.scalars, result.own_weights()
-    t = np.maximum(m["t"], 1)
-    steps = w - t[:, None] * (mean_w - w)
-    m["bias_steps"] = bias - t * (mean_bias - bias)
-    if result.has_means:
-        steps = steps - result.along_means("B")
-    result.vectors[:, V if result.has_means else POINT_V] = steps
 
 
 def _take_out(result: State, state: State, begun: State, settings: NDArray[np.void]) -> None:

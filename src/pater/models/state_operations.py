@@ -191,11 +191,20 @@ def merged(
             m[name] += share * state.scalars[name] * rescaled
     if result.metric != "none":
         merge_metrics(result, a, b, settings)
-    if average:  # the steps that make the averaged weights come out as the average of both
-        w, bias = result.own_weights()
-        vectors[:, V if result.has_means else POINT_V] = w - t[:, None] * (mean_w - w)
-        m["bias_steps"] = bias - t * (mean_bias - bias)
+    if average:
+        set_average(result, mean_w, mean_bias)
     return result
+
+
+def set_average(state: State, mean_w: NDArray[np.float64], mean_bias: NDArray[np.float64]) -> None:
+    """Keep such steps, of vectors that are "split", that the averaged weights come out as these."""
+    m, (w, bias) = state.scalars, state.own_weights()
+    t = np.maximum(m["t"], 1)
+    steps = w - t[:, None] * (mean_w - w)
+    m["bias_steps"] = bias - t * (mean_bias - bias)
+    if state.has_means:
+        steps = steps - state.along_means("B")
+    state.vectors[:, V if state.has_means else POINT_V] = steps
 
 
 def _rescaling(a: State, b: State, by_size: Any) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:

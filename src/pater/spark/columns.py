@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, types
 from pyspark.sql.functions import col
 
-from ..estimators.blocks import Batch
+from ..estimators.shards import Batch
 from ..estimators.inputs import ENCODE
 
 NUMBERS = (types.NumericType, types.BooleanType)

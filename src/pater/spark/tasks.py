@@ -15,7 +15,8 @@ import pyarrow as pa
 import pater
 
 from ..estimators import blocks
-from ..estimators.blocks import Batch, BlockError, Plan
+from ..estimators.blocks import BlockError, Plan
+from ..estimators.shards import Batch
 from .columns import Columns
 
 SCHEMA = "number int, n_rows long, content binary, error string, other string"

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, types
 from pyspark.sql.functions import col
 
-from ..estimators.shards import Batch
 from ..estimators.inputs import ENCODE
+from ..estimators.shards import Batch
 
 NUMBERS = (types.NumericType, types.BooleanType)
 LABELS = (*NUMBERS, types.StringType)

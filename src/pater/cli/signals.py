@@ -27,6 +27,7 @@ class Stopped(KeyboardInterrupt):
 class _State:
     watching = False
     in_order = False
+    ending = False
     heard: int | None = None
 
 
@@ -71,6 +72,9 @@ def _hear(number: int, frame: FrameType | None) -> None:
     stopped = Stopped(number)
     if _state.in_order and first:
         raise stopped
+    if _state.ending:  # Python calls a handler within itself: the outer one ends the program.
+        return
+    _state.ending = True
     try:
         os.write(2, f"pater: {stopped.word}\n".encode())
     finally:

@@ -71,11 +71,12 @@ def opened(tmp_path):
 def test_entries_come_back_in_order_with_their_positions(opened):
     server = opened()
     first = server.do(lambda t: t.append(JSON, ROW * 3, 3))
-    second = server.do(lambda t: t.append(JSON, ROW * 2, 2, said=[[0.5, 1.0], None]))
+    second = server.do(lambda t: t.append(JSON, ROW * 2, 2, [[1, 0.5], None]))
     assert (first.number, first.position, first.end) == (1, 0, 3)
     assert (second.number, second.position, second.end) == (2, 3, 5)
     assert [(e.number, e.position, e.rows) for e in server.log.entries()] == [(1, 0, 3), (2, 3, 2)]
-    assert [e.said for e in server.log.entries()] == [None, [[0.5, 1.0], None]]
+    assert [e.said for e in server.log.entries()] == [None, [[1, 0.5], None]]
+    assert [e.judged() for e in server.log.entries()] == [[], [(1, 0.5), (None, None)]]
     assert [e.number for e in server.log.entries(after=1)] == [2]
     assert server.log.position == 5
     assert next(server.log.entries()).lines() == [ROW.rstrip()] * 3

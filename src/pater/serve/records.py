@@ -14,7 +14,7 @@ class Entry(NamedTuple):
     """A request that was learned: its rows as they came.
 
     `position` counts the rows before it that the model has not refused; `refused` has the places of those within it
-    that it has. `said` is what was kept beside it: what was answered when its rows were predicted.
+    that it has. `said` has for each row None, or its label and what was answered when it was predicted.
     """
 
     number: int
@@ -27,6 +27,15 @@ class Entry(NamedTuple):
     refused: tuple[int, ...] = ()
 
     @property
+    def end(self) -> int:
+        """The rows of the log up to its end, without those that were refused."""
+        return self.position + self.kept
+
+    def judged(self) -> list[tuple[Any, Any]]:
+        """For each row its label and what was answered when it was predicted, None if it was not."""
+        return [(None, None) if each is None else (each[0], each[1]) for each in self.said or ()]
+
+    @property
     def kept(self) -> int:
         """How many rows were learned."""
         return self.rows - len(self.refused)
@@ -35,14 +44,6 @@ class Entry(NamedTuple):
         """The rows of an entry of JSON lines that were learned, one line each, without its end."""
         out = set(self.refused)
         return [line for place, line in enumerate(self.content.splitlines()) if place not in out]
-
-
-class Appended(NamedTuple):
-    """Where an entry stands: its number, the rows before it, and those up to its end."""
-
-    number: int
-    position: int
-    end: int
 
 
 class LabelOf(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .errors import Refusal
-from .records import Answer, Appended, Claimed, Joined, JoinedRow, LabelOf, Limits
+from .records import Answer, Claimed, Entry, Joined, JoinedRow, LabelOf, Limits
 from .schema import to_json
 
 MOST_EVENTS = 10_000
@@ -30,8 +30,11 @@ class Transaction:
 
     # what is learned
 
-    def append(self, kind: str, content: bytes, rows: int, *, said: Any = None) -> Appended:
-        """Put rows at the end of the log, and beside them what was answered when they were predicted, if they were."""
+    def append(self, kind: str, content: bytes, rows: int, said: Sequence[Any] | None = None) -> Entry:
+        """Put rows at the end of the log.
+
+        Beside them stands, for each row that was predicted, its label and what was answered; None for the others.
+        """
         position = self.count("rows")
         values = (position, rows, self.time, kind, content, None if said is None else to_json(said))
         number = self._run(
@@ -39,7 +42,7 @@ class Transaction:
         ).lastrowid
         assert number is not None
         self._run("UPDATE counts SET value = value + ? WHERE name = 'rows'", (rows,))
-        return Appended(number, position, position + rows)
+        return Entry(number, position, rows, self.time, kind, content, said)
 
     def refuse(self, number: int, places: Iterable[int] | None = None) -> int:
         """Take rows of an entry out of what was learned, all without `places`; how many they are in all.

@@ -153,8 +153,9 @@ class Writer:
         try:
             connection.execute("BEGIN IMMEDIATE")
             transaction = Transaction(connection, self._log.now(), self._log.limits)
-            results = [self._run(connection, transaction, write) for write in writes]
-            connection.execute("COMMIT")
+            results = [self._run(connection, transaction, write, alone=len(writes) == 1) for write in writes]
+            if connection.in_transaction:  # else the only write has failed
+                connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:  # SQLite ends it itself after some errors
                 with suppress(sqlite3.Error):
@@ -163,16 +164,18 @@ class Writer:
         return results
 
     @staticmethod
-    def _run(connection: sqlite3.Connection, transaction: Transaction, write: Write) -> Any:
-        connection.execute("SAVEPOINT one")
+    def _run(connection: sqlite3.Connection, transaction: Transaction, write: Write, *, alone: bool) -> Any:
+        if not alone:
+            connection.execute("SAVEPOINT one")
         try:
             result = write(transaction)
         except Exception as error:
             if not connection.in_transaction or _of_storage(error):
                 raise
-            connection.execute("ROLLBACK TO one")
+            connection.execute("ROLLBACK" if alone else "ROLLBACK TO one")
             result = error
-        connection.execute("RELEASE one")
+        if not alone:
+            connection.execute("RELEASE one")
         return result
 
 

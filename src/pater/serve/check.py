@@ -55,9 +55,9 @@ def _check(log: Log, report: Report) -> None:
         report.wrong += [f"{log.folder.log} is damaged: {each}" for each in damage]
         return
     last = _check_entries(log, report)
-    for name, what in (("pending", "rows wait for labels"), ("done", "ids"), ("keys", "keys of requests")):
+    for name, what in (("pending", "rows that wait for labels"), ("done", "ids learned"), ("keys", "keys of requests")):
         found, kept = log.counted(name)
-        report.found.append(f"{found:,} {what}{'' if name == 'pending' else ' are known'}")
+        report.found.append(f"{found:,} {what}")
         if found != kept:
             report.wrong.append(f"there are {found:,} {what}, but {kept:,} were counted")
     snapshots = log.snapshots()
@@ -68,8 +68,8 @@ def _check(log: Log, report: Report) -> None:
     start = begins.entry if begins else 0
     if last > start and first > start + 1:
         report.wrong.append(f"entries {start + 1:,} to {first - 1:,} are missing between the last snapshot and the log")
-    behind = f"{begins.file} and" if begins else "no model and"
-    report.found.append(f"recovery begins with {behind} {log.entries_after(start):,} entries of the log")
+    behind = begins.file if begins else "no model"
+    report.found.append(f"recovery begins with {behind}, and {log.entries_after(start):,} entries of the log after it")
 
 
 def _check_entries(log: Log, report: Report) -> int:
@@ -96,9 +96,7 @@ def _check_snapshot(log: Log, snapshot: Snapshot, last: int, report: Report) -> 
         report.wrong.append(f"{path} is of entry {snapshot.entry:,}, but the log has {last:,}")
     try:
         learner = load(path)
-    except (OSError, ModelFileError) as error:
-        # ModelFileError names the file itself.
-        why = f"{path}: {error.strerror}" if isinstance(error, OSError) else str(error)
-        report.wrong.append(why)
+    except ModelFileError as error:
+        report.wrong.append(str(error))
         return
     report.found.append(f"{snapshot.file}: version {snapshot.version}, {learner.rows:,} rows, sound")

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from ..formats.columns import Columns
 from ..models.setting_kinds import Switch
 from ..models.settings import by_keyword
-from .beginning import EXPORTED
+from ..stream.learner import load
+from .beginning import EXPORTED, with_label
 from .log import Log
 from .records import JSON, Entry, Snapshot
 from .state import SETTINGS
@@ -37,19 +38,25 @@ def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
     """
     start = begins(log)
     position = start.position if since is None else since
-    told = log.meta("columns")
-    columns = None if told is None else Columns.from_json(told)
+    columns = _columns(log)
     for entry in log.entries(start.entry if since is None else 0):
         if entry.end > position:
             yield from _rows(entry, columns)[max(0, position - entry.position) :]
 
 
-def _rows(entry: Entry, columns: Columns | None) -> list[bytes]:
+def _columns(log: Log) -> Columns:
+    told = log.meta("columns")
+    if told is not None:
+        return Columns.from_json(told)
+    models = log.snapshots("model")
+    return with_label((load(log.folder.file(models[-1].file)).columns if models else None) or Columns())
+
+
+def _rows(entry: Entry, columns: Columns) -> list[bytes]:
     if entry.kind == JSON:
         return [line + b"\n" for line in entry.lines()]
     from .rows import line_of, rows_of_log
 
-    assert columns is not None
     rows = rows_of_log(entry.kind, entry.content, columns)
     found = zip(rows.features, rows.labels, rows.weights, strict=True)
     out = set(entry.refused)

@@ -131,8 +131,8 @@ def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: di
         old, new = _flat(kept).get(name), _flat(given).get(name)
         if old != new:
             raise StateError(
-                f"{where}: the service began there with {name} = {old!r}, but it is now {new!r}. Start it with the same "
-                "settings, or with none to go on, or name another directory."
+                f"{where}: the service began there with {name} = {old!r}, but it is now {new!r}. Start it with the "
+                "same settings, or with none to go on, or name another directory."
             )
 
 

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..preprocessing.columns import Numbers
 from .batches import Batch, tidy
 from .columns import ENCODED, INDICES, Columns
 from .errors import listed, shortened
 from .hashed_names import Seen
-from .json_cells import TOO_LARGE, Cells, Faults, cells_of, kind_of
+from .json_cells import Cells, Faults, cells_of, kind_of
 from .libsvm import LIMIT_OF_FEATURES, TWICE
 from .plain import PlainRows, note
 from .raw import raw_batch
@@ -53,10 +52,7 @@ class RowReader:
         """The same of a table that is in columns."""
         if self.columns.kind == ENCODED:
             table = {name: cells[name].raw(kind) for name, kind in self.columns.table}
-            for name, column in table.items():
-                if isinstance(column, Numbers) and np.isinf(column.values).any():
-                    note(faults, np.isinf(column.values), TOO_LARGE.format(name=name))
-            return raw_batch(table, n_rows)
+            return raw_batch(table, n_rows, sum([cells[name].missing for name in table]))
         return self._plain.batch(
             n_rows, lambda name: cells[name].numbers(name, faults), lambda name: cells[name].coded(), faults
         )

@@ -18,6 +18,7 @@ from ..formats.errors import InputError, listed, shortened
 from ..formats.json_cells import Cells, Faults
 from ..formats.json_labels import labels_of, weights_of
 from ..formats.json_schema import LABEL, columns_of_rows
+from ..formats.plain import INFINITE, note
 from ..formats.schema import Wishes
 from ..preprocessing.columns import Numbers, Texts
 from ..preprocessing.tables import TRUTHS, of_arrow
@@ -190,6 +191,7 @@ class _Stream:
         if isinstance(column, Texts):
             truths = types.is_boolean(kind)
             return Cells(column._replace(names=TRUTHS) if truths else column, np.array([0.0, 1.0]) if truths else None)
+        note(faults, np.isinf(column[0]), INFINITE.format(name=name))
         return Cells(Numbers(column[0] + 0.0))
 
     def values(self, name: str | None) -> list[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, overload
 
 import numpy as np
@@ -244,12 +245,10 @@ def _moments(array: Any, pa: Any, name: str, faults: Faults) -> Texts:
 
 def _refuse_compressed(pa: Any, content: bytes) -> None:
     """A `Refusal` of compressed buffers, which may be of any size once they are read."""
-    with pa.ipc.MessageReader.open_stream(content) as messages:
+    messages = pa.ipc.MessageReader.open_stream(content)
+    with suppress(StopIteration):
         while True:
-            try:
-                message = messages.read_next_message()
-            except StopIteration:
-                return
+            message = messages.read_next_message()
             if message.type in ("record batch", "dictionary") and _is_compressed(message.metadata.to_pybytes()):
                 raise Refusal(415, "the stream of Arrow is compressed; send it without compression.")
 

@@ -114,7 +114,8 @@ def rows_of_json(
 ) -> Rows:
     """The rows of a parsed body; those to learn from are `labelled`.
 
-    Where columns are not known yet, they are what these rows show them to be. `keep_missing` is for learners that scale (`learner.scale`). A `Refusal` says what is wrong.
+    Where columns are not known yet, they are what these rows show them to be. `keep_missing` is for learners
+    that scale (`learner.scale`). A `Refusal` says what is wrong.
     """
     faults: Faults = {}
     parts = split(rows_in(body, limits), labelled, limits, faults)

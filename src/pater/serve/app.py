@@ -19,7 +19,9 @@ from .errors import Refusal
 from .http import ARROW, BYTES, JSON, Answer, Bodies, GoneError, Receive, Request, Send, json_bytes, json_of, refused
 from .http import write as write_answer
 from .journal import Journal
+from .labels import labels_of_json
 from .limits import Limits
+from .records import LabelOf
 from .tokens import Access, Headers
 
 LONGEST_KEY = 255  # characters of an idempotency key
@@ -29,17 +31,21 @@ MOST_SHOWN = 80  # characters of a path that an answer repeats
 class Engine(Protocol):
     """What owns the model. Answers are what JSON is made of; what cannot be done is a `Refusal`."""
 
-    def rows_of_json(self, body: Any, *, labelled: bool) -> Any: ...
-    def rows_of_arrow(self, content: bytes, *, labelled: bool) -> Any: ...
-    async def predict(self, rows: Any, *, explain: bool) -> dict[str, Any]: ...
-    async def learn(self, rows: Any, *, key: str | None, digest: bytes) -> dict[str, Any]: ...
-    async def labels(self, body: Any) -> dict[str, Any]: ...
+    def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Any: ...
+    async def predict(self, rows: Any, *, explain: bool = False) -> dict[str, Any]: ...
+    async def learn(self, rows: Any, key: str | None = None, digest: bytes = b"") -> dict[str, Any]: ...
+    async def labels(self, labels: list[LabelOf]) -> dict[str, Any]: ...
     async def swap(self, content: bytes) -> dict[str, Any]: ...
-    def model_bytes(self) -> bytes: ...
-    async def set_operating_point(self, body: Any) -> dict[str, Any]: ...
-    def status(self) -> dict[str, Any]: ...
-    def metrics(self) -> bytes: ...
+    async def model_file(self) -> bytes: ...
+    async def set_operating_point(self, wish: Any) -> dict[str, Any]: ...
+
+
+class Views(Protocol):
+    """What is told of an engine."""
+
     def observe(self, route: str, status: int, seconds: float) -> None: ...
+    def exposition(self, accept: str) -> tuple[bytes, str]: ...
+    def status(self) -> dict[str, Any]: ...
     def unready(self) -> str | None: ...
 
 
@@ -61,14 +67,17 @@ class App:
     def __init__(
         self,
         engine: Engine,
+        views: Views,
         *,
         access: Access,
         limits: Limits,
         journal: Journal,
         page: bytes = b"",
         log_requests: bool = False,
+        **of_rows: Any,
     ) -> None:
-        self._engine, self._access, self._journal = engine, access, journal
+        self._engine, self._views, self._access, self._journal = engine, views, access, journal
+        self._limits, self._of_rows = limits, of_rows  # the latter for `Engine.rows_of`
         self._bodies, self._content = Bodies(limits), page
         self._log_requests = log_requests
         predicting, learning = frozenset({"predict", "admin"}), frozenset({"learn", "admin"})
@@ -113,7 +122,7 @@ class App:
             answer = refused(Refusal(500, f"something went wrong in the server; its log has it under {number}."))
         await write_answer(answer, send)
         seconds = perf_counter() - begun
-        self._engine.observe(path if path in self.routes else "other", answer.status, seconds)
+        self._views.observe(path if path in self.routes else "other", answer.status, seconds)
         if self._log_requests:
             told = {"method": scope["method"], "path": path[:MOST_SHOWN], "status": answer.status}
             self._journal.say("request", **told, milliseconds=round(seconds * 1e3, 3))
@@ -141,14 +150,12 @@ class App:
 
     async def _predict(self, request: Request) -> Answer:
         explain = False
-        if request.type == ARROW:
-            rows = self._engine.rows_of_arrow(request.body, labelled=False)
-        else:
-            body = json_of(request.body)
-            explain = isinstance(body, dict) and body.pop("explain", False)
+        body = self._body(request)
+        if isinstance(body, dict):
+            explain = body.pop("explain", False)
             if not isinstance(explain, bool):
                 raise Refusal(400, "explain must be true or false.")
-            rows = self._engine.rows_of_json(body, labelled=False)
+        rows = self._engine.rows_of(body, labelled=False, arrow=request.type == ARROW, **self._of_rows)
         answer = await self._engine.predict(rows, explain=explain)
         if ARROW in request.headers.get(b"accept", b""):
             from .arrow_answers import arrow_bytes
@@ -158,19 +165,22 @@ class App:
 
     async def _learn(self, request: Request) -> Answer:
         key = _key(request.headers)
-        if request.type == ARROW:
-            rows = self._engine.rows_of_arrow(request.body, labelled=True)
-        else:
-            rows = self._engine.rows_of_json(json_of(request.body), labelled=True)
+        arrow = request.type == ARROW
+        rows = self._engine.rows_of(self._body(request), labelled=True, arrow=arrow, **self._of_rows)
         digest = b"" if key is None else hashlib.sha256(request.type + b"\n" + request.body).digest()
-        return Answer(json_bytes(await self._engine.learn(rows, key=key, digest=digest)))
+        return Answer(json_bytes(await self._engine.learn(rows, key, digest)))
 
     async def _labels(self, request: Request) -> Answer:
-        return Answer(json_bytes(await self._engine.labels(json_of(request.body))))
+        labels = labels_of_json(json_of(request.body), self._limits)
+        return Answer(json_bytes(await self._engine.labels(labels)))
+
+    @staticmethod
+    def _body(request: Request) -> Any:
+        return request.body if request.type == ARROW else json_of(request.body)
 
     async def _model(self, request: Request) -> Answer:
         name = (b"content-disposition", b'attachment; filename="model.pater"')
-        return Answer(self._engine.model_bytes(), type=BYTES, headers=[name])
+        return Answer(await self._engine.model_file(), type=BYTES, headers=[name])
 
     async def _swap(self, request: Request) -> Answer:
         return Answer(json_bytes(await self._engine.swap(request.body)))
@@ -179,16 +189,17 @@ class App:
         return Answer(json_bytes(await self._engine.set_operating_point(json_of(request.body))))
 
     async def _status(self, request: Request) -> Answer:
-        return Answer(json_bytes(self._engine.status()))
+        return Answer(json_bytes(self._views.status()))
 
     async def _metrics(self, request: Request) -> Answer:
-        return Answer(self._engine.metrics(), type=b"text/plain; version=0.0.4; charset=utf-8")
+        text, type_ = self._views.exposition(request.headers.get(b"accept", b"").decode("latin-1"))
+        return Answer(text, type=type_.encode())
 
     async def _healthy(self, request: Request) -> Answer:
         return Answer(b'{"status":"alive"}')
 
     async def _ready(self, request: Request) -> Answer:
-        why = self._engine.unready()
+        why = self._views.unready()
         if why is not None:
             raise Refusal(503, why, retry_after=1)
         return Answer(b'{"status":"ready"}')

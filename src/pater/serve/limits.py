@@ -15,6 +15,8 @@ class Limits:
         Bytes of all requests that are being read or answered (429).
     rows, columns
         In one request, and in one row (413).
+    ids
+        Characters of an id (422).
     pending
         Ids that are remembered for their labels (429).
     queue
@@ -32,6 +34,7 @@ class Limits:
     held: int = 512 << 20
     rows: int = 100_000
     columns: int = 10_000
+    ids: int = 256
     pending: int = 1_000_000
     queue: int = 10_000
     head: int = 32 << 10

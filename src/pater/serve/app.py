@@ -74,10 +74,10 @@ class App:
         journal: Journal,
         page: bytes = b"",
         log_requests: bool = False,
-        **of_rows: Any,
+        of_rows: dict[str, Any] | None = None,
     ) -> None:
         self._engine, self._views, self._access, self._journal = engine, views, access, journal
-        self._limits, self._of_rows = limits, of_rows  # the latter for `Engine.rows_of`
+        self._limits, self._of_rows = limits, of_rows or {}  # the latter for `Engine.rows_of`
         self._bodies, self._content = Bodies(limits), page
         self._log_requests = log_requests
         predicting, learning = frozenset({"predict", "admin"}), frozenset({"learn", "admin"})

@@ -126,6 +126,11 @@ class Engine:
         """How many requests wait to be written or learned."""
         return self.conveyor.waiting
 
+    @property
+    def snapshot_position(self) -> int:
+        """How many rows of the log the last snapshot has learned."""
+        return self._saved_position
+
     def told(self) -> dict[str, int]:
         """The model, as answers name it."""
         return {"version": self.version, "rows": self.rows}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 
@@ -44,3 +46,37 @@ def _printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+class Handler(logging.Handler):
+    """Takes what libraries log to a journal."""
+
+    def __init__(self, journal: Journal, above: int) -> None:
+        super().__init__(above + 1)
+        self._journal = journal
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record as an event."""
+        message = record.getMessage().strip()
+        if record.exc_info and record.exc_info[1]:
+            self._journal.fault(record.name, record.exc_info[1], message=message)
+        else:
+            self._journal.say(record.name, level=record.levelname.lower(), message=message)
+
+    @classmethod
+    @contextmanager
+    def at(cls, loggers: Iterable[logging.Logger], journal: Journal, above: int = logging.DEBUG) -> Iterator[None]:
+        """Take what is above a level, and only here, while the block runs."""
+        loggers, handler = list(loggers), cls(journal, above)
+        before = [(logger, logger.propagate, logger.level) for logger in loggers]
+        for logger in loggers:
+            logger.addHandler(handler)
+            logger.propagate = False
+            logger.setLevel(max(logging.INFO, above))
+        try:
+            yield
+        finally:
+            for logger, propagate, level in before:
+                logger.removeHandler(handler)
+                logger.propagate = propagate
+                logger.setLevel(level)

@@ -15,13 +15,12 @@ import signal
 import socket
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 
 from ..formats.errors import InputError
 from .connection import Connection
-from .journal import Journal
+from .journal import Handler, Journal
 from .limits import Limits
 
 DRAIN = 30  # seconds that requests are given to finish
@@ -104,7 +103,8 @@ async def serve(
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise InputError(f"{certificate}: not a certificate with its key: {error}") from None
     server = _Server(config)
-    with _logged(journal), _signals(server, journal, draining):
+    loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio")]
+    with Handler.at(loggers, journal, above=logging.WARNING), _signals(server, journal, draining):
         running = asyncio.ensure_future(server.serve(sockets=[listener]))
         while not (server.started or running.done()):
             await asyncio.sleep(0.001)
@@ -137,33 +137,3 @@ def _signals(server: uvicorn.Server, journal: Journal, draining: Callable[[], No
         for number in numbers:
             loop.remove_signal_handler(number)
             signal.signal(number, lambda number, _: os._exit(128 + number))
-
-
-class _Handler(logging.Handler):
-    def __init__(self, journal: Journal) -> None:
-        super().__init__(logging.WARNING)
-        self._journal = journal
-
-    def emit(self, record: logging.LogRecord) -> None:
-        fields: dict[str, Any] = {"level": record.levelname.lower(), "message": record.getMessage().strip()}
-        if record.exc_info and record.exc_info[1]:
-            self._journal.fault("server", record.exc_info[1], message=fields["message"])
-        else:
-            self._journal.say("server", **fields)
-
-
-@contextlib.contextmanager
-def _logged(journal: Journal) -> Iterator[None]:
-    """What uvicorn has to say goes where everything goes; what a caller can cause as often as it likes does not."""
-    loggers = [logging.getLogger("uvicorn.error"), logging.getLogger("asyncio")]
-    handler = _Handler(journal)
-    handler.addFilter(lambda record: record.levelno > logging.WARNING)
-    for logger in loggers:
-        logger.addHandler(handler)
-        logger.propagate = False
-    try:
-        yield
-    finally:
-        for logger in loggers:
-            logger.removeHandler(handler)
-            logger.propagate = True

@@ -50,9 +50,15 @@ class Facts:
 class Observed(Protocol):
     """An engine, as those see it who look at it."""
 
-    quality: Quality
-    operating: Operating
     volumes: Volumes
+
+    @property
+    def quality(self) -> Quality:
+        """Of what was said."""
+
+    @property
+    def operating(self) -> Operating:
+        """The operating point in force."""
 
     def facts(self) -> Facts:
         """What is so now."""

@@ -131,13 +131,6 @@ class Log:
         with self._reading() as run:
             return [text for (text,) in run("PRAGMA integrity_check(10)") if text != "ok"]
 
-    @property
-    def last_time(self) -> float | None:
-        """When the last entry was written; None before the first."""
-        with self._reading() as run:
-            found = run("SELECT time FROM entries ORDER BY number DESC LIMIT 1").fetchone()
-        return float(found[0]) if found else None
-
     def meta(self, name: str, default: Any = None) -> Any:
         """A setting by its name."""
         with self._reading() as run:

@@ -50,15 +50,12 @@ class Facts:
 class Observed(Protocol):
     """An engine, as those see it who look at it."""
 
+    operating: Operating
     volumes: Volumes
 
     @property
     def quality(self) -> Quality:
-        """Of what was said."""
-
-    @property
-    def operating(self) -> Operating:
-        """The operating point in force."""
+        """How good the answers were whose labels have come."""
 
     def facts(self) -> Facts:
         """What is so now."""

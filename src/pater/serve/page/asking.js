@@ -7,6 +7,7 @@ let token = sessionStorage.getItem("pater-token") || "";
 function show(status) {
   latest = status;
   at("all").hidden = false;
+  drawn = at("all").clientWidth;
   for (const part of [health, cards, quality, volume, operating, features, alarms, facts]) part(status);
 }
 
@@ -57,9 +58,8 @@ at("token").addEventListener("submit", (submitted) => {
   ask();
 });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) ask(); });
-let resized = 0;
-window.addEventListener("resize", () => {
-  clearTimeout(resized);
-  resized = setTimeout(() => { if (latest) show(latest); }, 150);
-});
+let drawn = 0; // how wide the page was
+new ResizeObserver(() => {
+  if (latest && at("all").clientWidth !== drawn) show(latest);
+}).observe(at("all"));
 ask();

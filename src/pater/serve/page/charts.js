@@ -40,7 +40,7 @@ function path(points) {
   }).join("");
 }
 
-// Series over xs; the legend has the values where the pointer or the arrow keys are, or the last ones.
+// Series over xs; the legend has the values where the pointer or the arrow keys are, or those of the point that is `resting`.
 function plot(place, told) {
   const { xs, series, label, xLabel, format, low, high, marks = [], lines = [], width = 0, nothing } = told;
   if (xs.length === 0) {
@@ -81,12 +81,11 @@ function plot(place, told) {
       }
     }
   }
-  const shown = marks.filter((mark) => mark >= first && mark <= last);
+  const shown = marks.filter((mark) => mark.time >= first && mark.time <= last), place_of = (mark) => x(mark.time);
   shown.forEach((mark, k) => {
-    drawing.append(svg("line", { class: "alarm", x1: px(x(mark)), x2: px(x(mark)), y1: TOP - 2, y2: HIGH - BOTTOM }));
-    if (k === 0 || x(mark) - x(shown[k - 1]) > 40) {
-      drawing.append(svg("text", { class: "alarm", x: px(x(mark)), y: TOP - 5, "text-anchor": "middle" }, "alarm"));
-    }
+    drawing.append(svg("line", { class: mark.kind, x1: px(place_of(mark)), x2: px(place_of(mark)), y1: TOP - 2, y2: HIGH - BOTTOM }));
+    const roomy = k === 0 || place_of(mark) - place_of(shown[k - 1]) > 44;
+    if (roomy) drawing.append(svg("text", { class: mark.kind, x: px(place_of(mark)), y: TOP - 5, "text-anchor": "middle" }, mark.name));
   });
   for (const line of lines) {
     if (line.x === null || line.x < first || line.x > last) continue;
@@ -96,14 +95,15 @@ function plot(place, told) {
   drawing.append(svg("path", { class: "zero", d: `M${LEFT} ${HIGH - BOTTOM}H${px(right)}` }));
   const pointer = svg("path", { class: "here", d: "" });
   drawing.append(pointer);
-  const names = el("p", { class: "legend" });
+  const names = el("p", { class: "legend" }), where_from = el("p", { class: "note" });
   const told_at = (k) => {
     legend(names, series, series.map((each) => format(each.values[k])));
-    names.append(el("span", {}, xLabel(xs[k], k)));
+    where_from.textContent = xLabel(xs[k], k);
     const values = series.map((each) => `${each.name} ${format(each.values[k])}`).join(", ");
     drawing.setAttribute("aria-label", `${label}: ${values}; ${xLabel(xs[k], k)}. Arrow keys read other points.`);
   };
-  let here = xs.length - 1;
+  const resting = told.resting ?? xs.length - 1; // the point that is told of while nobody looks at another
+  let here = resting;
   const move = (k) => {
     here = Math.min(xs.length - 1, Math.max(0, k));
     pointer.setAttribute("d", `M${px(x(xs[here] + width / 2))} ${TOP}V${HIGH - BOTTOM}`);
@@ -115,14 +115,14 @@ function plot(place, told) {
     xs.forEach((value, k) => { if (Math.abs(value - where) < Math.abs(xs[nearest] - where)) nearest = k; });
     move(nearest);
   });
-  drawing.addEventListener("pointerleave", () => { pointer.setAttribute("d", ""); told_at(xs.length - 1); });
+  drawing.addEventListener("pointerleave", () => { pointer.setAttribute("d", ""); told_at(resting); });
   drawing.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
     if (step) { event.preventDefault(); move(here + step); }
   });
   told_at(here);
   const had_focus = place.querySelector("svg.chart") === document.activeElement && document.activeElement !== null;
-  place.replaceChildren(names, drawing);
+  place.replaceChildren(names, where_from, drawing);
   if (had_focus) drawing.focus();
 }
 

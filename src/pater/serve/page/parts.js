@@ -21,7 +21,7 @@ function cards(status) {
   ];
   at("cards").replaceChildren(...shown.filter((each) => each !== null));
   const rows = total.rows ? `${count(total.rows)} answers have been judged by labels that came later. ` : "No label has come yet for what was predicted. ";
-  const last = recent.rows ? `Figures are of the last ${count(recent.rows)}. ` : "";
+  const last = recent.rows ? `The figures above are of the last ${count(recent.rows)}. ` : "";
   const none = status.quality.unanswered ? `${count(status.quality.unanswered)} rows were predicted before there was a model. ` : "";
   at("judged").textContent = rows + last + none;
 }
@@ -30,7 +30,11 @@ const values = (windows, name) => windows.map((window) => window[name]);
 const largest = (lists) => Math.max(...lists.flat().map((value) => value || 0));
 
 function quality(status) {
-  const windows = status.quality.windows, marks = status.alarms.latest.map((alarm) => alarm.time).sort((a, b) => a - b);
+  const windows = status.quality.windows, changed = { model: "new model", "operating point": "new point" };
+  const marks = [
+    ...status.alarms.latest.map(({ time }) => ({ time, name: "alarm", kind: "alarm" })),
+    ...status.history.filter(({ kind }) => kind in changed).map(({ time, kind }) => ({ time, name: changed[kind], kind: "event" })),
+  ].sort((a, b) => a.time - b.time);
   const common = {
     xs: values(windows, "end"), isTime: true, marks, format: percent, low: 0,
     nothing: `There is no full window yet: ${count(status.quality.recent.rows)} of ${count(status.quality.window)} rows are judged.`,
@@ -53,7 +57,9 @@ function quality(status) {
 }
 
 function volume(status) {
-  const { start, seconds, predicted, learned } = status.volumes;
+  const { start, seconds } = status.volumes, all = status.volumes.predicted.length;
+  const whole = Math.max(1, start + all * seconds > status.now ? all - 1 : all); // the stretch under way is left out
+  const predicted = status.volumes.predicted.slice(0, whole), learned = status.volumes.learned.slice(0, whole);
   plot(at("volume"), {
     xs: predicted.map((_, k) => start + k * seconds), width: seconds, isTime: true, format: count, low: 0, tick: some_of,
     high: Math.max(1, 1.1 * largest([predicted, learned])), label: `Rows in ${duration(seconds)}`,
@@ -72,17 +78,23 @@ function operating(status) {
   at("point").textContent = asked + told.note + where;
   const points = told.moving;
   at("with-moving").hidden = points.length === 0;
-  at("no-moving").textContent = points.length ? "" : "What moving it would do is known once labels of both classes have come for what was predicted.";
+  at("no-moving").textContent = points.length || status.model.classes.length > 2 ? "" : "What moving it would do is known once labels of both classes have come for what was predicted.";
   if (points.length === 0) return;
   const slider = at("slider"), wanted = chosen === null ? told.threshold : chosen;
-  let nearest = 0;
-  points.forEach((point, k) => {
-    if (Math.abs(point.threshold - wanted) < Math.abs(points[nearest].threshold - wanted)) nearest = k;
-  });
   slider.max = points.length - 1;
-  slider.value = nearest;
-  slider.oninput = () => { chosen = points[Number(slider.value)].threshold; compare(status, points[Number(slider.value)]); };
-  compare(status, points[nearest]);
+  slider.value = nearest(points, wanted);
+  const there = () => (chosen === null ? null : points[Number(slider.value)]);
+  slider.oninput = () => { chosen = points[Number(slider.value)].threshold; compare(status, there()); };
+  at("back").onclick = () => { chosen = null; operating(status); slider.focus(); };
+  compare(status, there());
+}
+
+function nearest(points, threshold) {
+  let found = 0;
+  points.forEach((point, k) => {
+    if (Math.abs(point.threshold - threshold) < Math.abs(points[found].threshold - threshold)) found = k;
+  });
+  return found;
 }
 
 // Where anything happens: beyond it all rows are called the same.
@@ -92,26 +104,28 @@ function busy(points) {
   return points.slice(Math.max(0, first - 1), last + 2);
 }
 
-function compare(status, here) {
+// The rates now, and there if the slider was moved.
+function compare(status, there) {
   const told = status.operating, points = busy(told.moving), [alarms, misses] = mistakes(status);
-  const rate = percent(here.fpr), missed = percent(here.fnr);
+  const here = there || { threshold: told.threshold, fpr: told.fpr, fnr: told.fnr }, [negatives, positives] = told.shares;
   at("margin").textContent = plain(here.threshold);
-  at("slider").setAttribute("aria-valuetext", `${plain(here.threshold)}: false alarms ${rate}, misses ${missed}`);
+  at("back").hidden = there === null;
+  at("slider").setAttribute("aria-valuetext", `${plain(here.threshold)}: false alarms ${percent(here.fpr)}, misses ${percent(here.fnr)}`);
   plot(at("moving"), {
-    xs: values(points, "threshold"), format: percent, low: 0, high: 1, label: "Rates by threshold", nothing: "",
-    tick: (v) => `${Math.round(100 * v)} %`, xLabel: (margin) => `from a margin of ${plain(margin)} on`,
-    lines: [{ x: told.threshold, name: "now", kind: "now" },
-      ...(Math.abs(here.threshold - told.threshold) > 0 ? [{ x: here.threshold, name: "", kind: "here" }] : [])],
+    xs: values(points, "threshold"), resting: nearest(points, here.threshold), format: percent, low: 0, high: 1, label: "Rates by threshold", nothing: "",
+    tick: (v) => `${Math.round(100 * v)} %`, xLabel: (margin) => `if the second class is said from a margin of ${plain(margin)} on`,
+    lines: [{ x: told.threshold, name: "now", kind: "now" }, ...(there ? [{ x: there.threshold, name: "there", kind: "here" }] : [])],
     series: [{ name: "false alarms", colour: "above", values: values(points, "fpr") }, { name: "misses", colour: "below", values: values(points, "fnr") }],
   });
-  const [negatives, positives] = told.shares;
-  const line = (name, threshold, fpr, fnr) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, plain(threshold)),
-    el("td", {}, percent(fpr)), el("td", {}, some(1000 * negatives * fpr)), el("td", {}, percent(fnr)), el("td", {}, some(1000 * positives * fnr)));
-  const heads = ["", "threshold", "false alarms", "in 1,000 rows", "misses", "in 1,000 rows"];
-  at("compared").replaceChildren(el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", head ? { scope: "col" } : {}, head)))),
-    el("tbody", {}, line("now", told.threshold, told.fpr, told.fnr), line("there", here.threshold, here.fpr, here.fnr)));
+  const both = [here, ...(there ? [{ threshold: told.threshold, fpr: told.fpr, fnr: told.fnr }] : [])].reverse();
+  const line = (name, of) => el("tr", {}, el("th", { scope: "row" }, name), ...both.map((each) => el("td", {}, of(each))));
+  const heads = ["", "now", "there"].slice(0, both.length + 1);
+  at("compared").replaceChildren(el("thead", {}, el("tr", {}, ...heads.map((head) => el(head ? "th" : "td", head ? { scope: "col" } : {}, head)))),
+    el("tbody", {}, line("threshold", (each) => plain(each.threshold)), line("false alarms", (each) => percent(each.fpr)),
+      line("… in 1,000 rows", (each) => some(1000 * negatives * each.fpr)), line("misses", (each) => percent(each.fnr)),
+      line("… in 1,000 rows", (each) => some(1000 * positives * each.fnr))));
   at("how").textContent = `False alarms: ${alarms}. Misses: ${misses}. Counted from ${count(told.seen[0])} and ${count(told.seen[1])} judged rows of the two classes, `
-    + `the latest more than the older ones. To decide there, send {"threshold": ${plain(here.threshold)}} to POST /v1/operating-point.`;
+    + `the latest more than the older ones.` + (there ? ` To decide there, send {"threshold": ${plain(there.threshold)}} to POST /v1/operating-point.` : "");
 }
 
 function features(status) {

@@ -20,7 +20,7 @@ const score = (number) => (number === null ? "–" : number.toFixed(4));
 function percent(share) {
   if (share === null) return "–";
   const hundred = 100 * share;
-  return `${hundred.toFixed(hundred === 0 || hundred >= 10 ? 1 : 2)} %`;
+  return `${hundred.toFixed(hundred === 0 || hundred >= 10 ? 1 : 2)}\u00a0%`;
 }
 function bytes(number) {
   const units = ["bytes", "kB", "MB", "GB", "TB"];

@@ -32,7 +32,7 @@ async function ask() {
   if (document.hidden) return;
   try {
     const headers = token ? { Authorization: `Bearer ${token}` } : {};
-    const options = { headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(AT_MOST) };
+    const options = { headers, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(AT_MOST) };
     const response = await fetch("v1/status", options);
     if (response.status === 401 || response.status === 403) {
       wantToken(token ? "This token is not known here, or may not look." : "");

@@ -16,7 +16,7 @@ function cards(status) {
     card("False alarms", percent(recent.fpr), `${since("fpr")}; ${alarms}`),
     card("Misses", percent(recent.fnr), `${since("fnr")}; ${misses}`),
     recent.brier === null ? null : card("Brier score", score(recent.brier), `${since("brier", score)}; log loss ${score(recent.log_loss)}`),
-    card("Rows predicted", count(status.volumes.totals.predicted), `${count(status.volumes.totals.joined)} labels joined`),
+    card("Rows predicted", count(status.volumes.totals.predicted), `since it was started; ${count(status.volumes.totals.joined)} labels joined`),
     card("Rows learned", count(status.model.rows), `version ${status.model.version}; ${count(status.health.pending)} wait for labels`),
   ];
   at("cards").replaceChildren(...shown.filter((each) => each !== null));
@@ -59,7 +59,8 @@ function quality(status) {
 function volume(status) {
   const { start, seconds } = status.volumes, all = status.volumes.predicted.length;
   const whole = Math.max(1, start + all * seconds > status.now ? all - 1 : all); // the stretch under way is left out
-  const predicted = status.volumes.predicted.slice(0, whole), learned = status.volumes.learned.slice(0, whole);
+  const predicted = status.volumes.predicted.slice(0, whole);
+  const learned = status.volumes.learned.slice(0, whole).map((rows, k) => rows + status.volumes.joined[k]);
   plot(at("volume"), {
     xs: predicted.map((_, k) => start + k * seconds), width: seconds, isTime: true, format: count, low: 0, tick: some_of,
     high: Math.max(1, 1.1 * largest([predicted, learned])), label: `Rows in ${duration(seconds)}`,
@@ -159,10 +160,11 @@ function alarms(status) {
 
 function happened(entry) {
   const { time, kind, ...rest } = entry, rows = count(rest.rows ?? null);
+  if (kind === "begin") return rest.model ? `Began with the model ${rest.model}, which had learned ${rows} rows.` : "Began without a model.";
+  if (kind === "trim") return `The log was trimmed up to row ${count(rest.position ?? null)}.`;
   if (kind === "start") return `Started, with version ${rest.version} of the model and ${rows} rows learned.`;
   if (kind === "stop") return `Stopped, with version ${rest.version} of the model and ${rows} rows learned.`;
   if (kind === "model") return `Another model took over: version ${rest.version}, with ${rows} rows learned.`;
-  if (kind === "snapshot") return `Snapshot of version ${rest.version} after ${rows} rows of the log.`;
   if (kind === "operating point") return Object.keys(rest).length ? `Operating point: ${JSON.stringify(rest)}.` : "Operating point: the model's own threshold.";
   return `${kind}: ${JSON.stringify(rest)}`;
 }

@@ -30,14 +30,12 @@ _WHY_NOT = {
 }
 
 
-def shard_bytes(text: str | None) -> int | None:
+def bytes_of(option: str, text: str) -> int:
     """From 128M or 64MiB to bytes."""
-    if text is None:
-        return None
     match = _SIZE.fullmatch(text.strip())
     size = int(match[1]) << _UNITS[match[2].lower()] if match else 0
     if not 1 << 10 <= size < 1 << 60:
-        raise UsageError(f"--shard-size wants a size from 1K on, such as 128M or 1G, got {text!r}.")
+        raise UsageError(f"{option} wants a size from 1K on, such as 128M or 1G, got {text!r}.")
     return size
 
 

@@ -12,7 +12,7 @@ from .errors import StoppedError, UsageError
 from .evaluation_report import advice
 from .learner_options import Algo, checked, operating_point, with_settings
 from .progressive import Display
-from .sharded import ShardDisplay, in_shards, shard_bytes, train_in_shards
+from .sharded import ShardDisplay, bytes_of, in_shards, train_in_shards
 from .signals import stop_in_order
 
 EXAMPLE = """\b
@@ -127,7 +127,7 @@ def train(
         "--window": window is not None,
         "-": "-" in data,
     }
-    size = shard_bytes(shard_size)
+    size = None if shard_size is None else bytes_of("--shard-size", shard_size)
     if in_shards(workers, scheduler, shard_size, one_stream):
         train_in_shards(
             data,

@@ -50,9 +50,12 @@ class Facts:
 class Observed(Protocol):
     """An engine, as those see it who look at it."""
 
-    quality: Quality
     operating: Operating
     volumes: Volumes
+
+    @property
+    def quality(self) -> Quality:
+        """How good the answers were whose labels have come."""
 
     def facts(self) -> Facts:
         """What is so now."""

@@ -1,0 +1,339 @@
+"""`pater serve` under load, on loopback: predictions while it learns, durable learning one by one and in bulk, memory.
+
+    python benchmarks/serve_load.py
+    python benchmarks/serve_load.py --requests 1000000 --only memory
+
+Servers and clients are processes of their own. One-row predictions are compared with the same server answering a
+constant to the same requests, in turn, while rows to learn are sent at a steady rate; figures are the medians of some
+rounds. Every run is bounded by `--seconds` or by counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import uvloop
+
+COUNTRIES = [f"country {k}" for k in range(30)]
+KINDS = ["card", "transfer", "cash", "cheque"]
+ROWS = 5_000  # that are learned before anything is measured
+BODIES = 1_000  # different ones
+JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
+
+
+def rows(n: int, seed: int) -> list[dict[str, Any]]:
+    """Rows of eight columns, and a label that depends on some of them."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n):
+        amount, age, hour = float(np.round(rng.lognormal(3, 1), 2)), int(rng.integers(18, 90)), int(rng.integers(24))
+        country, kind = COUNTRIES[int(rng.integers(30))], KINDS[int(rng.integers(4))]
+        score = 0.02 * amount - 0.02 * age + (kind == "cash") + 0.1 * COUNTRIES.index(country) - 3 + rng.logistic()
+        features = {"amount": amount, "age": age, "hour": hour, "country": country, "kind": kind}
+        features |= {name: round(float(rng.normal()), 4) for name in ("x", "y", "z")}
+        found.append({"features": features, "label": int(score > 0)})
+    return found
+
+
+def request(path: str, body: bytes, type_: str = JSON) -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {type_}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def packed(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+class Caller(asyncio.Protocol):
+    """Sends a request, waits for the answer, sends the next; or one each so many seconds, if told so."""
+
+    def __init__(self, requests: Iterator[bytes], taken: list[float], every: float = 0.0) -> None:
+        self._requests, self._taken, self._every = requests, taken, every
+        self._buffer, self._length = b"", -1
+        self.done = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self._next_at = time.perf_counter()
+        self._send()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self.done.done():
+            self.done.set_exception(error or ConnectionError("the server has closed the connection"))
+
+    def _send(self) -> None:
+        content = next(self._requests, None)
+        if content is None:
+            self.done.set_result(None)
+            self._transport.close()
+            return
+        self._at = time.perf_counter()
+        self._transport.write(content)
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        if self._length < 0:
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            if not self._buffer.startswith(b"HTTP/1.1 200"):
+                self.done.set_exception(RuntimeError(self._buffer[:500].decode("latin-1")))
+                self._transport.close()
+                return
+            head = self._buffer[:end].lower()
+            self._length = end + 4 + int(head[head.index(b"content-length:") + 15 :].split(b"\r\n", 1)[0])
+        if len(self._buffer) < self._length:
+            return
+        now = time.perf_counter()
+        self._taken.append(now - self._at)
+        self._buffer, self._length = b"", -1
+        self._next_at += self._every
+        if self._every and self._next_at > now:
+            asyncio.get_running_loop().call_later(self._next_at - now, self._send)
+        else:
+            self._send()
+
+
+async def called(port: int, requests: Callable[[], Iterator[bytes]], connections: int, **options: Any) -> list[float]:
+    taken: list[float] = []
+    loop = asyncio.get_running_loop()
+    callers = [
+        (await loop.create_connection(lambda: Caller(requests(), taken, **options), "127.0.0.1", port))[1]
+        for _ in range(connections)
+    ]
+    await asyncio.gather(*(caller.done for caller in callers))
+    return taken
+
+
+def until(moment: float, bodies: list[bytes]) -> Callable[[], Iterator[bytes]]:
+    place = 0
+
+    def requests() -> Iterator[bytes]:
+        nonlocal place
+        while time.perf_counter() < moment:
+            place += 1
+            yield bodies[place % len(bodies)]
+
+    return requests
+
+
+def counted(bodies: list[bytes]) -> Callable[[], Iterator[bytes]]:
+    """All of them once, however many connections share them."""
+    left = iter(bodies)
+    return lambda: left
+
+
+# Roles of this script as a process of its own
+
+
+def predicting(port: int, connections: int, seconds: float) -> dict[str, float]:
+    bodies = [request("/v1/predict", packed({"rows": [{"features": r["features"]}]})) for r in rows(BODIES, 1)]
+    begun = time.perf_counter()
+    taken = np.array(uvloop.run(called(port, until(begun + seconds, bodies), connections)))
+    at = {f"p{q:g}": 1e3 * float(np.percentile(taken, q)) for q in (50, 99, 99.9)}
+    return {"per_second": taken.size / (time.perf_counter() - begun), **at}
+
+
+def learning(port: int, connections: int, seconds: float, every: float = 0.0) -> dict[str, float]:
+    bodies = [request("/v1/learn", packed({"rows": [r]})) for r in rows(BODIES, 2)]
+    begun = time.perf_counter()
+    taken = uvloop.run(called(port, until(begun + seconds, bodies), connections, every=every))
+    spent = time.perf_counter() - begun
+    return {"per_second": len(taken) / spent, "p50": 1e3 * float(np.median(taken))}
+
+
+def in_bulk(port: int, kind: str, size: int, times: int) -> dict[str, float]:
+    table = rows(size, 3)
+    if kind == JSON:
+        body = packed({"rows": table})
+    else:
+        import pyarrow as pa
+
+        columns = pa.Table.from_pylist([{**each["features"], "label": each["label"]} for each in table])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, columns.schema) as writer:
+            writer.write_table(columns)
+        body = sink.getvalue().to_pybytes()
+    bodies = [request("/v1/learn", body, kind)] * times
+    begun = time.perf_counter()
+    uvloop.run(called(port, counted(bodies), 2))
+    return {"rows_per_second": size * times / (time.perf_counter() - begun), "bytes_per_row": len(body) / size}
+
+
+def remembering(port: int, first: int, ids: int) -> dict[str, float]:
+    """Predictions with ids, a hundred a request; their labels do not come."""
+    some = rows(BODIES, 4)
+    bodies = []
+    for start in range(first, first + ids, 100):
+        each = [{"id": f"row {k}", "features": some[k % BODIES]["features"]} for k in range(start, start + 100)]
+        bodies.append(request("/v1/predict", packed({"rows": each})))
+    begun = time.perf_counter()
+    uvloop.run(called(port, counted(bodies), 4))
+    return {"per_second": ids / (time.perf_counter() - begun)}
+
+
+def answering_a_constant() -> None:
+    """The same server with an application that reads the body, parses it and answers a constant."""
+    import orjson
+
+    from pater.serve.journal import Journal
+    from pater.serve.limits import Limits
+    from pater.serve.server import bound, serve
+
+    told = {"label": 1, "decision": 1, "probability": 0.5, "margin": 0.25}
+    answer = orjson.dumps({"predictions": [told], "model": {"version": 1, "rows": 1000}})
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        orjson.loads((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+    listener = bound("127.0.0.1", 0)
+
+    def started() -> None:
+        print(f"serving on http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+
+    uvloop.run(serve(app, listener, limits=Limits(), journal=Journal(), started=started))
+
+
+# The run
+
+
+@contextlib.contextmanager
+def server(command: list[str]) -> Iterator[tuple[int, int]]:
+    """A server while the block runs; its port and process."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        if not line.startswith("serving on "):
+            raise SystemExit(f"{' '.join(command)} has not started")
+        yield int(line.rsplit(":", 1)[1]), process.pid
+    finally:
+        process.terminate()
+        try:
+            process.wait(60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def client(*arguments: Any) -> subprocess.Popen[str]:
+    command = [sys.executable, __file__, "--as", packed(arguments).decode()]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def result(process: subprocess.Popen[str]) -> dict[str, float]:
+    output, _ = process.communicate(timeout=3600)
+    if process.returncode:
+        raise SystemExit("a client has failed")
+    found: dict[str, float] = json.loads(output)
+    return found
+
+
+def memory(process: int) -> float:
+    """Megabytes that are resident."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextlib.contextmanager
+def pater(*options: str) -> Iterator[tuple[int, int]]:
+    """`pater serve`, with some rows learned."""
+    folder = tempfile.mkdtemp(prefix="serve-load-")
+    command = [sys.executable, "-m", "pater", "serve", "--state", folder, "--port", "0", "--probabilities", *options]
+    try:
+        with server(command) as (port, process):
+            result(client("in_bulk", port, JSON, ROWS, 1))
+            yield port, process
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def median(found: list[dict[str, float]]) -> dict[str, float]:
+    return {name: float(np.median([each[name] for each in found])) for name in found[0]}
+
+
+def compare(arguments: argparse.Namespace) -> None:
+    constant = [sys.executable, __file__, "--as", '["answering_a_constant"]']
+    with pater() as (port, _), server(constant) as (other, _):
+        result(client("predicting", port, 1, 1.0))
+        for connections in (1, 64):
+            found: dict[str, list[dict[str, float]]] = {"pater serve": [], "a constant": []}
+            for _ in range(arguments.rounds):
+                for name, at in (("pater serve", port), ("a constant", other)):
+                    beside = client("learning", at, 1, arguments.seconds + 1, 1 / arguments.rate)
+                    time.sleep(0.7)
+                    found[name].append(result(client("predicting", at, connections, arguments.seconds)))
+                    result(beside)
+            ours, theirs = median(found["pater serve"]), median(found["a constant"])
+            for name, each in (("pater serve", ours), ("a constant", theirs)):
+                times = ", ".join(f"{q} {each[q]:.2f}" for q in ("p50", "p99", "p99.9"))
+                print(f"{connections:3} connections, {name:12}: {each['per_second']:8,.0f}/s, {times} ms", flush=True)
+            ratios = ", ".join(f"{q} {ours[q] / theirs[q]:.2f}" for q in ("p50", "p99", "p99.9"))
+            print(f"{connections:3} connections, ratios      : {ratios}", flush=True)
+
+
+def durable(arguments: argparse.Namespace) -> None:
+    with pater() as (port, _):
+        for connections in (1, 64):
+            found = result(client("learning", port, connections, arguments.seconds))
+            print(f"{connections:3} connections, learned one by one: {found['per_second']:,.0f} rows/s", flush=True)
+        for kind, name in ((JSON, "JSON"), (ARROW, "Arrow")):
+            found = result(client("in_bulk", port, kind, 10_000, 40))
+            print(f"in bulk as {name}: {found['rows_per_second']:,.0f} rows/s", flush=True)
+
+
+def grown(arguments: argparse.Namespace) -> None:
+    with pater("--max-pending", str(arguments.pending)) as (port, process):
+        result(client("remembering", port, 0, min(10_000, arguments.pending)))
+        result(client("predicting", port, 8, 2.0))
+        print(f"at the start: {memory(process):.0f} MB", flush=True)
+        result(client("remembering", port, 0, arguments.pending))
+        print(f"{arguments.pending:,} rows wait for labels: {memory(process):.0f} MB", flush=True)
+        done = 0.0
+        while done < arguments.requests:
+            step = result(client("predicting", port, 8, arguments.seconds))
+            done += step["per_second"] * arguments.seconds
+            print(f"after {done:,.0f} requests: {memory(process):.0f} MB", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rate", type=float, default=200.0, help="rows a second that are learned meanwhile")
+    parser.add_argument("--requests", type=int, default=100_000, help="over which memory is watched")
+    parser.add_argument("--pending", type=int, default=100_000, help="rows that wait for labels meanwhile")
+    parser.add_argument("--only", choices=["compare", "durable", "memory"])
+    parser.add_argument("--as", dest="role", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.role:
+        name, *rest = json.loads(arguments.role)
+        found = globals()[name](*rest)
+        if found is not None:
+            print(json.dumps(found))
+        return
+    for name, part in (("compare", compare), ("durable", durable), ("memory", grown)):
+        if arguments.only in (None, name):
+            part(arguments)
+    if shutil.which("vw") is None:
+        print("VW's daemon is not compared: there is no vw on the path (its Python package has none)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The face of the service: an ASGI application that turns requests into calls of an engine, and results into answers.
+
+It keeps nothing, and decides nothing but who may pass. There is no framework between it and the server: all paths are
+fixed, and one lookup takes a tenth of the time of a router.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable
+from importlib import resources
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol
+
+from ..files.model_file import ModelFileError
+from ..formats.errors import InputError
+from .errors import Refusal
+from .http import ARROW, BYTES, JSON, Answer, Bodies, GoneError, Receive, Request, Send, json_bytes, json_of, refused
+from .http import write as write_answer
+from .journal import Journal
+from .labels import labels_of_json
+from .limits import Limits
+from .records import LabelOf
+from .tokens import Access, Headers
+
+LONGEST_KEY = 255  # characters of an idempotency key
+MOST_SHOWN = 80  # characters of a path that an answer repeats
+
+
+class Engine(Protocol):
+    """What owns the model. Answers are what JSON is made of; what cannot be done is a `Refusal`."""
+
+    def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Any: ...
+    async def predict(self, rows: Any, *, explain: bool = False) -> dict[str, Any]: ...
+    async def learn(self, rows: Any, key: str | None = None, digest: bytes = b"") -> dict[str, Any]: ...
+    async def labels(self, labels: list[LabelOf]) -> dict[str, Any]: ...
+    async def swap(self, content: bytes) -> dict[str, Any]: ...
+    async def model_file(self) -> bytes: ...
+    async def set_operating_point(self, wish: Any) -> dict[str, Any]: ...
+
+
+class Views(Protocol):
+    """What is told of an engine."""
+
+    def observe(self, route: str, status: int, seconds: float) -> None: ...
+    def exposition(self, accept: str) -> tuple[bytes, str]: ...
+    def status(self) -> dict[str, Any]: ...
+    def unready(self) -> str | None: ...
+
+
+Handler = Callable[["Request"], Awaitable[Answer]]
+
+
+class Route(NamedTuple):
+    """A path and a method: what answers, who may ask, and what may be sent."""
+
+    call: Handler
+    roles: frozenset[str]
+    types: tuple[bytes, ...] = ()
+    most: int = 0
+
+
+class App:
+    """The application, over an engine."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        views: Views,
+        *,
+        access: Access,
+        limits: Limits,
+        journal: Journal,
+        page: bytes = b"",
+        log_requests: bool = False,
+        of_rows: dict[str, Any] | None = None,
+    ) -> None:
+        self._engine, self._views, self._access, self._journal = engine, views, access, journal
+        self._limits, self._of_rows = limits, of_rows or {}  # the latter for `Engine.rows_of`
+        self._bodies, self._content = Bodies(limits), page
+        self._log_requests = log_requests
+        predicting, learning = frozenset({"predict", "admin"}), frozenset({"learn", "admin"})
+        admin, anyone, everybody = frozenset({"admin"}), frozenset({"predict", "learn", "admin"}), frozenset[str]()
+        rows = (JSON, ARROW)
+        self.routes: dict[str, dict[str, Route]] = {
+            "/v1/predict": {"POST": Route(self._predict, predicting, rows, limits.body)},
+            "/v1/learn": {"POST": Route(self._learn, learning, rows, limits.body)},
+            "/v1/labels": {"POST": Route(self._labels, learning, (JSON,), limits.body)},
+            "/v1/model": {
+                "GET": Route(self._model, admin),
+                "POST": Route(self._swap, admin, (BYTES,), limits.model),
+            },
+            "/v1/operating-point": {"POST": Route(self._operating_point, admin, (JSON,), 1 << 16)},
+            "/v1/status": {"GET": Route(self._status, anyone)},
+            "/metrics": {"GET": Route(self._metrics, anyone)},
+            "/healthz": {"GET": Route(self._healthy, everybody)},
+            "/readyz": {"GET": Route(self._ready, everybody)},
+            "/openapi.json": {"GET": Route(self._openapi, anyone)},
+            "/": {"GET": Route(self._page, anyone)},
+        }
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        begun = perf_counter()
+        path: str = scope["path"]
+        try:
+            answer = await self._answer(path, scope["method"], dict(scope["headers"]), receive)
+        except Refusal as refusal:
+            answer = refused(refusal)
+            if refusal.status == 401:
+                scheme = b'Basic realm="pater", charset="UTF-8"' if path == "/" else b"Bearer"
+                answer.headers.append((b"www-authenticate", scheme))
+            elif refusal.status == 405:
+                answer.headers.append((b"allow", b", ".join(method.encode() for method in self._methods(path))))
+        except (InputError, ModelFileError) as error:
+            answer = refused(Refusal(422, str(error)))
+        except GoneError:
+            return
+        except Exception as error:
+            number = secrets.token_hex(6)
+            self._journal.fault("failed", error, id=number, path=path[:MOST_SHOWN])
+            answer = refused(Refusal(500, f"something went wrong in the server; its log has it under {number}."))
+        await write_answer(answer, send)
+        seconds = perf_counter() - begun
+        self._views.observe(path if path in self.routes else "other", answer.status, seconds)
+        if self._log_requests:
+            told = {"method": scope["method"], "path": path[:MOST_SHOWN], "status": answer.status}
+            self._journal.say("request", **told, milliseconds=round(seconds * 1e3, 3))
+
+    async def _answer(self, path: str, method: str, headers: Headers, receive: Receive) -> Answer:
+        methods = self.routes.get(path)
+        if methods is None:
+            raise Refusal(404, f"there is nothing at {path[:MOST_SHOWN]}; /openapi.json lists what there is.")
+        route = methods.get("GET" if method == "HEAD" else method)
+        if route is None:
+            raise Refusal(405, f"{path} is for {' and '.join(self._methods(path))}.")
+        self._access.check(headers, route.roles, changes=method not in ("GET", "HEAD"))
+        if not route.types:
+            return await route.call(Request(headers, b"", b""))
+        type_ = _content_type(headers, route.types)
+        body = await self._bodies.read(headers, receive, route.most)
+        try:
+            return await route.call(Request(headers, type_, body))
+        finally:
+            self._bodies.release(len(body))
+
+    def _methods(self, path: str) -> list[str]:
+        there = self.routes[path]
+        return [*there, "HEAD"] if "GET" in there else [*there]
+
+    async def _predict(self, request: Request) -> Answer:
+        explain = False
+        body = self._body(request)
+        if isinstance(body, dict):
+            explain = body.pop("explain", False)
+            if not isinstance(explain, bool):
+                raise Refusal(400, "explain must be true or false.")
+        rows = self._engine.rows_of(body, labelled=False, arrow=request.type == ARROW, **self._of_rows)
+        answer = await self._engine.predict(rows, explain=explain)
+        if ARROW in request.headers.get(b"accept", b""):
+            from .arrow_answers import arrow_bytes
+
+            return Answer(arrow_bytes(answer), type=ARROW)
+        return Answer(json_bytes(answer))
+
+    async def _learn(self, request: Request) -> Answer:
+        key = _key(request.headers)
+        arrow = request.type == ARROW
+        rows = self._engine.rows_of(self._body(request), labelled=True, arrow=arrow, **self._of_rows)
+        digest = b"" if key is None else hashlib.sha256(request.type + b"\n" + request.body).digest()
+        return Answer(json_bytes(await self._engine.learn(rows, key, digest)))
+
+    async def _labels(self, request: Request) -> Answer:
+        labels = labels_of_json(json_of(request.body), self._limits)
+        return Answer(json_bytes(await self._engine.labels(labels)))
+
+    @staticmethod
+    def _body(request: Request) -> Any:
+        return request.body if request.type == ARROW else json_of(request.body)
+
+    async def _model(self, request: Request) -> Answer:
+        name = (b"content-disposition", b'attachment; filename="model.pater"')
+        return Answer(await self._engine.model_file(), type=BYTES, headers=[name])
+
+    async def _swap(self, request: Request) -> Answer:
+        return Answer(json_bytes(await self._engine.swap(request.body)))
+
+    async def _operating_point(self, request: Request) -> Answer:
+        return Answer(json_bytes(await self._engine.set_operating_point(json_of(request.body))))
+
+    async def _status(self, request: Request) -> Answer:
+        return Answer(json_bytes(self._views.status()))
+
+    async def _metrics(self, request: Request) -> Answer:
+        text, type_ = self._views.exposition(request.headers.get(b"accept", b"").decode("latin-1"))
+        return Answer(text, type=type_.encode())
+
+    async def _healthy(self, request: Request) -> Answer:
+        return Answer(b'{"status":"alive"}')
+
+    async def _ready(self, request: Request) -> Answer:
+        why = self._views.unready()
+        if why is not None:
+            raise Refusal(503, why, retry_after=1)
+        return Answer(b'{"status":"ready"}')
+
+    async def _openapi(self, request: Request) -> Answer:
+        return Answer(_file("openapi.json"))
+
+    async def _page(self, request: Request) -> Answer:
+        policy = (
+            b"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+            b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        return Answer(self._content, type=b"text/html; charset=utf-8", headers=[(b"content-security-policy", policy)])
+
+
+def _content_type(headers: Headers, types: tuple[bytes, ...]) -> bytes:
+    """The type of a body. A page of another site can send some types without being asked for leave, none of these."""
+    given, _, parameters = headers.get(b"content-type", b"").lower().partition(b";")
+    given, charset = given.strip(), parameters.partition(b"charset=")[2].strip(b' "')
+    if given not in types or (charset and charset not in (b"utf-8", b"utf8")):
+        wanted = " or ".join(each.decode() for each in types)
+        raise Refusal(415, f"the body must have the Content-Type {wanted}, in UTF-8.")
+    if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        raise Refusal(415, "the body must not be compressed.")
+    return given
+
+
+def _key(headers: Headers) -> str | None:
+    key = headers.get(b"idempotency-key")
+    if key is None:
+        return None
+    if not 0 < len(key) <= LONGEST_KEY or not key.isascii() or not key.decode("ascii").isprintable():
+        raise Refusal(400, f"an Idempotency-Key has 1 to {LONGEST_KEY} plain characters.")
+    return key.decode("ascii")
+
+
+def _file(name: str) -> bytes:
+    return resources.files(__package__).joinpath(name).read_bytes()

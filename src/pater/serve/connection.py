@@ -1,0 +1,94 @@
+"""One connection of the server, with what uvicorn leaves to others: bounds on heads, and on the time of a request.
+
+Knows uvicorn's protocol over httptools, of which it overrides what the parser and the transport call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from .limits import Limits
+
+_REFUSAL = (
+    b'HTTP/1.1 %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n{"error": "%b"}'
+)
+
+
+class Connection(HttpToolsProtocol):
+    """A connection that is closed if a request is too slow, if it is all head, or if nobody reads the answer."""
+
+    limits = Limits()
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._overhead = self._body = 0  # bytes of the request under way
+        self._whole = False  # whether the last bytes have ended a request
+        self._arrival: asyncio.TimerHandle | None = None
+        self._reading: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._arrival = self.loop.call_later(self.limits.arrival, self._too_slow)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for timer in (self._arrival, self._reading):
+            if timer:
+                timer.cancel()
+        self._arrival = self._reading = None
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._overhead += len(data)
+        self._whole = False
+        super().data_received(data)
+        if self._whole:
+            if self._arrival:
+                self._arrival.cancel()
+                self._arrival = None
+        elif self._arrival is None and not self.transport.is_closing():
+            self._arrival = self.loop.call_later(self.limits.arrival, self._too_slow)
+        # Chunks have heads of their own: an eighth of the body is more than sensible ones need.
+        if self._overhead > self.limits.head + self._body // 8:
+            self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large.")
+
+    def on_body(self, body: bytes) -> None:
+        self._overhead -= len(body)
+        self._body += len(body)
+        super().on_body(body)
+
+    def on_message_begin(self) -> None:
+        self._whole = False
+        super().on_message_begin()
+
+    def on_message_complete(self) -> None:
+        self._whole = True
+        self._overhead = self._body = 0
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._reading is None:
+            self._reading = self.loop.call_later(self.limits.arrival, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+
+    def _too_slow(self) -> None:
+        self._arrival = None
+        self._refuse(b"408 Request Timeout", b"the request has not come whole in time.")
+
+    def _refuse(self, status: bytes, reason: bytes) -> None:
+        """Answer, if nothing else has been, and close; an answer that nobody reads is not waited for."""
+        if self.transport.is_closing():
+            return
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.write(_REFUSAL % (status, len(reason) + 13, reason))
+            self.transport.close()
+        else:
+            self.transport.abort()

@@ -1,0 +1,125 @@
+"""A service from its start to its end: the log is opened, the engine recovers, requests are answered, all is closed.
+
+Knows everything in this package, and of what is below only errors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import bodies, records
+from .app import App
+from .engine import Engine
+from .journal import Handler, Journal
+from .keeping import Keeping
+from .limits import Limits
+from .server import address_of, bound, serve
+from .state import opened
+from .tokens import LOOPBACK, Access, open_to_others, read_tokens
+from .views import EngineViews
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """What the command line says of a service.
+
+    state, model, settings
+        The state directory, the model file to begin with, and settings of a learner, as `state.opened` takes them.
+    window
+        Rows that quality is told of at a time.
+    host, port, tokens, certificate, key
+        Where to listen, who may do what, and what TLS needs.
+    """
+
+    state: Path
+    model: Path | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    keeping: Keeping = field(default_factory=Keeping)
+    limits: Limits = field(default_factory=Limits)
+    window: int = 1_000
+    host: str = "127.0.0.1"
+    port: int = 8000
+    tokens: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+    log_requests: bool = False
+
+
+def run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> None:
+    """Serve until a signal comes; `told` is called with the address once requests are answered."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_run(setup, journal, told))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop
+
+
+async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> None:
+    limits = setup.limits
+    tokens = None if setup.tokens is None else read_tokens(setup.tokens)
+    if setup.tokens is not None and open_to_others(setup.tokens):
+        journal.say("tokens can be read by others", level="warning", file=str(setup.tokens), do="chmod 600")
+    listener = bound(setup.host, setup.port)  # before anything is written: most mistakes are found here
+    try:
+        log, settings = opened(
+            setup.state,
+            model=setup.model,
+            settings=setup.settings or None,
+            limits=records.Limits(pending=limits.pending),
+        )
+        try:
+            engine = Engine(log, settings, setup.keeping, setup.window)
+            with Handler.at([logging.getLogger("pater.serve")], journal):
+                await engine.start()
+        except BaseException:
+            log.close()
+            raise
+        views = EngineViews(engine)
+        access = Access(tokens, hosts=LOOPBACK | {setup.host})
+        app = App(
+            engine,
+            views,
+            access=access,
+            limits=limits,
+            journal=journal,
+            page=b"",
+            log_requests=setup.log_requests,
+            of_rows={"limits": bodies.Limits(rows=limits.rows, columns=limits.columns, id=limits.ids)},
+        )
+        address = address_of(listener, secure=setup.certificate is not None)
+
+        def started() -> None:
+            gc.collect()
+            gc.freeze()  # what is there now stays: to look through it again and again would cost every request
+            told(address)
+            journal.say("started", address=address, state=str(setup.state), model=engine.told())
+
+        with Handler.at([logging.getLogger("pater.serve")], journal):
+            try:
+                await serve(
+                    app,
+                    listener,
+                    limits=limits,
+                    journal=journal,
+                    certificate=setup.certificate,
+                    key=setup.key,
+                    started=started,
+                    draining=views.drain,
+                )
+            finally:
+                await engine.stop()
+                journal.say("stopped", model=engine.told())
+    finally:
+        listener.close()

@@ -1,0 +1,139 @@
+"""The server: sockets, signals and TLS around the application.
+
+The first SIGTERM or SIGINT lets requests finish and the model be saved; the second ends the process at once. Nothing
+that was acknowledged is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import os
+import signal
+import socket
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import uvicorn
+
+from ..formats.errors import InputError
+from .connection import Connection
+from .journal import Handler, Journal
+from .limits import Limits
+
+DRAIN = 30  # seconds that requests are given to finish
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to whoever runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def is_loopback(host: str) -> bool:
+    """Whether nobody but this machine can reach a host."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket at the first address of a host."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            if os.name == "posix":
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except BaseException:
+            listener.close()
+            raise
+    except (OSError, UnicodeError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot listen at {host}, port {port}: {why}; --host and --port choose another.") from None
+    return listener
+
+
+def address_of(listener: socket.socket, *, secure: bool) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"{'https' if secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+async def serve(
+    app: Callable[..., Awaitable[None]],
+    listener: socket.socket,
+    *,
+    limits: Limits,
+    journal: Journal,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    started: Callable[[], None] = lambda: None,
+    draining: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer requests until a signal comes; returns when those under way are answered."""
+    own = type("_Connection", (Connection,), {"limits": limits})
+    config = uvicorn.Config(
+        app,
+        http=own,
+        ws="none",
+        loop="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=limits.connections,
+        backlog=1024,
+        timeout_keep_alive=int(limits.idle),
+        timeout_graceful_shutdown=DRAIN,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
+    try:
+        config.load()
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise InputError(f"{certificate}: not a certificate with its key: {error}") from None
+    server = _Server(config)
+    loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio")]
+    with Handler.at(loggers, journal, above=logging.WARNING), _signals(server, journal, draining):
+        running = asyncio.ensure_future(server.serve(sockets=[listener]))
+        while not (server.started or running.done()):
+            await asyncio.sleep(0.001)
+        if server.started:
+            started()
+        await running
+
+
+@contextlib.contextmanager
+def _signals(server: uvicorn.Server, journal: Journal, draining: Callable[[], None]) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+
+    def hear(number: int) -> None:
+        if server.should_exit:
+            os._exit(128 + number)
+        server.should_exit = True
+        journal.say("stopping", signal=signal.Signals(number).name)
+        draining()
+
+    numbers: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
+    try:
+        for number in numbers:
+            loop.add_signal_handler(number, hear, number)
+    except (NotImplementedError, ValueError, RuntimeError):  # on Windows, or not in the main thread
+        numbers = ()
+    try:
+        yield
+    finally:
+        # Until the process ends, another signal still ends it at once.
+        for number in numbers:
+            loop.remove_signal_handler(number)
+            signal.signal(number, lambda number, _: os._exit(128 + number))

@@ -1,0 +1,128 @@
+"""Who may do what: bearer tokens with roles, and what keeps a web page from talking to a server on the same machine."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import os
+import stat
+from collections.abc import Iterable
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from ..formats.errors import InputError
+from .errors import Refusal
+
+ROLES = ("predict", "learn", "admin")
+SHORTEST = 16  # characters of a token
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+
+Headers = dict[bytes, bytes]
+
+
+class Token(NamedTuple):
+    """A role and the digest of the secret that stands for it; the secret itself is not kept."""
+
+    role: str
+    digest: bytes
+
+
+def digest_of(secret: bytes) -> bytes:
+    """All digests have one length, so that to compare them tells nothing of the secrets."""
+    return hashlib.sha256(secret).digest()
+
+
+def read_tokens(path: str | os.PathLike[str]) -> list[Token]:
+    """The tokens of a file: lines of a role and a token; what follows a # at the start of a line is a comment."""
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as file:
+            lines = file.read(1 << 20).splitlines()
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}") from None
+    tokens: dict[bytes, Token] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.lstrip().startswith(b"#"):
+            continue
+        role, _, secret = line.strip().partition(b" ")
+        where, secret = f"{name}, line {number}", secret.strip()
+        if role.decode("ascii", "replace") not in ROLES or not secret:
+            raise InputError(f"{where}: a line is a role ({', '.join(ROLES)}), a space and a token.")
+        if len(secret) < SHORTEST:
+            raise InputError(f"{where}: a token needs {SHORTEST} characters or more; `openssl rand -hex 32` makes one.")
+        if not secret.isascii() or any(byte <= 32 or byte == 127 for byte in secret):
+            raise InputError(f"{where}: a token is of plain characters, without spaces.")
+        token = Token(role.decode(), digest_of(secret))
+        if token.digest in tokens:
+            raise InputError(f"{where}: the same token stands in a line before.")
+        tokens[token.digest] = token
+    if not tokens:
+        raise InputError(f"{name} has no token; a line is a role ({', '.join(ROLES)}), a space and a token.")
+    return list(tokens.values())
+
+
+def open_to_others(path: str | os.PathLike[str]) -> bool:
+    """Whether other users of the machine can read a file."""
+    return os.name == "posix" and bool(os.stat(path).st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+
+
+class Access:
+    """Lets a request pass, or refuses it.
+
+    Without tokens all may do everything, and only this machine is listened to: then the name that a caller has used for
+    it must be one of its own (a web page whose own name has been made to lead here uses another).
+    """
+
+    def __init__(self, tokens: Iterable[Token] | None = None, hosts: Iterable[str] = LOOPBACK) -> None:
+        self._tokens = None if tokens is None else list(tokens)
+        self._hosts = frozenset(hosts)
+
+    def check(self, headers: Headers, roles: frozenset[str], *, changes: bool) -> None:
+        """Refuse a request whose sender has none of the roles; `changes` says that it is not only for reading."""
+        if changes and b"origin" in headers:
+            _same_origin(headers)
+        if self._tokens is None:
+            self._own_name(headers)
+        elif roles:
+            self._role(headers, roles)
+
+    def _role(self, headers: Headers, roles: frozenset[str]) -> None:
+        given = digest_of(_secret(headers.get(b"authorization", b"")))
+        role = ""
+        for token in self._tokens or ():  # all of them, so that the time says nothing
+            if hmac.compare_digest(token.digest, given):
+                role = token.role
+        if not role:
+            raise Refusal(401, "this needs a token: a header Authorization: Bearer TOKEN.")
+        if role not in roles:
+            raise Refusal(403, f"a token of the role {role} may not do this; it is for {' and '.join(sorted(roles))}.")
+
+    def _own_name(self, headers: Headers) -> None:
+        try:
+            host = urlsplit("//" + headers.get(b"host", b"").decode("ascii")).hostname
+        except ValueError:
+            host = None
+        if host not in self._hosts:
+            raise Refusal(421, "this server answers to the names of this machine only; call it by 127.0.0.1.")
+
+
+def _same_origin(headers: Headers) -> None:
+    """A browser says which page sends a request; only a page of this server may."""
+    if headers[b"origin"].partition(b"://")[2].lower() != headers.get(b"host", b"").lower():
+        raise Refusal(403, "a page of another site may not send this.")
+
+
+def _secret(authorization: bytes) -> bytes:
+    """The token of a header; a browser sends it as a password."""
+    scheme, _, secret = authorization.partition(b" ")
+    scheme, secret = scheme.lower(), secret.strip()
+    if scheme == b"bearer":
+        return secret
+    if scheme == b"basic":
+        try:
+            return base64.b64decode(secret, validate=True).partition(b":")[2]
+        except binascii.Error:
+            return b""
+    return b""

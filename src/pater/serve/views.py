@@ -1,0 +1,33 @@
+"""What is told of an engine: its status for the page, its figures for Prometheus, and whether it is ready.
+
+Knows the engine, `status` and `metrics`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .engine import Engine
+from .metrics import Metrics
+from .status import Status
+
+
+class EngineViews:
+    """An engine, as the application looks at it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._draining = False
+        self._metrics, self._status = Metrics(engine), Status(engine)
+        self.observe, self.exposition = self._metrics.observe, self._metrics.exposition
+
+    def status(self) -> dict[str, Any]:
+        """Everything that the page shows."""
+        return self._status.told()
+
+    def drain(self) -> None:
+        """From here on the service is not ready: it ends when requests under way are answered."""
+        self._draining = True
+
+    def unready(self) -> str | None:
+        """Why no request should be sent here; None if all is well, or only learning is not."""
+        return "the service is stopping." if self._draining else None

@@ -111,7 +111,7 @@ class Site:
             def do_GET(handler):  # noqa: N805
                 self.asked.append(handler.path)
                 if handler.path == "/":
-                    return handler.give(200, content, headers)
+                    return handler.give(200, content, headers | {"content-type": "text/html; charset=utf-8"})
                 if token and handler.headers.get("Authorization") != f"Bearer {token}":
                     return handler.give(401, b'{"error": "a token"}', {"content-type": "application/json"})
                 return handler.give(200, json.dumps(status).encode(), {"content-type": "application/json"})

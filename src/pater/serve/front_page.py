@@ -16,7 +16,7 @@ SCRIPTS = ("text.js", "charts.js", "parts.js", "asking.js")
 
 
 class FrontPage(NamedTuple):
-    """The document, and the headers that go with it."""
+    """The document, and the headers that go with it beside its type."""
 
     content: bytes
     headers: dict[str, str]
@@ -42,7 +42,6 @@ def front_page() -> FrontPage:
         "frame-ancestors": "'none'",
     }
     headers = {
-        "content-type": "text/html; charset=utf-8",
         "content-security-policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",

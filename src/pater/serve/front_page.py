@@ -16,7 +16,7 @@ SCRIPTS = ("text.js", "charts.js", "parts.js", "asking.js")
 
 
 class FrontPage(NamedTuple):
-    """The document, and the headers that go with it beside its type."""
+    """The document, and the headers that go with it beside those that every answer has."""
 
     content: bytes
     headers: dict[str, str]
@@ -43,9 +43,7 @@ def front_page() -> FrontPage:
     }
     headers = {
         "content-security-policy": "; ".join(f"{name} {value}" for name, value in policy.items()),
-        "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
-        "cache-control": "no-cache",
     }
     return FrontPage(text.encode(), headers)
 

@@ -229,7 +229,7 @@ class Engine:
             served = await asyncio.to_thread(checked_model, content, path, version, self.settling.columns)
             await self.conveyor.drained()
             quality = deepcopy(self.learned.quality)
-            quality.swapped()
+            quality.swapped(served.learner.classes.tolist())
             settled = self.settling.as_of(served.learner)
 
             def write(transaction: Transaction) -> None:

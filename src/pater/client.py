@@ -78,11 +78,10 @@ class Client:
             A list of rows, each a dict of features, `(id, features)` or `{"id", "features"}`; or, with pyarrow, a table
             of pandas, Polars or Arrow, whose column `id`, if there is one, has the ids.
         explain
-            Also what each feature adds to the margin, as `contributions`.
+            Also what each feature adds to the margin, as `contributions`; of rows that are no table.
         """
         content, kind = _rows(rows, {"explain": True} if explain else {})
-        path = "/v1/predict?explain=true" if explain and kind == ARROW else "/v1/predict"
-        answer = json.loads(self._call("POST", path, content, kind))
+        answer = json.loads(self._call("POST", "/v1/predict", content, kind))
         predictions = Predictions(answer["predictions"])
         predictions.model = answer["model"]
         return predictions
@@ -249,6 +248,8 @@ def _rows(rows: Any, wishes: Mapping[str, Any], **columns: Any) -> tuple[bytes, 
     """The body of a request and its type; `columns` are label and weight, one value for each row, or None."""
     given = {name: list(values) for name, values in columns.items() if values is not None}
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "iloc"):
+        if wishes:
+            raise TypeError("reasons are given for rows as dicts: frame.to_dict('records') makes them of a table")
         return _arrow(rows, given), ARROW
     listed = [_row(row) for row in ([rows] if isinstance(rows, Mapping) else rows)]
     for name, values in given.items():

@@ -177,9 +177,9 @@ FRAME = pd.DataFrame({"amount": [1.0, 2.0, 3.0], "country": ["DE", None, "FR"]})
 )
 def test_a_table_is_sent_as_arrow_without_its_index(table):
     with serving(SAID) as (server, client):
-        client.predict(table, explain=True)
+        client.predict(table)
     asked = server.asked[0]
-    assert asked.path == "/v1/predict?explain=true"
+    assert asked.path == "/v1/predict"
     assert asked.headers["Content-Type"] == ARROW
     sent = pa.ipc.open_stream(asked.content).read_all()
     assert sent.column_names == list(table.columns if hasattr(table, "iloc") else sent.column_names)
@@ -433,3 +433,9 @@ def test_polars_and_arrow_take_labels_too():
     with serving(LEARNED) as (server, client):
         client.learn(table, labels=pl.Series([0, 1]))
     assert pa.ipc.open_stream(io.BytesIO(server.asked[0].content)).read_all().to_pydict()["label"] == [0, 1]
+
+
+def test_reasons_are_for_rows_that_are_no_table():
+    with serving() as (server, client), pytest.raises(TypeError, match="reasons are given for rows as dicts"):
+        client.predict(FRAME, explain=True)
+    assert server.asked == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import log, sqrt
 
 import numpy as np
@@ -211,3 +212,19 @@ def test_what_an_alarm_says():
         "before; of class fraud 61.0%, but was 20.0%"
     )
     assert alarm.to_json()["class"] == "fraud"
+
+
+def test_a_watch_goes_on_from_its_json():
+    random, n = np.random.default_rng(1), 30_000
+    labels = random.choice([0, 1, 2], n, p=[0.8, 0.15, 0.05])
+    labels[:12_000][labels[:12_000] == 2] = 0  # which turns up later
+    wrong = random.random(n) < np.where(np.arange(n) >= 20_000, 0.6, 0.1)
+    whole = DriftWatch()
+    whole.note(0, labels.tolist(), wrong.tolist())
+    cut, start = DriftWatch(), 0
+    while start < n:
+        stop = start + int(random.integers(1, 3_000))
+        cut.note(start, labels[start:stop].tolist(), wrong[start:stop].tolist())
+        cut, start = DriftWatch.from_json(json.loads(json.dumps(cut.to_json()))), stop
+    assert len(whole.alarms) > 0
+    assert json.dumps(cut.to_json()) == json.dumps(whole.to_json())

@@ -11,6 +11,7 @@ With one class it is ADWIN as it stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, takewhile
 from math import log
 from operator import add
 from typing import Any, NamedTuple
@@ -75,6 +76,17 @@ class Adwin:
         self._levels: list[list[tuple[int, ...]]] = [
             []
         ]  # the wrong and all of each class in 2^level rows, oldest first
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that is remembered; `from_json` goes on from there as if there had been no break."""
+        return {"delta": self.delta, "n": self.n, "since": self._since, "levels": self._levels}
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Adwin:
+        window = cls(told["delta"])
+        window.n, window._since = told["n"], told["since"]
+        window._levels = [[tuple(sums) for sums in level] for level in told["levels"]]
+        return window
 
     def add(self, codes: Iterable[int], wrong: Iterable[int], n_classes: int) -> Iterator[tuple[int, Change]]:
         """Take in which class rows have, and whether the answers were wrong; yields where a change was found."""
@@ -167,6 +179,12 @@ class Alarm(NamedTuple):
         told |= {"n_before": self.n_before, "n_after": self.n_after}
         return {**told, "class": self.label, "class_before": self.of_class[0], "class_after": self.of_class[1]}
 
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Alarm:
+        of_class = told["class_before"], told["class_after"]
+        n_before, n_after = told["n_before"], told["n_after"]
+        return cls(told["row"], told["before"], told["after"], n_before, n_after, told["class"], of_class)
+
     def __str__(self) -> str:
         return (
             f"row {self.row:,}: the mean error rate of the classes is {self.after:.1%} over the last {self.n_after:,} "
@@ -185,14 +203,34 @@ class DriftWatch:
         self.alarms: list[Alarm] = []
 
     def __call__(self, said: Said) -> None:
-        said = said.some(max(0, SETTLED - said.before), said.labels.size)
-        if not said.labels.size:
-            return
-        labels, places = np.unique(said.labels, return_inverse=True)
-        codes = np.array([self._codes.setdefault(label, len(self._codes)) for label in labels.tolist()])[places]
-        wrong = (said.predicted() != said.labels).astype(np.int64)
-        for place, change in self._window.add(codes.tolist(), wrong.tolist(), len(self._codes)):
+        self.note(said.before, said.labels.tolist(), (said.predicted() != said.labels).tolist())
+
+    def note(self, before: int, labels: list[Any], wrong: list[bool]) -> None:
+        """Look at the labels of rows and at whether answers were wrong; `before` of them came earlier in the stream."""
+        start, n, codes = max(0, SETTLED - before), len(labels), self._codes
+        while start < n:
+            # Up to the first row of a class that is new, so that it does not matter how rows come.
+            codes.setdefault(labels[start], len(codes))
+            known = list(takewhile(lambda code: code is not None, map(codes.get, islice(labels, start, None))))
+            self._look(before + start, known, wrong[start : start + len(known)])
+            start += len(known)
+
+    def _look(self, before: int, codes: list[Any], wrong: list[bool]) -> None:
+        for place, change in self._window.add(codes, wrong, len(self._codes)):
             if change.is_worse:
-                self.alarms.append(Alarm.of(said.before + place + 1, change, list(self._codes)))
+                self.alarms.append(Alarm.of(before + place + 1, change, list(self._codes)))
                 self._window.forget()  # what it is from here on is compared with what it has become
                 self._tell(self.alarms[-1])
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything that is remembered, the alarms among it."""
+        told = {"labels": list(self._codes), "window": self._window.to_json()}
+        return {**told, "alarms": [alarm.to_json() for alarm in self.alarms]}
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any], tell: Callable[[Alarm], None] = lambda alarm: None) -> DriftWatch:
+        watch = cls(tell)
+        watch._codes = {label: code for code, label in enumerate(told["labels"])}
+        watch._window = Adwin.from_json(told["window"])
+        watch.alarms = [Alarm.from_json(alarm) for alarm in told["alarms"]]
+        return watch

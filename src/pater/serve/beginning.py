@@ -1,0 +1,63 @@
+"""What a service begins with: the settings of `pater train`, or a model file, as the state directory keeps them.
+
+Knows `stream/beginning.py`. A learner of the log is made as `pater train` makes one of the exported log, so that both
+come to the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..formats.columns import ENCODED, HASHED, INDICES, TABLE, Columns
+from ..formats.errors import InputError
+from ..stream.beginning import Beginning
+from ..stream.learner import Learner, load
+
+EXPORTED = "log.jsonl"  # what a model of the log says it was learned from, as the export is called
+LABEL, WEIGHT = "label", "weight"  # the names of a row beside its features
+
+
+@dataclass(frozen=True)
+class _Named:
+    name: str = EXPORTED
+
+
+class _Log:
+    """The log, as `Beginning` looks at an input."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.sources, self._columns = [_Named()], columns
+
+    def describe(self) -> Columns:
+        return self._columns
+
+
+def new_learner(settings: dict[str, Any], columns: Columns) -> Learner:
+    """A learner that knows nothing yet, with the settings that the state directory keeps: those of `Beginning`."""
+    return Beginning(**settings).learner(_Log(columns))  # type: ignore[arg-type]
+
+
+def learner_of_file(path: Path) -> Learner:
+    """The learner of a model file that the service begins with or that is swapped in, ready to go on by the log."""
+    before = load(path)
+    columns = with_label(before.columns or Columns())
+    if columns.kind == HASHED and not columns.table:
+        raise InputError(
+            f"{path} learned from names in the text format of Vowpal Wabbit, which have no place in JSON. Serve a model "
+            "of a table, or of numbered features."
+        )
+    if columns.kind not in (ENCODED, HASHED, INDICES, TABLE):
+        raise InputError(f"{path} has columns of a kind that cannot be served: {columns.kind}.")
+    return Beginning(initial=path).learner(_Log(columns))  # type: ignore[arg-type]
+
+
+def with_label(columns: Columns) -> Columns:
+    """The columns of a table, of which an estimator does not say how its label is called."""
+    return replace(columns, label=LABEL) if columns.table and columns.label is None else columns
+
+
+def learner_of_snapshot(path: Path) -> Learner:
+    """The learner of a snapshot, which goes on as if it had never been written."""
+    return load(path)

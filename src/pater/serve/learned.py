@@ -1,0 +1,157 @@
+"""What the log comes to: a model, the quality of what was said, and up to which entry both have come.
+
+Knows `served`, `quality` and `rows`; knows no thread and no request. The same entries come to the same bytes, however
+they are cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from ..formats.batches import Batch
+from ..formats.columns import Columns
+from ..formats.errors import InputError
+from ..formats.raw import RawBatch
+from ..models.matrices import part
+from ..preprocessing.columns import part as table_part
+from .beginning import new_learner
+from .quality import Answers, Quality
+from .records import JSON, Entry
+from .rows import rows_of_log
+from .served import Served
+
+PIECE = 256  # rows that are learned at a time: a millisecond or two
+MOST_BYTES = 1 << 20  # of entries that are read together
+
+
+class Learned:
+    """A model under way.
+
+    settings
+        Of a learner, for the first row of a service that began without a model.
+    columns
+        What the columns of rows are, once that is settled.
+    entry, position
+        The number of the last entry that was learned, and of the rows up to its end.
+    """
+
+    def __init__(self, settings: dict[str, Any], quality: Quality, columns: Columns | None = None) -> None:
+        self.settings, self.quality, self.columns = settings, quality, columns
+        self.served: Served | None = None
+        self.entry = self.position = 0
+
+    def take(self, entries: Iterable[Entry]) -> Iterator[None]:
+        """Learn entries, in their order, pausing after every few rows. After an error all of it is undefined."""
+        for some in _together(entries):
+            yield from self._learn(some)
+            for entry in some:
+                self._judge(entry)
+            self.entry, self.position = some[-1].number, some[-1].position + some[-1].kept
+
+    def take_carefully(self, entry: Entry) -> list[int]:
+        """Learn an entry without the rows of it that cannot be learned; their places."""
+        kept = [place for place in range(entry.rows) if place not in entry.refused]
+        refused = sorted({*entry.refused, *self._refused(entry, kept)})
+        self._judge(entry._replace(refused=tuple(refused)))
+        self.entry, self.position = entry.number, entry.position + entry.rows - len(refused)
+        return refused
+
+    def _refused(self, entry: Entry, places: list[int]) -> list[int]:
+        """Learn some rows of an entry, if need be half by half; the places of those that cannot be learned."""
+        before = deepcopy(self.served)
+        others = tuple(sorted(set(range(entry.rows)) - set(places)))
+        try:
+            for _ in self._learn([entry._replace(refused=others)]):
+                pass
+        except InputError:
+            self.served, half = before, len(places) // 2
+            return [*self._refused(entry, places[:half]), *self._refused(entry, places[half:])] if half else places
+        return []
+
+    def _learn(self, entries: list[Entry]) -> Iterator[None]:
+        assert self.columns is not None
+        if self.served is None:
+            self.served = Served(new_learner(self.settings, self.columns))
+        first = entries[0]
+        if first.kind == JSON:
+            content = b"".join(line + b"\n" for entry in entries for line in entry.lines())
+            batch = rows_of_log(JSON, content, self.columns).batch if content else None
+        else:
+            batch = rows_of_log(first.kind, first.content, self.columns).batch
+            if first.refused:
+                batch.take(np.isin(np.arange(first.rows), first.refused, invert=True))
+        for piece in pieces(batch) if batch is not None else ():
+            self.served.learn(piece)
+            yield
+
+    def _judge(self, entry: Entry) -> None:
+        """Judge what was said of the rows of an entry before their labels came."""
+        assert self.served is not None
+        said = [
+            (label, answer)
+            for place, (label, answer) in enumerate(entry.judged())
+            if answer is not None and place not in entry.refused
+        ]
+        for classes, some in groupby(said, key=lambda each: each[1]["classes"]):
+            answers = list(some)
+            own = [answer for _, answer in answers]
+            self.quality.add(
+                Answers(
+                    [entry.time] * len(answers),
+                    [label for label, _ in answers],
+                    [answer["decision"] for answer in own],
+                    [_margin(answer, self.served.version) for answer in own],
+                    [answer["probability"] for answer in own],
+                    classes,
+                )
+            )
+
+
+def _margin(answer: dict[str, Any], version: int) -> float | None:
+    """The margin that one of two classes was said by, if the model that said it is still there."""
+    margin = answer["margin"]
+    return margin if isinstance(margin, float) and answer["version"] == version else None
+
+
+def _together(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Runs of entries that can be read in one go."""
+    some: list[Entry] = []
+    size = 0
+    for entry in entries:
+        if some and (entry.kind != JSON or some[-1].kind != JSON or size > MOST_BYTES):
+            yield some
+            some, size = [], 0
+        some.append(entry)
+        size += len(entry.content)
+    if some:
+        yield some
+
+
+def pieces(batch: Batch) -> Iterator[Batch]:
+    """A batch in pieces that take a millisecond or two."""
+    if len(batch) <= PIECE:
+        yield batch
+        return
+    for start in range(0, len(batch), PIECE):
+        stop = min(start + PIECE, len(batch))
+        yield _part(batch, start, stop)
+
+
+def _part(batch: Batch, start: int, stop: int) -> Batch:
+    changes: dict[str, Any] = {"table": table_part(batch.table, start, stop)} if isinstance(batch, RawBatch) else {}
+    return replace(
+        batch,
+        rows=part(batch.rows, start, stop),
+        labels=None if batch.labels is None else batch.labels[start:stop],
+        weights=batch.weights[start:stop],
+        lines=batch.lines[start:stop],
+        missing=batch.missing if start == 0 else 0,
+        news=batch.news if stop == len(batch) else None,
+        **changes,
+    )

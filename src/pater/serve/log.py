@@ -1,0 +1,164 @@
+"""The log of a service: opened by one server at a time, read by anyone. Knows the tables and the state directory.
+
+What the log holds is written by `writer`, in its own thread; everything here reads, from any one thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import schema
+from .folder import Folder
+from .records import Entry, Event, Limits, Snapshot
+
+_PIECE = 500  # entries that are read in one go: what is read keeps SQLite from reusing the log's tail
+
+
+class Log:
+    """A log that is open.
+
+    Attributes
+    ----------
+    folder : Folder
+        The state directory.
+    limits : Limits
+        How much may be remembered.
+    connection : sqlite3.Connection or None
+        Where the writer writes; None if the log was opened to be read.
+    """
+
+    def __init__(self, folder: Folder, connection: sqlite3.Connection | None, limits: Limits) -> None:
+        self.folder, self.connection, self.limits = folder, connection, limits
+        self.clock: Callable[[], float] = time.time
+        self._reader = schema.reading(folder)
+        self._latest = self._last_time()
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, limits: Limits | None = None) -> Log:
+        """Open or make the log of a state directory, and lock it."""
+        folder = Folder(path)
+        folder.take()
+        try:
+            connection = schema.writing(folder)
+            try:
+                return cls(folder, connection, limits or Limits())
+            except BaseException:
+                connection.close()
+                raise
+        except BaseException:
+            folder.release()
+            raise
+
+    @classmethod
+    def open_to_read(cls, path: str | os.PathLike[str]) -> Log:
+        """Open a log that another process may be writing to."""
+        return cls(Folder(path), None, Limits())
+
+    def close(self) -> None:
+        """Close it and let the next server in; the writer has ended before."""
+        self._reader.close()
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+        self.folder.release()
+
+    def now(self) -> float:
+        """The time, which never goes back: if the clock does, it stands still until the clock has caught up."""
+        self._latest = max(self._latest, self.clock())
+        return self._latest
+
+    def _last_time(self) -> float:
+        tables = ("entries", "pending", "done", "keys", "snapshots", "events")
+        with self._reading() as run:
+            found = [
+                *(run(f"SELECT max(time) FROM {name}").fetchone()[0] for name in tables[1:]),
+                *(time for (time,) in run("SELECT time FROM entries ORDER BY number DESC LIMIT 1")),
+            ]
+        return max((float(each) for each in found if each is not None), default=0.0)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
+        try:
+            yield self._reader.execute
+        except sqlite3.Error as error:
+            raise schema.unusable(self.folder.log, error) from None
+
+    def count(self, name: str) -> int:
+        """How many there are of `rows` (learned, not refused), `pending`, `done` or `keys`."""
+        with self._reading() as run:
+            return int(run("SELECT value FROM counts WHERE name = ?", (name,)).fetchone()[0])
+
+    @property
+    def position(self) -> int:
+        """The number of rows in the log, without those that the model has refused."""
+        return self.count("rows")
+
+    @property
+    def last_entry(self) -> int:
+        """The number of the last entry there has been, 0 before the first."""
+        with self._reading() as run:
+            found = run("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone()
+        return int(found[0]) if found else 0
+
+    def meta(self, name: str, default: Any = None) -> Any:
+        """A setting by its name."""
+        with self._reading() as run:
+            found = run("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return default if found is None else json.loads(found[0])
+
+    def entries(self, after: int = 0, until: int | None = None) -> Iterator[Entry]:
+        """The entries after a number, up to another one, in order and one at a time."""
+        last = self.last_entry if until is None else until
+        while True:
+            found = 0
+            with self._reading() as run:
+                cursor = run(
+                    "SELECT number, position, rows, time, kind, content, said, refused FROM entries "
+                    "WHERE number > ? AND number <= ? ORDER BY number LIMIT ?",
+                    (after, last, _PIECE),
+                )
+                try:
+                    for *values, content, said, refused in cursor:
+                        found += 1
+                        after = values[0]
+                        answers = json.loads(said) if said else None
+                        out = tuple(json.loads(refused)) if refused else ()
+                        yield Entry._make([*values, bytes(content), answers, out])
+                finally:
+                    cursor.close()
+            if found < _PIECE:
+                return
+
+    def snapshots(self, kind: str | None = None) -> list[Snapshot]:
+        """The models that are kept, in the order of the log: the last one is where recovery begins."""
+        with self._reading() as run:
+            rows = run(
+                "SELECT number, entry, position, version, time, kind, file, quality FROM snapshots "
+                "WHERE ?1 IS NULL OR kind = ?1 ORDER BY entry, version, number",
+                (kind,),
+            ).fetchall()
+        return [Snapshot._make([*values, json.loads(quality)]) for *values, quality in rows]
+
+    def events(self, last: int = 100) -> list[Event]:
+        """The last things that happened, in order."""
+        with self._reading() as run:
+            rows = run(
+                "SELECT number, time, kind, content FROM events ORDER BY number DESC LIMIT ?", (last,)
+            ).fetchall()
+        return [Event._make([*values, json.loads(content)]) for *values, content in reversed(rows)]
+
+    def offsets(self) -> dict[tuple[str, int], int]:
+        """For each partition of a broker, the first message that is not in the log."""
+        with self._reading() as run:
+            return {(topic, part): following for topic, part, following in run("SELECT * FROM offsets")}
+
+    def size(self) -> int:
+        """Bytes on the disk."""
+        names = (self.folder.log, self.folder.log.with_name(f"{self.folder.log.name}-wal"))
+        return sum(path.stat().st_size for path in names if path.exists())

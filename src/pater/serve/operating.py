@@ -1,0 +1,137 @@
+"""Where the service decides between two classes, whatever the threshold of its model.
+
+Knows `quality`, off whose margins a threshold for a rate or a cost is read, and `models/setting_kinds.py`, which says
+what an operating point may be. The model is not touched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..models.operating_points import Point
+from ..models.setting_kinds import OperatingPoint, SettingError
+from .errors import Refusal
+from .quality import Quality
+
+WANTED = (
+    'an operating point is {"max_fpr": rate}, {"max_fnr": rate}, {"cost": {label: number, label: number}} with what it '
+    'costs to get a row of each class wrong, {"threshold": margin}, or {} for the model\'s own threshold'
+)
+KINDS = ("max_fpr", "max_fnr", "cost", "threshold")
+MOST_POINTS = 120  # of thresholds that are told of
+
+
+@dataclass(frozen=True)
+class Operating:
+    """An operating point in force; without a point it is the model's own threshold."""
+
+    wish: dict[str, Any] = field(default_factory=dict)  # as it was asked for
+    point: Point | None = None  # a rate or a cost
+    fixed: float | None = None  # a threshold as it stands
+
+    @classmethod
+    def from_json(cls, wish: Any, classes: Sequence[Any] = ()) -> Operating:
+        """The operating point of a request, for a model of these classes; a Refusal if it is none."""
+        if not isinstance(wish, dict) or len(wish) > 1 or not set(wish) <= set(KINDS):
+            raise Refusal(422, f"{WANTED}; this is something else.")
+        if not wish:
+            return cls()
+        if len(classes) > 2:
+            raise Refusal(422, f"an operating point decides between two classes, and the model has {len(classes)}.")
+        ((kind, told),) = wish.items()
+        if kind == "threshold":
+            return cls(dict(wish), fixed=_margin(told))
+        try:
+            point = OperatingPoint().taken({kind: _costs(told, classes) if kind == "cost" else told})
+        except SettingError as error:
+            raise Refusal(422, f"the operating point must be {str(error)[:300]}.") from None
+        return cls(dict(wish), point=point)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it was asked for; `from_json` takes it."""
+        return self.wish
+
+    def threshold(self, quality: Quality) -> float | None:
+        """The margin from which on the second class is said; None where the model's own threshold holds."""
+        if len(quality.classes) > 2:
+            return None
+        return self.fixed if self.point is None else quality.margins.threshold(self.point)
+
+    def told(self, quality: Quality, own: float | None) -> dict[str, Any]:
+        """The operating point, its threshold, where that comes from, and what moving it would do.
+
+        `own` is the threshold of the model, None if it has none.
+        """
+        threshold = self.threshold(quality)
+        used = own if threshold is None else threshold
+        fpr, fnr = (None, None) if used is None else quality.margins.rates(used)
+        return {
+            "wish": self.wish,
+            "threshold": used,
+            "own_threshold": own,
+            "in_force": threshold is not None,
+            "note": self._note(quality, threshold),
+            "fpr": fpr,
+            "fnr": fnr,
+            **moving(quality),
+        }
+
+    def _note(self, quality: Quality, threshold: float | None) -> str:
+        seen = dict(zip(quality.classes, quality.margins.seen, strict=False))
+        if not self.wish:
+            return "The model's own threshold decides."
+        if len(quality.classes) > 2:
+            return "The model has more than two classes: its own answer decides, and the operating point waits."
+        if self.fixed is not None:
+            return "The threshold is the one that was set."
+        if threshold is None:
+            missing = [str(label) for label, n in seen.items() if not n] or ["both classes"]
+            return (
+                "The model's own threshold decides until labels of both classes have come for what was predicted; "
+                f"missing: {', '.join(missing)}."
+            )
+        counted = ", ".join(f"{n:,} of {label}" for label, n in seen.items())
+        return f"The threshold follows the margins of answers whose labels have come: {counted}."
+
+
+def moving(quality: Quality, most: int = MOST_POINTS) -> dict[str, Any]:
+    """False alarms and misses at other thresholds, as rates and among a thousand rows of the stream as it is."""
+    negatives, positives = quality.margins.shares
+    return {
+        "classes": quality.classes if len(quality.classes) == 2 else [],
+        "seen": list(quality.margins.seen),
+        "shares": [negatives, positives],
+        "moving": [
+            {
+                "threshold": threshold,
+                "fpr": fpr,
+                "fnr": fnr,
+                "false_alarms": 1000.0 * negatives * fpr,
+                "misses": 1000.0 * positives * fnr,
+            }
+            for threshold, fpr, fnr in quality.margins.moving(most)
+        ],
+    }
+
+
+def _margin(told: Any) -> float:
+    if isinstance(told, bool) or not isinstance(told, int | float) or not math.isfinite(told):
+        raise Refusal(422, f"{WANTED}; the threshold of this one is not a finite number.")
+    return float(told)
+
+
+def _costs(told: Any, classes: Sequence[Any]) -> dict[str, Any]:
+    """The cost of each kind of mistake: to get a row of the first class wrong is a false positive."""
+    if not isinstance(told, dict) or any(isinstance(cost, bool) for cost in told.values()):
+        raise Refusal(422, f"{WANTED}; the cost of this one is something else.")
+    if set(told) == {"false_positive", "false_negative"}:
+        return told
+    if len(classes) < 2:
+        raise Refusal(409, "the model does not know two classes yet, so costs by class cannot be told apart.")
+    names = [str(label) for label in classes]
+    if set(told) != set(names):
+        raise Refusal(422, f"{WANTED}; the classes are {names[0]} and {names[1]}.")
+    return {"false_positive": told[names[0]], "false_negative": told[names[1]]}

@@ -1,0 +1,160 @@
+"""How good the answers were that were really given, judged by the labels that came later.
+
+Knows `tally`, `margins` and `stream/drift.py`. Every number depends on the order of the answers alone, never on how
+they are cut into calls, and all of it can be written as JSON and read back: a service that was killed goes on from its
+last snapshot and the log after it, and tells the same numbers as one that was not. Memory is bounded: windows that are
+long past are put together, two and two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..stream.drift import DriftWatch
+from .margins import JudgedMargins
+from .tally import Tally, losses, losses_by_class
+
+WINDOW = 1_000  # rows
+MOST_WINDOWS = 1_000
+MOST_ALARMS = 100  # that are told of; all are counted
+
+
+class Answers(NamedTuple):
+    """Answers whose labels have come, in the order of the log; each list has an entry for each."""
+
+    times: list[float]  # when the label came
+    labels: list[Any]
+    decisions: list[Any]  # what was said; None where there was no model yet
+    margins: list[float | None]  # of the second of two classes; None if there are more, or another model said it
+    probabilities: list[Any]  # of the second of two classes, or of each class by its name; None where there is none
+    classes: Sequence[Any] = ()  # that the model knows, in order
+
+
+class Quality:
+    """Scores by windows of so many rows and since the start, margins by class, and alarms."""
+
+    def __init__(self, window: int = WINDOW) -> None:
+        self.size = window
+        self.labels: dict[Any, int] = {}  # the code of each class that has come
+        self.classes: list[Any] = []  # of the model
+        self.unanswered = 0  # labels of rows that nothing was said of
+        self.total, self.window = Tally(), Tally()
+        self.windows: list[Tally] = []  # that are full, oldest first
+        self.margins = JudgedMargins()
+        self.alarms: list[dict[str, Any]] = []
+        self.n_alarms = 0
+        self._watch = DriftWatch()
+
+    @property
+    def rows(self) -> int:
+        """How many answers were judged."""
+        return self.total.rows
+
+    def add(self, answers: Answers) -> None:
+        """Judge some more answers."""
+        self.classes = list(answers.classes) or self.classes
+        there = [k for k, said in enumerate(answers.decisions) if said is not None]
+        self.unanswered += len(answers.decisions) - len(there)
+        before = self.rows
+        for k in there:
+            self._count(answers, k)
+        self._note_margins(answers, there)
+        labels = [answers.labels[k] for k in there]
+        self._watch.note(before, labels, [answers.decisions[k] != answers.labels[k] for k in there])
+        for alarm in self._watch.alarms:
+            time = answers.times[there[alarm.row - before - 1]]
+            self.alarms = [*self.alarms[1 - MOST_ALARMS :], {"time": time, **alarm.to_json()}]
+            self.n_alarms += 1
+        self._watch.alarms.clear()
+
+    def _count(self, answers: Answers, k: int) -> None:
+        label, said = answers.labels[k], answers.decisions[k]
+        codes = [self.labels.setdefault(each, len(self.labels)) for each in (label, said)]
+        found = self._losses(answers.probabilities[k], label)
+        for tally in (self.total, self.window):
+            tally.add(answers.times[k], *codes)
+            if found is not None:
+                tally.add_losses(*found)
+        if self.window.rows >= self.size:
+            self.windows.append(self.window)
+            self.window = Tally()
+            if len(self.windows) > MOST_WINDOWS:
+                self._put_together()
+
+    def _losses(self, probability: Any, label: Any) -> tuple[float, float] | None:
+        if isinstance(probability, Mapping):
+            return losses_by_class(probability, label)
+        if probability is None or len(self.classes) != 2 or label not in self.classes:
+            return None
+        return losses(probability if label == self.classes[1] else 1.0 - probability)
+
+    def _note_margins(self, answers: Answers, there: list[int]) -> None:
+        if len(self.classes) != 2:
+            return
+        sound = [
+            (margin, int(label == self.classes[1]))
+            for margin, label in ((answers.margins[k], answers.labels[k]) for k in there)
+            if margin is not None and math.isfinite(margin) and label in self.classes
+        ]
+        if sound:
+            self.margins.note([margin for margin, _ in sound], [code for _, code in sound])
+
+    def _put_together(self) -> None:
+        """Put the older half of the windows together, two and two."""
+        half = len(self.windows) // 4 * 2
+        pairs = zip(self.windows[:half:2], self.windows[1:half:2], strict=True)
+        self.windows = [*(one.with_later(other) for one, other in pairs), *self.windows[half:]]
+
+    def swapped(self) -> None:
+        """Another model has taken over: the margins of the one before say nothing of its own."""
+        self.margins = JudgedMargins()
+
+    def recent(self) -> Tally:
+        """The last full window and the rows after it: never too few, and never old."""
+        return self.windows[-1].with_later(self.window) if self.windows else self.window
+
+    def told(self, tally: Tally) -> dict[str, Any]:
+        """A stretch of answers as JSON has it: its scores, and the rows of each class."""
+        positive = self.labels.get(self.classes[1]) if self._is_of_two(tally) else None
+        names = list(self.labels)
+        of_class = [
+            {"class": names[code], "rows": true, "said": said, "right": right}
+            for code, (true, said, right) in sorted(tally.classes.items())
+        ]
+        times = {"start": tally.start, "end": tally.end} if tally.rows else {"start": None, "end": None}
+        return {"rows": tally.rows, **times, **tally.scores(positive), "of_class": of_class}
+
+    def _is_of_two(self, tally: Tally) -> bool:
+        pair = {self.labels.get(label) for label in self.classes}
+        return len(self.classes) == 2 and pair >= tally.classes.keys()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, to go on from exactly."""
+        return {
+            "window_size": self.size,
+            "labels": list(self.labels),
+            "classes": self.classes,
+            "unanswered": self.unanswered,
+            "total": self.total.to_json(),
+            "window": self.window.to_json(),
+            "windows": [window.to_json() for window in self.windows],
+            "margins": self.margins.to_json(),
+            "alarms": self.alarms,
+            "n_alarms": self.n_alarms,
+            "watch": self._watch.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any], window: int | None = None) -> Quality:
+        """What was written; with windows of another size from here on, if one is given."""
+        quality = cls(window or told["window_size"])
+        quality.labels = {label: code for code, label in enumerate(told["labels"])}
+        quality.classes, quality.unanswered = list(told["classes"]), told["unanswered"]
+        quality.total, quality.window = Tally.from_json(told["total"]), Tally.from_json(told["window"])
+        quality.windows = [Tally.from_json(each) for each in told["windows"]]
+        quality.margins = JudgedMargins.from_json(told["margins"])
+        quality.alarms, quality.n_alarms = list(told["alarms"]), told["n_alarms"]
+        quality._watch = DriftWatch.from_json(told["watch"])
+        return quality

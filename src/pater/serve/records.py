@@ -1,0 +1,144 @@
+"""What the log holds and gives back, as plain records. Knows nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from .schema import to_json
+
+JSON, ARROW = "json", "arrow"  # kinds of entries: lines in the shape of /v1/learn, or a stream of Arrow's IPC
+
+
+class Entry(NamedTuple):
+    """A request that was learned: its rows as they came.
+
+    `position` counts the rows before it that the model has not refused; `refused` has the places of those within it
+    that it has. `said` has for each row None, or its label and what was answered when it was predicted.
+    """
+
+    number: int
+    position: int
+    rows: int
+    time: float
+    kind: str
+    content: bytes
+    said: Any = None
+    refused: tuple[int, ...] = ()
+
+    @property
+    def end(self) -> int:
+        """The rows of the log up to its end, without those that were refused."""
+        return self.position + self.kept
+
+    def judged(self) -> list[tuple[Any, Any]]:
+        """For each row its label and what was answered when it was predicted, None if it was not."""
+        return [(None, None) if each is None else (each[0], each[1]) for each in self.said or ()]
+
+    @property
+    def kept(self) -> int:
+        """How many rows were learned."""
+        return self.rows - len(self.refused)
+
+    def lines(self) -> list[bytes]:
+        """The rows of an entry of JSON lines that were learned, one line each, without its end."""
+        out = set(self.refused)
+        return [line for place, line in enumerate(self.content.splitlines()) if place not in out]
+
+
+class LabelOf(NamedTuple):
+    """A label that has come for an id."""
+
+    id: str
+    label: Any
+    weight: float | None = None
+
+
+class JoinedRow(NamedTuple):
+    """A row that was remembered, and its label; `said` is what was answered when it was predicted, `time` when."""
+
+    id: str
+    features: bytes
+    label: Any
+    weight: float | None
+    said: Any
+    time: float
+
+    def line(self) -> bytes:
+        """The row as a line of the log."""
+        weight = b"" if self.weight is None else b',"weight":' + to_json(self.weight).encode()
+        return b'{"features":' + self.features + b',"label":' + to_json(self.label).encode() + weight + b"}\n"
+
+
+@dataclass
+class Joined:
+    """What became of labels: rows to learn, in the order of the labels, and ids of which there is nothing to learn."""
+
+    rows: list[JoinedRow] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    already: list[str] = field(default_factory=list)
+    conflicting: list[str] = field(default_factory=list)
+
+    @property
+    def content(self) -> bytes:
+        """The rows as the log holds them."""
+        return b"".join(row.line() for row in self.rows)
+
+
+@dataclass
+class Claimed:
+    """Which rows of a request to learn are new by their ids.
+
+    fresh
+        Places of the rows to learn: all that have no id, and of each id the first one if it has not been learned.
+    already, conflicting
+        Ids that were learned before, with the same label or another.
+    said
+        What was answered for rows that had been predicted under their id, by place: (said, time).
+    """
+
+    fresh: list[int] = field(default_factory=list)
+    already: list[str] = field(default_factory=list)
+    conflicting: list[str] = field(default_factory=list)
+    said: dict[int, tuple[Any, float]] = field(default_factory=dict)
+
+
+class Answer(NamedTuple):
+    """What a request with an idempotency key was answered with."""
+
+    status: int
+    answer: Any
+
+
+class Snapshot(NamedTuple):
+    """A model file of the state directory, and what was known when it was written.
+
+    The model has learned every entry up to `entry` since the last model that was swapped in.
+    """
+
+    number: int
+    entry: int
+    position: int
+    version: int
+    time: float
+    kind: str
+    file: str
+    quality: Any
+
+
+class Event(NamedTuple):
+    """Something that happened to the service."""
+
+    number: int
+    time: float
+    kind: str
+    content: Any
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is remembered: rows that wait for labels, ids that were learned, keys of requests."""
+
+    pending: int = 1_000_000
+    done: int = 100_000_000
+    keys: int = 10_000_000

@@ -1,0 +1,80 @@
+"""From a state directory to what its log comes to: the last snapshot, and the entries after it.
+
+Knows `learned`, the log and model files. What comes out is, byte for byte, what a service would have that was never
+stopped.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from ..files.container import ModelFileError
+from ..formats.columns import Columns
+from ..formats.errors import InputError
+from .beginning import learner_of_file, learner_of_snapshot
+from .folder import StateError
+from .learned import Learned
+from .log import Log
+from .quality import Quality
+from .records import Entry
+from .served import Served
+from .settling import COLUMNS
+
+Refused = dict[int, list[int]]  # by the number of an entry, the places of rows that cannot be learned
+MODEL = "model"  # the kind of a snapshot that was swapped in, or that the service began with
+say = logging.getLogger("pater.serve")
+
+
+def recovered(log: Log, settings: dict[str, Any], window: int) -> tuple[Learned, Refused]:
+    """What the log comes to, and rows that cannot be learned, which are to be marked so."""
+    learned = _begun(log, settings, window)
+    try:
+        for _ in learned.take(log.entries(learned.entry)):
+            pass
+    except InputError:
+        return repaired(log, settings, window, until=learned.entry)
+    return learned, {}
+
+
+def repaired(log: Log, settings: dict[str, Any], window: int, until: int) -> tuple[Learned, Refused]:
+    """The same, if an entry after number `until` holds rows that cannot be learned: those are left out."""
+    learned, refused = _begun(log, settings, window), {}
+    for _ in learned.take(log.entries(learned.entry, until)):
+        pass
+    for entry in log.entries(learned.entry):
+        found = learned.take_carefully(entry)
+        if len(found) > len(entry.refused):
+            refused[entry.number] = found
+    return learned, refused
+
+
+def _begun(log: Log, settings: dict[str, Any], window: int) -> Learned:
+    """The last snapshot that can be read."""
+    told = log.meta(COLUMNS)
+    learned = Learned(settings, Quality(window), None if told is None else Columns.from_json(told))
+    for snapshot in reversed(log.snapshots()):
+        path = log.folder.file(snapshot.file)
+        try:
+            learner = (learner_of_file if snapshot.kind == MODEL else learner_of_snapshot)(path)
+        except (ModelFileError, InputError, OSError) as error:
+            if snapshot.kind == MODEL:
+                raise StateError(f"{path}: the model that the service goes on from cannot be read: {error}") from None
+            say.warning("%s cannot be read, and the snapshot before it is used: %s", path.name, error)
+            continue
+        learned.served = Served(learner, snapshot.version)
+        learned.columns = learned.columns or learner.columns
+        learned.entry, learned.position = snapshot.entry, snapshot.position
+        if snapshot.quality:
+            learned.quality = Quality.from_json(snapshot.quality, window)
+        break
+    return learned
+
+
+def entries_of(refused: Refused, entries: list[Entry]) -> list[int]:
+    """The places among some entries' rows, counted on, of those that were refused."""
+    places, before = [], 0
+    for entry in entries:
+        places += [before + place for place in refused.get(entry.number, []) if place not in entry.refused]
+        before += entry.rows
+    return places

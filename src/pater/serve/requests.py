@@ -1,0 +1,96 @@
+"""What requests write to the log: functions of a transaction, which the writer's thread runs.
+
+Knows records of the log and rows; knows no model. Each gives back what is to be answered and the entries that are to be
+learned before the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .records import JSON, Entry, Joined, LabelOf
+from .rows import Rows
+from .transaction import Transaction
+
+Settled = Callable[[Transaction], None]
+
+
+class Written(NamedTuple):
+    """What is to be answered, and what is to be learned before."""
+
+    answer: dict[str, Any]
+    entries: list[Entry] = []  # noqa: RUF012
+
+
+def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callable[[Transaction], None]:
+    """Remember the rows that have an id, each with what was said of it."""
+    kept = [
+        (name, features, answer)
+        for name, features, answer in zip(rows.ids, rows.features, said, strict=True)
+        if name is not None
+    ]
+
+    def write(transaction: Transaction) -> None:
+        settled(transaction)
+        transaction.remember(kept)
+
+    return write
+
+
+def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Callable[[Transaction], Written]:
+    """Put rows at the end of the log, but for those whose id was learned before; once for each key."""
+    labels = rows.labels
+
+    def write(transaction: Transaction) -> Written:
+        known = transaction.known_key(key, digest) if key is not None else None
+        if known is not None:
+            return Written(known.answer)
+        settled(transaction)
+        claimed = transaction.claim(list(zip(rows.ids, labels, strict=True)))
+        entries = []
+        if claimed.fresh:
+            kind, content = rows.logged(claimed.fresh)
+            said = [
+                [labels[place], claimed.said[place][0]] if place in claimed.said else None for place in claimed.fresh
+            ]
+            entries.append(transaction.append(kind, content, len(claimed.fresh), said if claimed.said else None))
+        answer = {"learned": len(claimed.fresh), "position": transaction.count("rows")}
+        answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(claimed, name))}
+        if key is not None:
+            transaction.keep_key(key, digest, answer)
+        return Written(answer, entries)
+
+    return write
+
+
+def join(labels: list[LabelOf], settled: Settled) -> Callable[[Transaction], Written]:
+    """Join labels to rows that are remembered, and put those at the end of the log."""
+
+    def write(transaction: Transaction) -> Written:
+        joined = transaction.join(labels)
+        if joined.rows:
+            settled(transaction)
+        answer = {"joined": len(joined.rows), "unknown": joined.unknown}
+        answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(joined, name))}
+        return Written(answer, _appended(transaction, joined))
+
+    return write
+
+
+def expire(remember: float, as_label: Any, limit: int) -> Callable[[Transaction], Written]:
+    """Forget what is older than so many seconds; with a label, rows that nobody has told of are learned with it."""
+
+    def write(transaction: Transaction) -> Written:
+        joined = transaction.expire(transaction.time - remember, as_label, limit=limit)
+        answer = {"expired": len(joined.unknown) + len(joined.rows)}
+        return Written(answer, _appended(transaction, joined))
+
+    return write
+
+
+def _appended(transaction: Transaction, joined: Joined) -> list[Entry]:
+    if not joined.rows:
+        return []
+    said = [[row.label, row.said] for row in joined.rows]
+    return [transaction.append(JSON, joined.content, len(joined.rows), said)]

@@ -1,0 +1,146 @@
+"""The tables of the log, how a connection to them is opened, and what is wrong if it cannot be. Knows SQLite only."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from .folder import Folder, StateError
+
+VERSION = 1
+_APPLICATION = 0x50415452  # "PATR", by which the file is known from other databases
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO counts VALUES ('rows', 0), ('pending', 0), ('done', 0), ('keys', 0);
+
+-- What was learned, request by request. Numbers are never given twice, also if the log is trimmed.
+CREATE TABLE entries (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    position INTEGER NOT NULL,  -- rows before it that were not refused
+    rows INTEGER NOT NULL,      -- all that it holds
+    time REAL NOT NULL,
+    kind TEXT NOT NULL,
+    content BLOB NOT NULL,
+    said TEXT,                  -- what was answered when its rows were predicted, as JSON
+    refused TEXT                -- places of the rows that the model has refused, as JSON
+);
+CREATE TABLE pending (id TEXT PRIMARY KEY, time REAL NOT NULL, features BLOB NOT NULL, said TEXT NOT NULL);
+CREATE TABLE done (id TEXT PRIMARY KEY, time REAL NOT NULL, label TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE keys (key TEXT PRIMARY KEY, time REAL NOT NULL, digest BLOB NOT NULL, status INTEGER NOT NULL,
+                   answer TEXT NOT NULL);
+CREATE INDEX pending_time ON pending (time);
+CREATE INDEX done_time ON done (time);
+CREATE INDEX keys_time ON keys (time);
+
+CREATE TABLE snapshots (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    entry INTEGER NOT NULL,     -- the last one that the model has learned, or that came before it was swapped in
+    position INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    time REAL NOT NULL,
+    kind TEXT NOT NULL,         -- "snapshot", or "model" for one that the service began with or that was swapped in
+    file TEXT NOT NULL,
+    quality TEXT NOT NULL
+);
+CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, kind TEXT NOT NULL,
+                     content TEXT NOT NULL);
+CREATE TABLE offsets (topic TEXT, part INTEGER, next INTEGER NOT NULL, PRIMARY KEY (topic, part)) WITHOUT ROWID;
+
+CREATE TRIGGER pending_in AFTER INSERT ON pending
+BEGIN UPDATE counts SET value = value + 1 WHERE name = 'pending'; END;
+CREATE TRIGGER pending_out AFTER DELETE ON pending
+BEGIN UPDATE counts SET value = value - 1 WHERE name = 'pending'; END;
+CREATE TRIGGER done_in AFTER INSERT ON done
+BEGIN UPDATE counts SET value = value + 1 WHERE name = 'done'; END;
+CREATE TRIGGER done_out AFTER DELETE ON done
+BEGIN UPDATE counts SET value = value - 1 WHERE name = 'done'; END;
+CREATE TRIGGER keys_in AFTER INSERT ON keys
+BEGIN UPDATE counts SET value = value + 1 WHERE name = 'keys'; END;
+CREATE TRIGGER keys_out AFTER DELETE ON keys
+BEGIN UPDATE counts SET value = value - 1 WHERE name = 'keys'; END;
+"""
+
+
+def to_json(value: Any) -> str:
+    """As text that is the same for the same value; an error for what has no such text, as NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def writing(folder: Folder) -> sqlite3.Connection:
+    """The connection that writes, of which there is one; the tables are made if there are none."""
+    try:
+        connection = sqlite3.connect(folder.log, timeout=5.0, isolation_level=None, check_same_thread=False)
+        try:
+            _check(connection, folder)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA wal_autocheckpoint = 1000")
+            connection.execute("PRAGMA journal_size_limit = 67108864")
+            connection.execute("PRAGMA cache_size = -16000")
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
+                # One script, one transaction: the tables are all there, or none.
+                meta = f"INSERT INTO meta VALUES ('version', '{VERSION}'); PRAGMA application_id = {_APPLICATION};"
+                connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} {meta} COMMIT;")
+                folder.sync()
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise unusable(folder.log, error) from None
+    return connection
+
+
+def reading(folder: Folder) -> sqlite3.Connection:
+    """A connection that cannot write. It may be opened while a server is at work in the directory."""
+    if not folder.log.is_file():
+        raise StateError(
+            f"{folder.path}: there is no {folder.log.name} in it; it is not a state directory of a service."
+        )
+    try:
+        # A log that nobody has open cannot be read without its -shm file, which is made if the disk can be written.
+        connection = sqlite3.connect(folder.log, timeout=5.0, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA query_only = 1")
+            _check(connection, folder)
+        except BaseException:
+            connection.close()
+            raise
+    except sqlite3.Error as error:
+        raise unusable(folder.log, error) from None
+    return connection
+
+
+def _check(connection: sqlite3.Connection, folder: Folder) -> None:
+    """An error if this is no log, or one of a newer version."""
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not names:
+        return
+    if not {"meta", "entries", "pending"} <= names:
+        raise StateError(f"{folder.log} is a database, but not the log of a service; name another directory.")
+    found = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+    version = found[0] if found else "?"
+    if not version.isdecimal() or not 1 <= int(version) <= VERSION:
+        raise StateError(
+            f"{folder.path} was written by a newer version of pater (its format is {version[:20]}, this one reads "
+            f"{VERSION}). Use that version, or begin in another directory."
+        )
+
+
+def unusable(path: Path, error: sqlite3.Error) -> StateError:
+    """What SQLite says of a database that cannot be opened or read, as words that say what to do."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StateError(
+            f"{path} is damaged ({error}). Nothing was changed. Put back a copy of the directory, or begin in another "
+            "one with the last snapshot of models/ as its model."
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return StateError(f"{path} cannot be written ({error}). Give the user of the server the right to do so.")
+    if code == sqlite3.SQLITE_FULL:
+        return StateError(f"{path}: the disk is full. Make room on it.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StateError(f"{path} is being written by another program ({error}). Wait for it to end.")
+    return StateError(f"{path} cannot be used: {error}.")

@@ -1,0 +1,140 @@
+"""A learner that is asked while it learns.
+
+Knows `stream/learner.py` and what makes up a margin; knows no log and no server. While an encoder holds back the first
+rows of a stream, answers are those of a learner whose stream ends here.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files.in_bytes import to_bytes
+from ..formats.batches import Batch
+from ..formats.errors import InputError
+from ..models.predict import labels_of
+from ..stream.explanation import explain_batch, spoken_for
+from ..stream.learner import Learner
+from .errors import Refusal
+
+BASE, ROUNDING = "(base)", "(rounding)"  # what a margin is made of beside its columns
+STALE = 8  # a learner of rows that are held back is made anew when they are one part in so many more
+
+
+class Served:
+    """The model of a service: learns from batches, answers for rows, and can be had as a file."""
+
+    def __init__(self, learner: Learner, version: int = 1) -> None:
+        self.learner, self.version = learner, version
+        self._held = 0  # rows that the encoder holds back
+        self._ended: tuple[int, Learner] | None = None  # after so many rows held back, the learner as if that were all
+
+    @property
+    def rows(self) -> int:
+        """How many rows were taken in, those held back included."""
+        return self.learner.rows + self._held
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the learner is all there is, so that it can be saved and gone on from."""
+        return self.learner.model is not None and not self._held
+
+    def learn(self, batch: Batch) -> None:
+        """Learn from rows; after an error the learner is undefined, since its encoder may have taken them in."""
+        encoder = self.learner.encoder
+        pieces = [batch] if encoder is None else encoder.take(batch)
+        for piece in pieces:
+            self.learner.learn(piece)
+        self._held = 0 if pieces else self._held + len(batch)
+        if pieces:
+            self._ended = None
+
+    def speaker(self, *, fresh: bool = False) -> Learner | None:
+        """Who answers: the learner; of rows that are held back, one that was made of most of them, or `fresh` of all."""
+        if self.learner.model is not None:
+            return self.learner
+        if not self._held:
+            return None
+        if self._ended is None or self._held - self._ended[0] >= (1 if fresh else max(1, self._ended[0] // STALE)):
+            learner = deepcopy(self.learner)
+            assert learner.encoder is not None
+            for piece in learner.encoder.finish():
+                learner.learn(piece)
+            self._ended = self._held, learner
+        return self._ended[1]
+
+    def content(self) -> bytes:
+        """The model file, as `pater train` would have written it."""
+        learner = self.speaker(fresh=True)
+        if learner is None:
+            raise Refusal(409, "there is no model yet: nothing was learned.")
+        return to_bytes(learner.save)
+
+    def answers(self, batch: Batch, threshold: float | None = None, *, explain: bool = False) -> list[dict[str, Any]]:
+        """What is said of each row: label, decision, probability, margin, and what makes the margin up if asked for.
+
+        A `threshold` decides between two classes in the place of the model's own. Before anything was learned, all is
+        None. A row of which nothing finite can be said is refused.
+        """
+        learner = self.speaker()
+        if learner is None:
+            nothing = {"label": None, "decision": None, "probability": None, "margin": None}
+            return [dict(nothing) for _ in range(len(batch))]
+        margins = _margins(learner, batch)
+        classes = learner.classes
+        p = learner.probabilities(margins) if learner.specs[0].calibrate else None
+        told = learner.labels(margins).tolist()
+        decided = told if threshold is None or classes.size != 2 else labels_of(margins, classes, threshold).tolist()
+        if classes.size == 2:
+            sizes, shares = margins[:, 0].tolist(), [None] * len(told) if p is None else p[:, 1].tolist()
+        else:
+            sizes, shares = _by_class(classes, margins), _by_class(classes, p) if p is not None else [None] * len(told)
+        found = [
+            {"label": label, "decision": decision, "probability": share, "margin": margin}
+            for label, decision, share, margin in zip(told, decided, shares, sizes, strict=True)
+        ]
+        if explain:
+            for row, terms in zip(found, _contributions(learner, batch), strict=True):
+                row["contributions"] = terms
+        return found
+
+
+def _margins(learner: Learner, batch: Batch) -> NDArray[np.float64]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        margins = learner.margins(batch)
+    if not np.isfinite(margins).all():
+        bad = np.flatnonzero(~np.isfinite(margins).all(axis=1)).tolist()
+        why = "its numbers are so large that what the model says of it is no number"
+        raise Refusal(422, f"row {bad[0]}: {why}.", rows=[(row, why) for row in bad])
+    return margins
+
+
+def _by_class(classes: NDArray[Any], values: NDArray[np.float64]) -> list[dict[str, float]]:
+    """Numbers of the classes, by name; of one class only, there is one."""
+    names = [str(label) for label in classes.tolist()]
+    return [dict(zip(names, row, strict=True)) for row in values.tolist()]
+
+
+def _contributions(learner: Learner, batch: Batch) -> list[dict[str, Any]]:
+    """By row what each column adds to the margin; of more than two classes, first by class."""
+    try:
+        explained = explain_batch(learner, batch)
+    except InputError as error:
+        raise Refusal(422, str(error)) from None
+    found, names = explained.found, [str(label) for label in spoken_for(learner)]
+    rows = []
+    for r in range(len(explained)):
+        there = np.flatnonzero(explained.there[r]).tolist()
+        of_class = {
+            name: {
+                **{explained.terms[j]: float(found.terms[r, k, j]) for j in there},
+                BASE: float(found.base[r, k]),
+                ROUNDING: float(found.rounding[r, k]),
+            }
+            for k, name in enumerate(names)
+        }
+        rows.append(of_class[names[0]] if len(names) == 1 else of_class)
+    return rows

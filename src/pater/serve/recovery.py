@@ -17,7 +17,6 @@ from .folder import StateError
 from .learned import Learned
 from .log import Log
 from .quality import Quality
-from .records import Entry
 from .served import Served
 from .settling import COLUMNS
 
@@ -33,16 +32,17 @@ def recovered(log: Log, settings: dict[str, Any], window: int) -> tuple[Learned,
         for _ in learned.take(log.entries(learned.entry)):
             pass
     except InputError:
-        return repaired(log, settings, window, until=learned.entry)
+        return repaired(log, settings, window, until=learned.entry, last=log.last_entry)
     return learned, {}
 
 
-def repaired(log: Log, settings: dict[str, Any], window: int, until: int) -> tuple[Learned, Refused]:
-    """The same, if an entry after number `until` holds rows that cannot be learned: those are left out."""
-    learned, refused = _begun(log, settings, window), {}
+def repaired(log: Log, settings: dict[str, Any], window: int, *, until: int, last: int) -> tuple[Learned, Refused]:
+    """What the log comes to up to its `last` entry, if one after `until` holds rows that cannot be learned."""
+    learned = _begun(log, settings, window)
+    refused: Refused = {}
     for _ in learned.take(log.entries(learned.entry, until)):
         pass
-    for entry in log.entries(learned.entry):
+    for entry in log.entries(learned.entry, last):
         found = learned.take_carefully(entry)
         if len(found) > len(entry.refused):
             refused[entry.number] = found
@@ -69,12 +69,3 @@ def _begun(log: Log, settings: dict[str, Any], window: int) -> Learned:
             learned.quality = Quality.from_json(snapshot.quality, window)
         break
     return learned
-
-
-def entries_of(refused: Refused, entries: list[Entry]) -> list[int]:
-    """The places among some entries' rows, counted on, of those that were refused."""
-    places, before = [], 0
-    for entry in entries:
-        places += [before + place for place in refused.get(entry.number, []) if place not in entry.refused]
-        before += entry.rows
-    return places

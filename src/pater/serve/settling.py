@@ -1,40 +1,149 @@
 """What the columns of rows are: those of the model, or settled by the first rows of a service that began without one.
 
-Knows `rows`. Names are settled by the first request that names features, and whether labels are numbers by the first
+Knows `rows`. Names are settled by the first request that has features, and whether labels are numbers by the first
 label. What was settled goes into the log with the request that has settled it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from ..formats.columns import Columns
+from ..formats.errors import shortened
+from ..formats.json_schema import are_numbers, is_indices
+from ..formats.schema import Wishes
+from ..stream.encoder import is_encoded
+from ..stream.learner import Learner
 from .errors import Refusal
-from .rows import Rows, rows_of_arrow, rows_of_json, settled_by
+from .learned import Learned
+from .log import Log
+from .records import LabelOf
+from .rows import Rows, label_of, refuse, rows_of_arrow, rows_of_json
 from .transaction import Transaction
 
 COLUMNS, LABELS_KNOWN = "columns", "labels_known"
 
 
 class Settling:
-    """The columns, as far as they are settled."""
+    """The columns, as far as they are settled, and the labels that have come."""
 
-    def __init__(self, columns: Columns | None, labels_known: bool, labels: set[Any], plain: dict[str, Any]) -> None:
-        self.columns, self._labels_known, self._labels = columns, labels_known, labels
-        self._plain = plain  # how tables are taken: encoded, hashed or as numbers
-        self._is_news = False
+    def __init__(
+        self,
+        settings: dict[str, Any],
+        columns: Columns | None = None,
+        *,
+        labels: Iterable[Any] = (),
+        labels_known: bool = False,
+        most_classes: int = 100,
+    ) -> None:
+        self.columns, self.labels_known = columns, labels_known
+        self._settings, self._labels, self._most_classes = settings, set(labels), most_classes
+        self._is_durable = True
 
-    def rows_of(self, body: Any, *, labelled: bool, arrow: bool, **limits: Any) -> Rows:
+    @classmethod
+    def of(cls, log: Log, learned: Learned, settings: dict[str, Any], most_classes: int) -> Settling:
+        """As far as a log has come."""
+        known = bool(log.meta(LABELS_KNOWN, default=False))
+        found = cls(settings, learned.columns, labels_known=known, most_classes=most_classes)
+        return found if learned.served is None else found.as_of(learned.served.learner)
+
+    def as_of(self, learner: Learner) -> Settling:
+        """The same with the columns and classes of a learner."""
+        classes = [] if learner.model is None else learner.model.classes.tolist()
+        most = 2 if learner.specs[0].operating_point is not None else self._most_classes
+        found = Settling(
+            {**self._settings, "scale": learner.scale},
+            learner.columns,
+            labels=classes,
+            labels_known=self.labels_known or bool(classes),
+            most_classes=most,
+        )
+        found._is_durable = found.columns == self.columns and found.labels_known == self.labels_known
+        return found
+
+    def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Rows:
         """The rows of a request, checked; the first ones settle the columns."""
-        columns = self.columns
-        if columns is None:
-            columns = settled_by(body, arrow=arrow, **self._plain)
-        if labelled and not self._labels_known:
-            columns = replace(columns, numeric_labels=None)
-        read = rows_of_arrow if arrow else rows_of_json
-        rows = read(body, columns, labelled=labelled, **limits)
-        if self.columns is None:
-            self.columns, self._is_news = columns, True
+        wishes = self._wishes(by_index=not arrow and is_indices(_first(body)))
+        more = {"labelled": labelled, "wishes": wishes, "keep_missing": bool(self._settings.get("scale")), **limits}
+        read: Callable[..., Rows] = rows_of_arrow if arrow else rows_of_json
+        if not labelled or self.labels_known or self.columns is None:
+            rows = read(body, self.columns, **more)
+        else:
+            try:
+                rows = read(body, replace(self.columns, numeric_labels=True), **more)
+            except Refusal:
+                rows = read(body, replace(self.columns, numeric_labels=False), **more)
+        if labelled:
+            self._note(rows.batch.labels.tolist())  # type: ignore[union-attr]
+        self._settle(rows.columns, self.labels_known or labelled)
         return rows
+
+    def labels(self, labels: list[LabelOf]) -> list[LabelOf]:
+        """Labels of rows that were predicted, checked, as the log has them."""
+        if self.columns is None:
+            return labels  # nothing was predicted either, so that all of them are unknown
+        columns = self.columns
+        if not self.labels_known:
+            columns = replace(columns, numeric_labels=are_numbers(each.label for each in labels))
+        sound, faults = [], {}
+        for place, each in enumerate(labels):
+            try:
+                sound.append(each._replace(label=label_of(each.label, columns)))
+            except ValueError as error:
+                faults[place] = str(error)
+        refuse(faults)
+        if sound:
+            self._note([each.label for each in sound])
+            self._settle(columns, True)
+        return sound
+
+    def _wishes(self, *, by_index: bool) -> Wishes:
+        options, scale = self._settings.get("options", {}), bool(self._settings.get("scale"))
+        encoded = is_encoded(self._settings.get("encoding"), scale=scale, bits=options.get("bits"))
+        return Wishes(
+            categorical=tuple(options.get("categorical", ())),
+            drop=tuple(options.get("drop", ())),
+            bits=options.get("bits"),
+            encoded=not by_index if encoded is None else encoded,
+        )
+
+    def _note(self, labels: Iterable[Any]) -> None:
+        known = self._labels | set(labels)
+        if len(known) > self._most_classes:
+            new = next(label for label in labels if label not in self._labels)
+            why = " since the model has an operating point" if self._most_classes == 2 else ""
+            raise Refusal(
+                422,
+                f"the label {shortened(str(new))!r} would be one more than the {self._most_classes} classes that there "
+                f"may be{why}. See that it is a class; more can be allowed with --max-classes.",
+            )
+        self._labels = known
+
+    def _settle(self, columns: Columns, labels_known: bool) -> None:
+        if columns != self.columns or labels_known != self.labels_known:
+            self.columns, self.labels_known, self._is_durable = columns, labels_known, False
+
+    def news(self) -> Callable[[Transaction], None]:
+        """Writes what was settled since it was last on the disk."""
+        told = None if self._is_durable or self.columns is None else self.columns.to_json()
+        known = self.labels_known
+
+        def write(transaction: Transaction) -> None:
+            if told is not None:
+                transaction.set_meta(COLUMNS, told)
+                transaction.set_meta(LABELS_KNOWN, known)
+
+        return write
+
+    def is_on_disk(self) -> None:
+        """What `news` has written is on the disk."""
+        self._is_durable = True
+
+
+def _first(body: Any) -> Any:
+    """The features of the first row of a request, if it has any."""
+    rows = body.get("rows", [body]) if isinstance(body, dict) else None
+    first = rows[0] if isinstance(rows, list) and rows else None
+    return first.get("features") if isinstance(first, dict) else None

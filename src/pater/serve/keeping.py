@@ -1,0 +1,37 @@
+"""How long and how much a service keeps, and what it has done so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How long and how much is kept.
+
+    remember, expire_as
+        For how many seconds a row waits for its label, and what it is taken for when none comes; None for nothing.
+    snapshot_rows, snapshot_seconds
+        How often the model is written to a file: after so many rows, or so much time.
+    most_classes
+        How many labels there may be.
+    """
+
+    remember: float = 30 * 86_400.0
+    expire_as: Any = None
+    snapshot_rows: int = 100_000
+    snapshot_seconds: float = 60.0
+    most_classes: int = 100
+
+
+@dataclass
+class Counts:
+    """What has happened since the start of this process, in rows."""
+
+    predicted: int = 0
+    learned: int = 0
+    joined: int = 0
+    unknown: int = 0
+    refused: int = 0
+    expired: int = 0

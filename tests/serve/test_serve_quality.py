@@ -140,6 +140,22 @@ def test_a_swap_forgets_margins_and_nothing_else():
     assert quality.told(quality.total) == before
 
 
+def test_old_answers_whose_labels_come_late_do_not_take_classes_away():
+    quality = Quality()
+    quality.add(Answers([1.0] * 2, [0, 1], [1, 1], [0.5, 0.5], [None] * 2, [0, 1]))
+    quality.add(Answers([1.0], [0], [0], [None], [None], [0]))  # said when there was one class
+    quality.add(Answers([1.0], [0], [None], [None], [None], []))  # and before there was any
+    assert quality.classes == [0, 1]
+    assert quality.told(quality.total)["fpr"] == 0.5
+    quality.swapped([0, 2])
+    quality.add(Answers([1.0], [1], [1], [None], [0.9], [0, 1]))  # said by the model before
+    assert quality.classes == [0, 2]
+    quality.add(Answers([1.0], [2], [2], [0.3], [0.9], [0, 2]))
+    assert quality.margins.seen == (0, 1)
+    quality.add(Answers([1.0], [2], [2], [None], [None], [0, 2, 3]))
+    assert quality.classes == [0, 2, 3]
+
+
 def test_old_windows_are_put_together_and_memory_stays(monkeypatch):
     monkeypatch.setattr(module, "MOST_WINDOWS", 20)
     answers, quality = stream(n=2_000), Quality(window=10)

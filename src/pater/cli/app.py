@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from pater import __version__
 
-from . import convert, data, evaluate, explain, inspect, merge, predict, reproduce, train
+from . import convert, data, evaluate, explain, inspect, log, merge, predict, reproduce, train
 from .errors import UsageError
 from .terminal import tell
 
@@ -25,6 +25,7 @@ for verb in (train, predict, evaluate, inspect, explain, merge, convert):
     app.command(name, epilog=verb.EXAMPLE)(getattr(verb, name))
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(data.app, name="data")
+app.add_typer(log.app, name="log")
 
 
 @app.callback()

@@ -15,15 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import NO_WEIGHT, are_weights
-from .batches import OVERFLOW, Batch, tidy
+from .batches import Batch
 from .blocks import Place
-from .columns import NUMBER, TABLE, Columns
-from .csv_fields import NOT_FINITE_SUM, gather
+from .columns import Columns
 from .errors import Fault, InputError, listed
-from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, News, Seen
-from .hashing import marked_place_of, places_of
+from .hashed_names import Seen
 from .labels import Texts, label_faults
 from .names import check_names
+from .plain import PlainRows, note
 from .sources import STANDARD_INPUT, Source
 
 ROWS = 1 << 14
@@ -130,8 +129,8 @@ class RecordParser:
     def __init__(
         self, columns: Columns, *, labelled: bool = True, keep_missing: bool = False, seen: Seen | None = None
     ) -> None:
-        self.columns, self.labelled, self.keep_missing, self.seen = columns, labelled, keep_missing, seen
-        self.places, self.signs = places_of([name for name, _ in columns.table] if columns.bits else [], columns.bits)
+        self.columns, self.labelled = columns, labelled
+        self.plain = PlainRows(columns, keep_missing=keep_missing, seen=seen)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[RecordBlock]:
         pa = pyarrow()
@@ -185,47 +184,9 @@ class RecordParser:
 
     def batch(self, there: dict[str, Any], n: int, faults: dict[int, str], source: str) -> Batch:
         """The rows of a block, without their labels; `faults` takes note of what is wrong with some."""
-        missing, news = 0, list[tuple[int, int, str, int]]()
-        shape = len(self.columns.table), n
-        places, values = np.empty(shape, np.int64), np.empty(shape)
-        for k, (name, kind) in enumerate(self.columns.table):
-            if kind == NUMBER:
-                x, absent_values = _numbers(there, name, source)
-                note(faults, np.isinf(x), f"infinity in column {name!r} is no value to learn from")
-                values[k] = np.where(np.isfinite(x), x, np.nan)
-                if self.columns.bits:
-                    places[k] = np.where((x == 0) | np.isnan(x), -1, self.places[k])
-                    values[k] = self.signs[k] * np.nan_to_num(values[k], nan=0.0)
-            else:
-                places[k], values[k], some = _categories(there[name], name, self.columns.bits, source)
-                news += some
-                absent_values = int((places[k] < 0).sum())
-            missing += absent_values
-        rows: tuple[NDArray[Any], ...]
-        if self.columns.kind == TABLE:
-            X = np.ascontiguousarray(values.T)
-            rows = (X if self.keep_missing else np.nan_to_num(X, copy=False, nan=0.0),)
-        else:
-            size = int((places >= 0).sum())
-            codes = np.zeros(n, np.uint8)
-            indptr, indices, data = np.empty(n + 1, np.uint32), np.empty(size, np.uint32), np.empty(size)
-            gather(codes, places, values, indptr, indices, data)
-            tidy(indptr, indices, data, codes, 0, NOT_FINITE_SUM)
-            note(faults, codes, OVERFLOW)
-            filled = int(indptr[-1])
-            rows = indptr, indices[:filled], data[:filled]
-        n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
-        return Batch(rows, n_features, None, missing=missing, news=self._news(news))
-
-    def _news(self, found: list[tuple[int, int, str, int]]) -> News | None:
-        """The names that columns are not known by yet, in the order of the rows."""
-        marks = NOTHING_SEEN if self.seen is None else self.seen.marks
-        new = [line for line in found if marks.size and marks[line[0]] not in (line[1], SEVERAL)]
-        new.sort(key=lambda line: line[3])
-        if not new:
-            return None
-        columns, own = (np.array([line[k] for line in new], np.int64) for k in (0, 1))
-        return News(columns, own, [line[2][:LONGEST] for line in new])
+        return self.plain.batch(
+            n, lambda name: _numbers(there, name, source)[0], lambda name: _coded(there[name], name, source), faults
+        )
 
     def _labels(self, there: dict[str, Any], faults: dict[int, str], source: str) -> NDArray[Any] | None:
         name = self.columns.label
@@ -254,11 +215,6 @@ class RecordParser:
         return texts.array()
 
 
-def note(faults: dict[int, str], wrong: Any, what: str) -> None:
-    for r in np.flatnonzero(wrong):
-        faults.setdefault(int(r), what)
-
-
 def _numbers(there: dict[str, Any], name: str, source: str) -> tuple[NDArray[np.float64], int]:
     """A column as floats, NaN where nothing is there, and how often that is."""
     pa, column = pyarrow(), there[name]
@@ -280,20 +236,3 @@ def _coded(column: Any, name: str, source: str) -> tuple[list[Any], NDArray[np.i
     except pa.ArrowException:
         raise InputError(f"{source}: column {name!r} is of type {column.type}, but it should hold text.") from None
     return values, np.array(codes.to_numpy(zero_copy_only=False), np.int64)
-
-
-def _categories(
-    column: Any, name: str, bits: int, source: str
-) -> tuple[NDArray[np.int64], NDArray[np.float64], list[tuple[int, int, str, int]]]:
-    """Where `name=value` lands for each value, −1 for nothing; and of each its column, mark, name and first row."""
-    values, codes = _coded(column, name, source)
-    names = [None if value is None or value == "" else f"{name}={value}" for value in [*values, None]]
-    found = [(-1, 0.0, 0) if each is None else marked_place_of(each, bits) for each in names]
-    table = np.array(found)
-    used, first = np.unique(codes, return_index=True)
-    told = [
-        (found[code][0], found[code][2], str(names[code]), row)
-        for code, row in zip(used.tolist(), first.tolist(), strict=True)
-        if names[code] is not None
-    ]
-    return table[codes, 0].astype(np.int64), table[codes, 1], told

@@ -19,15 +19,14 @@ from ..preprocessing.spans import Spans, texts_in
 from ..preprocessing.tables import of_arrow
 from ..preprocessing.values import with_point
 from . import csv_fields as fields
-from .arrow import RecordParser, note
+from .arrow import RecordParser
 from .batches import Batch
 from .columns import CATEGORY, NUMBER
 from .csv import TableParser
 from .csv_cells import Cells
 from .csv_dates import moments
 from .errors import InputError
-
-INFINITY = "infinity in column {name!r} is no value to learn from"
+from .plain import INFINITE, note
 
 
 @dataclass
@@ -42,7 +41,8 @@ class RawBatch(Batch):
         self.table = selected(self.table, keep)
 
 
-def _batch(table: dict[str, Column], n_rows: int) -> RawBatch:
+def raw_batch(table: dict[str, Column], n_rows: int) -> RawBatch:
+    """A table without labels; how often nothing is there is counted."""
     missing = sum(int((c.codes < 0).sum() if isinstance(c, Texts) else np.isnan(c[0]).sum()) for c in table.values())
     return RawBatch((np.empty((n_rows, 0)),), 0, None, missing=missing, table=table)
 
@@ -58,7 +58,7 @@ class RawTableParser(TableParser):
             is_text = (kinds == fields.IS_TEXT).any(axis=0)
             for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0) & ~is_text).tolist():
                 j = int(features[self.numeric][k])
-                cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITY)
+                cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITE)
         by_column = iter(zip(values.T, is_text.tolist(), strict=True))
         table: dict[str, Column] = {}
         for (name, kind), j in zip(self.columns.table, features.tolist(), strict=True):
@@ -71,7 +71,7 @@ class RawTableParser(TableParser):
                 table[name] = _with_points(texts_of(cells, j))
             else:
                 table[name] = times_of(cells, j) or texts_of(cells, j)
-        return _batch(table, len(cells))
+        return raw_batch(table, len(cells))
 
 
 def times_of(cells: Cells, j: int) -> Times | None:
@@ -120,8 +120,8 @@ class RawRecordParser(RecordParser):
             except (TypeError, ValueError, NotImplementedError, ArithmeticError) as error:
                 raise InputError(f"{source}: column {name!r} cannot be read: {error}") from None
             if isinstance(column, Numbers | Times):
-                note(faults, np.isinf(column[0]), INFINITY.format(name=name))
+                note(faults, np.isinf(column[0]), INFINITE.format(name=name))
             if kind == CATEGORY:
                 column = as_texts(column)._replace(declared=True)
             table[name] = column
-        return _batch(table, n)
+        return raw_batch(table, n)

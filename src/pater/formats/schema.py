@@ -84,7 +84,7 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     place = block.header.index(label)
     labels = values[:, place]
     numeric_labels = not text[place] and not label_faults(labels[np.isfinite(labels)]).any()
-    return _columns(table, wishes, label, numeric_labels, source)
+    return columns_of_table(table, wishes, label, numeric_labels, source)
 
 
 def _hint_of_numbers(cells: Cells, columns: list[int], source: str) -> None:
@@ -118,10 +118,12 @@ def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
             )
         kind = NUMBER if is_number(column.type) else wishes.text
         table.append((column.name, CATEGORY if column.name in categorical else kind))
-    return _columns(table, wishes, label, is_whole(schema.field(label).type), source)
+    return columns_of_table(table, wishes, label, is_whole(schema.field(label).type), source)
 
 
-def _columns(table: list[tuple[str, str]], wishes: Wishes, label: str, numeric_labels: bool, source: str) -> Columns:
+def columns_of_table(
+    table: list[tuple[str, str]], wishes: Wishes, label: str, numeric_labels: bool, source: str
+) -> Columns:
     """Encoded if the caller wants that; hashed if there is a column of text, or with `bits`; else a column each."""
     if not table:
         raise InputError(f"{source}: there is no column to learn from beside the label.")

@@ -33,12 +33,16 @@ class Texts(NamedTuple):
         like numbers or dates are none.
     hashes
         Of each text its `hash_of`, where all of them are categories as they are written (see `categories`).
+    numbers
+        Of each text the number that it was before it was written, or NaN for what came as a text, where a column holds
+        both. A text and a number that are written alike are two.
     """
 
     codes: NDArray[np.int64]
     names: Sequence[str]
     declared: bool = False
     hashes: NDArray[np.uint32] | None = None
+    numbers: NDArray[np.float64] | None = None
 
 
 class Times(NamedTuple):
@@ -111,14 +115,21 @@ def _joined(columns: list[Column]) -> Column:
         return Numbers(np.concatenate([column[0] for column in columns]))
     if all(isinstance(column, Times) and column.written is None for column in columns):
         return Times(np.concatenate([column[0] for column in columns]))
-    places: dict[str, int] = {}
+    places: dict[tuple[str, float | None], int] = {}
     codes = []
     texts = [as_texts(column) for column in columns]
     for some in texts:
         used = without_unused(some)
-        place = [places.setdefault(name, len(places)) for name in used.names]
+        numbers = [None] * len(used.names) if used.numbers is None else _or_none(used.numbers)
+        place = [places.setdefault(each, len(places)) for each in zip(used.names, numbers, strict=True)]
         codes.append(np.array([*place, -1], np.int64)[used.codes])
-    return Texts(np.concatenate(codes), list(places), all(some.declared for some in texts))
+    names, found = [name for name, _ in places], np.array([number for _, number in places], np.float64)
+    declared = all(some.declared for some in texts)
+    return Texts(np.concatenate(codes), names, declared, numbers=None if np.isnan(found).all() else found)
+
+
+def _or_none(numbers: NDArray[np.float64]) -> list[float | None]:
+    return [None if number != number else number for number in numbers.tolist()]
 
 
 def without_unused(column: Texts) -> Texts:
@@ -129,7 +140,9 @@ def without_unused(column: Texts) -> Texts:
     places = np.full(len(column.names) + 1, -1, np.int64)
     places[used] = np.arange(used.size)
     hashes = None if column.hashes is None else column.hashes[used]
-    return column._replace(codes=places[column.codes], names=[column.names[k] for k in used], hashes=hashes)
+    numbers = None if column.numbers is None else column.numbers[used]
+    names = [column.names[k] for k in used]
+    return Texts(places[column.codes], names, column.declared, hashes, numbers)
 
 
 def as_texts(column: Column) -> Texts:
@@ -145,7 +158,9 @@ def as_texts(column: Column) -> Texts:
         names = np.datetime_as_string(np.rint(values[there] * 1e6).astype("M8[us]"), unit="s").tolist()
     distinct: dict[str, int] = {}  # moments within a second are one text
     codes = np.array([*(distinct.setdefault(name, len(distinct)) for name in names), -1], np.int64)
-    return Texts(codes[np.where(there, np.arange(values.size), len(names))[places]], list(distinct))
+    numbers = values[there] + 0.0 if isinstance(column, Numbers) else None  # one zero has one sign
+    of_rows = codes[np.where(there, np.arange(values.size), len(names))[places]]
+    return Texts(of_rows, list(distinct), numbers=numbers)
 
 
 def written(value: float) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
 from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
-from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, number_in, numbers_of
+from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, numbers_in, numbers_of
 
 IN_ORDER = 0.5  # of the correlation of dates with their places, from which on they are the clock of the stream
 MOST = 0.9  # of the rows that have something: what they are, the column is
@@ -38,7 +38,7 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
     rows = int(counts[given].sum())
     if rows and not column.declared:
         for style in STYLES:
-            numbers = np.array([number_in(text, style) for text in column.names])
+            numbers = numbers_in(column, style)
             if counts[given & ~np.isnan(numbers)].sum() >= MOST * rows:
                 as_numbers = Numbers(numbers_of(column, style))
                 unit = _epoch_unit(name, as_numbers.values) if style == "plain" else 0.0
@@ -46,7 +46,7 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
         if counts[given & ~np.isnan(moments_in(column.names))].sum() >= MOST * rows:
             return _date(name, column, 0.0, settings)
         words = np.array([len(text.split()) for text in column.names], float)
-        distinct = int(given.sum())
+        distinct = len({text for text, there in zip(column.names, given.tolist(), strict=True) if there})
         if words[given] @ counts[given] >= 2 * rows:
             if 2 * distinct > rows and rows > 1:
                 return TextEncoder(name, settings)

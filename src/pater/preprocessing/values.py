@@ -45,6 +45,12 @@ def number_in(text: str, style: str = "plain") -> float:
     return np.nan
 
 
+def numbers_in(texts: Texts, style: str = "plain") -> NDArray[np.float64]:
+    """The number that each of the texts is, or was before it was written; or NaN."""
+    found = np.array([number_in(text, style) for text in texts.names], np.float64)
+    return found if texts.numbers is None else np.where(np.isnan(texts.numbers), found, texts.numbers)
+
+
 def with_point(text: str) -> str:
     """A number that is written with a decimal comma as it is with a point, and any other text as it is."""
     number = number_in(text, "comma") if "," in text else np.nan
@@ -81,7 +87,7 @@ def numbers_of(column: Column, style: str = "plain") -> NDArray[np.float64]:
     if isinstance(column, Numbers):
         return column.values
     if isinstance(column, Texts):
-        found = [number_in(text, style) for text in column.names]
+        found = numbers_in(column, style)
         for k in np.flatnonzero(np.isnan(found)).tolist():
             found[k] = TRUTHS.get(column.names[k].strip().lower(), np.nan)
         return np.array([*found, np.nan])[column.codes]
@@ -97,7 +103,7 @@ def moments_of(column: Column, unit: float) -> NDArray[np.float64]:
     else:
         found = moments_in(column.names)
         if unit:
-            found = np.where(np.isnan(found), np.array([*map(number_in, column.names)]) / unit, found)
+            found = np.where(np.isnan(found), numbers_in(column) / unit, found)
         seconds = np.array([*found, np.nan])[column.codes]
     return np.where(np.abs(seconds) <= FARTHEST, seconds, np.nan)
 

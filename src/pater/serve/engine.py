@@ -152,7 +152,9 @@ class Engine:
             await self.conveyor.write(requests.remember(rows, said, self.settling.news()), size=rows.size)
             self.settling.is_on_disk()
         self.counts.predicted += len(rows)
-        named = [({} if name is None else {"id": name}) | answer for name, answer in zip(rows.ids, answers, strict=True)]
+        named = [
+            ({} if name is None else {"id": name}) | answer for name, answer in zip(rows.ids, answers, strict=True)
+        ]
         return {"predictions": named, "model": told}
 
     async def learn(self, rows: Rows, key: str | None = None, digest: bytes = b"") -> dict[str, Any]:

@@ -106,6 +106,31 @@ class Log:
             found = run("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone()
         return int(found[0]) if found else 0
 
+    @property
+    def first_entry(self) -> int:
+        """The number of the first entry that is there; one more than the last if none is."""
+        with self._reading() as run:
+            found = run("SELECT min(number) FROM entries").fetchone()[0]
+        return self.last_entry + 1 if found is None else int(found)
+
+    def entries_after(self, number: int) -> int:
+        """How many entries there are after one."""
+        with self._reading() as run:
+            return int(run("SELECT count(*) FROM entries WHERE number > ?", (number,)).fetchone()[0])
+
+    def counted(self, name: str) -> tuple[int, int]:
+        """How many rows `pending`, `done` or `keys` has, and how many were counted as they came and went."""
+        with self._reading() as run:
+            found, kept = run(
+                f"SELECT (SELECT count(*) FROM {name}), value FROM counts WHERE name = ?", (name,)
+            ).fetchone()
+        return int(found), int(kept)
+
+    def damage(self) -> list[str]:
+        """What is wrong with the database by itself, in SQLite's words; every page is read."""
+        with self._reading() as run:
+            return [text for (text,) in run("PRAGMA integrity_check(10)") if text != "ok"]
+
     def meta(self, name: str, default: Any = None) -> Any:
         """A setting by its name."""
         with self._reading() as run:

@@ -29,7 +29,7 @@ class Answers(NamedTuple):
     decisions: list[Any]  # what was said; None where there was no model yet
     margins: list[float | None]  # of the second of two classes; None if there are more, or another model said it
     probabilities: list[Any]  # of the second of two classes, or of each class by its name; None where there is none
-    classes: Sequence[Any] = ()  # that the model knows, in order
+    classes: Sequence[Any] = ()  # that the model knew when it said so, in order
 
 
 class Quality:
@@ -54,7 +54,8 @@ class Quality:
 
     def add(self, answers: Answers) -> None:
         """Judge some more answers."""
-        self.classes = list(answers.classes) or self.classes
+        if set(answers.classes) >= set(self.classes):  # else they are old answers, whose labels come late
+            self.classes = list(answers.classes)
         there = [k for k, said in enumerate(answers.decisions) if said is not None]
         self.unanswered += len(answers.decisions) - len(there)
         before = self.rows
@@ -72,7 +73,7 @@ class Quality:
     def _count(self, answers: Answers, k: int) -> None:
         label, said = answers.labels[k], answers.decisions[k]
         codes = [self.labels.setdefault(each, len(self.labels)) for each in (label, said)]
-        found = self._losses(answers.probabilities[k], label)
+        found = _losses(answers, k)
         for tally in (self.total, self.window):
             tally.add(answers.times[k], *codes)
             if found is not None:
@@ -83,20 +84,14 @@ class Quality:
             if len(self.windows) > MOST_WINDOWS:
                 self._put_together()
 
-    def _losses(self, probability: Any, label: Any) -> tuple[float, float] | None:
-        if isinstance(probability, Mapping):
-            return losses_by_class(probability, label)
-        if probability is None or len(self.classes) != 2 or label not in self.classes:
-            return None
-        return losses(probability if label == self.classes[1] else 1.0 - probability)
-
     def _note_margins(self, answers: Answers, there: list[int]) -> None:
-        if len(self.classes) != 2:
+        classes = list(answers.classes)
+        if len(classes) != 2 or classes != self.classes:
             return
         sound = [
-            (margin, int(label == self.classes[1]))
+            (margin, int(label == classes[1]))
             for margin, label in ((answers.margins[k], answers.labels[k]) for k in there)
-            if margin is not None and math.isfinite(margin) and label in self.classes
+            if margin is not None and math.isfinite(margin) and label in classes
         ]
         if sound:
             self.margins.note([margin for margin, _ in sound], [code for _, code in sound])
@@ -107,9 +102,10 @@ class Quality:
         pairs = zip(self.windows[:half:2], self.windows[1:half:2], strict=True)
         self.windows = [*(one.with_later(other) for one, other in pairs), *self.windows[half:]]
 
-    def swapped(self) -> None:
-        """Another model has taken over: the margins of the one before say nothing of its own."""
+    def swapped(self, classes: Sequence[Any] = ()) -> None:
+        """Another model has taken over, of these classes: the margins of the one before say nothing of its own."""
         self.margins = JudgedMargins()
+        self.classes = list(classes) or self.classes
 
     def recent(self) -> Tally:
         """The last full window and the rows after it: never too few, and never old."""
@@ -158,3 +154,13 @@ class Quality:
         quality.alarms, quality.n_alarms = list(told["alarms"]), told["n_alarms"]
         quality._watch = DriftWatch.from_json(told["watch"])
         return quality
+
+
+def _losses(answers: Answers, k: int) -> tuple[float, float] | None:
+    """How good the probability of an answer was, if there was one."""
+    probability, label, classes = answers.probabilities[k], answers.labels[k], list(answers.classes)
+    if isinstance(probability, Mapping):
+        return losses_by_class(probability, label)
+    if probability is None or len(classes) != 2 or label not in classes:
+        return None
+    return losses(probability if label == classes[1] else 1.0 - probability)

@@ -203,6 +203,17 @@ class Transaction:
         known = {name for (name,) in self._run("SELECT file FROM snapshots")}
         return [file for _, file in old if file not in known]
 
+    def trim(self, snapshot: int) -> int:
+        """Drop all entries that a snapshot has learned; how many. It becomes the model that the log begins with.
+
+        Snapshots of other times are forgotten: those before it have no log to go on by, those after it name what is
+        dropped as what they were learned from.
+        """
+        entry = self._run("SELECT entry FROM snapshots WHERE number = ?", (snapshot,)).fetchone()[0]
+        self._run("DELETE FROM snapshots WHERE number <> ? AND kind = 'snapshot'", (snapshot,))
+        self._run("UPDATE snapshots SET kind = 'model' WHERE number = ?", (snapshot,))
+        return self._run("DELETE FROM entries WHERE number <= ?", (entry,)).rowcount
+
     def event(self, kind: str, content: Any) -> int:
         """Take note of something that happened; its number. The last ten thousand are kept."""
         number = self._run(

@@ -138,10 +138,8 @@ class Writer:
             return group
 
     def _write(self, writes: list[Write]) -> list[Any]:
-        connection = self._log.connection
-        assert connection is not None
         try:
-            results = self._in_one_transaction(connection, writes)
+            results = _in_one_transaction(self._log, writes)
         except Exception as error:
             self.broken = StorageFull(_why(error))
             results = [StorageFull(_why(error)) for _ in writes]
@@ -149,34 +147,45 @@ class Writer:
             self.broken = None
         return results
 
-    def _in_one_transaction(self, connection: sqlite3.Connection, writes: list[Write]) -> list[Any]:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            transaction = Transaction(connection, self._log.now(), self._log.limits)
-            results = [self._run(connection, transaction, write, alone=len(writes) == 1) for write in writes]
-            if connection.in_transaction:  # else the only write has failed
-                connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:  # SQLite ends it itself after some errors
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-            raise
-        return results
 
-    @staticmethod
-    def _run(connection: sqlite3.Connection, transaction: Transaction, write: Write, *, alone: bool) -> Any:
-        if not alone:
-            connection.execute("SAVEPOINT one")
-        try:
-            result = write(transaction)
-        except Exception as error:
-            if not connection.in_transaction or _of_storage(error):
-                raise
-            connection.execute("ROLLBACK" if alone else "ROLLBACK TO one")
-            result = error
-        if not alone:
-            connection.execute("RELEASE one")
-        return result
+def write_now(log: Log, write: Write) -> Any:
+    """Write in this thread, where there is no writer yet or none any more; what the write gives back or raises."""
+    (result,) = _in_one_transaction(log, [write])
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def _in_one_transaction(log: Log, writes: list[Write]) -> list[Any]:
+    connection = log.connection
+    assert connection is not None
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        transaction = Transaction(connection, log.now(), log.limits)
+        results = [_run(connection, transaction, write, alone=len(writes) == 1) for write in writes]
+        if connection.in_transaction:  # else the only write has failed
+            connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # SQLite ends it itself after some errors
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+        raise
+    return results
+
+
+def _run(connection: sqlite3.Connection, transaction: Transaction, write: Write, *, alone: bool) -> Any:
+    if not alone:
+        connection.execute("SAVEPOINT one")
+    try:
+        result = write(transaction)
+    except Exception as error:
+        if not connection.in_transaction or _of_storage(error):
+            raise
+        connection.execute("ROLLBACK" if alone else "ROLLBACK TO one")
+        result = error
+    if not alone:
+        connection.execute("RELEASE one")
+    return result
 
 
 def _of_storage(error: Exception) -> bool:

@@ -1,0 +1,145 @@
+"""`pater log export | info | trim`: what a service has learned, out of its state directory."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import options as o
+from .errors import CommandError, UsageError
+from .signals import stop_in_order
+from .terminal import output_errors, say, tell, tell_json
+
+if TYPE_CHECKING:
+    from pater.serve.log import Log
+
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+State = Annotated[Path, typer.Argument(metavar="DIR", help="The state directory of a service.")]
+
+
+@app.callback()
+def log(context: typer.Context) -> None:
+    """What a service has learned, out of its state directory."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Log]:
+    with o.one_line_errors():
+        from pater.serve.log import Log
+
+        opened = Log.open_to_read(path)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+@app.command("export")
+def export(
+    state: State,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to.  [default: standard output]")
+    ] = None,
+    since: Annotated[
+        int | None,
+        typer.Option("--since", min=0, metavar="ROWS", help="Leave out the first so many of all rows ever learned."),
+    ] = None,
+) -> None:
+    """Write the rows that were learned as JSON lines, which `pater train` learns from; a server may be running.
+
+    These are the rows since the last model that was swapped in, and the command that makes the same model of them is
+    told; --since 0 writes all there are.
+    """
+    stop_in_order()
+    with _opened(state) as found:
+        from pater.files.writing import place_of, writing
+        from pater.serve.export import begins, command, lines
+
+        inputs = [found.folder.log, found.folder.log.with_name("log.sqlite-wal")]
+        if output is not None and place_of(output, inputs).is_relative_to(found.folder.path.resolve()):
+            raise UsageError(f"{output} is in the state directory; name a file elsewhere.")
+        n = 0
+        with output_errors(), writing(output, inputs) as file:
+            for line in lines(found, since):
+                file.write(line)
+                n += 1
+        start = begins(found)
+        if since is None and start.position:
+            say(f"{start.position:,} rows before the model that is served began are left out; --since 0 has them, too.")
+        say(f"{n:,} rows")
+        if since is None:
+            say(f"the same model: {shlex.join(command(found, output or '-'))}")
+
+
+@app.command("info")
+def info(state: State, as_json: o.AsJson = False) -> None:
+    """Say what a state directory holds; a server may be running."""
+    with _opened(state) as found:
+        from pater.serve.export import begins, command
+
+        start = begins(found)
+        told: dict[str, Any] = {
+            "rows": found.position,
+            "rows of the model by the log": found.position - start.position,
+            "waiting for labels": found.count("pending"),
+            "ids known": found.count("done"),
+            "keys of requests known": found.count("keys"),
+            "bytes": found.size(),
+            "models": [_model(each._asdict()) for each in found.snapshots()],
+            "events": [
+                {"time": _time(each.time), "kind": each.kind, "content": each.content} for each in found.events(10)
+            ],
+            "train": shlex.join(command(found)),
+        }
+    if as_json:
+        tell_json(told, indent=2)
+        return
+    for name, value in told.items():
+        if isinstance(value, list):
+            tell(f"{name}:")
+            for each in value:
+                tell(f"  {'  '.join(str(part) for part in each.values())}")
+        else:
+            tell(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}")
+
+
+def _model(snapshot: dict[str, Any]) -> dict[str, Any]:
+    names = ("file", "kind", "version", "position")
+    return {"time": _time(snapshot["time"]), **{name: snapshot[name] for name in names}}
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(" ", "seconds")
+
+
+@app.command("trim")
+def trim(
+    state: State,
+    before_snapshot: Annotated[
+        bool, typer.Option("--before-snapshot", help="Drop what the last snapshot has learned.")
+    ] = False,
+) -> None:
+    """Drop rows from the log that the last snapshot of the model has learned, to make room on the disk.
+
+    The server is stopped first. The log then begins with that snapshot: what is exported later, and learned by
+    `pater train -i` of it, is the same model, but rows that were dropped are gone.
+    """
+    if not before_snapshot:
+        raise UsageError("trim drops rows for good: say --before-snapshot.")
+    with o.one_line_errors():
+        from pater.serve.state import trim as drop
+
+        try:
+            dropped, file = drop(state)
+        except OSError as error:
+            raise CommandError(f"{error.filename or state}: {error.strerror or error}") from None
+    say(f"{dropped:,} entries were dropped; the log begins with models/{file}")

@@ -1,0 +1,127 @@
+"""The cells of one column of rows of JSON.
+
+Knows `preprocessing/columns.py` and `plain`. What a cell means does not depend on other rows: in a column of texts a
+number is the text that it is written as, and the number to who asks for numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..preprocessing.columns import Column, Numbers, Texts, as_texts, written
+from ..preprocessing.tables import TRUTHS
+from .columns import CATEGORY, NUMBER
+from .errors import shortened
+from .plain import Coded
+
+Faults = dict[int, str]
+_NUMBERS, _TEXTS, _TRUTHS = ({*kinds, type(None)} for kinds in ((float, int), (str,), (bool,)))
+CELL = (float, int, str, bool, type(None))
+_KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+TOO_LARGE = "a number in column {name!r} is too large"
+NO_CELL = "column {name!r} holds {kind}; a value is a number, text, true, false or null"
+TEXT_IN_NUMBERS = "{text!r} is no number, but column {name!r} holds numbers"
+
+
+def kind_of(value: Any) -> str:
+    """What messages call a value."""
+    return _KINDS.get(type(value), "a number")
+
+
+class Cells:
+    """One column of some rows: as an encoder takes it, as numbers, and as coded texts."""
+
+    def __init__(self, column: Numbers | Texts, plain: NDArray[np.float64] | None = None) -> None:
+        self.column = column
+        self._plain = plain  # of each text the number that it is in a column of numbers, or NaN
+
+    def raw(self, kind: str) -> Column:
+        """The column for an encoder, which was told of this kind. Where nothing is there, the kind says what it is."""
+        column = self.column
+        missing = column.codes < 0 if isinstance(column, Texts) else np.isnan(column.values)
+        if missing.all():
+            n_rows = missing.size
+            column = Numbers(np.full(n_rows, np.nan)) if kind == NUMBER else Texts(np.full(n_rows, -1, np.int64), [])
+        return categories(column) if kind == CATEGORY else column
+
+    def numbers(self, name: str, faults: Faults) -> NDArray[np.float64]:
+        """The column as floats, NaN where nothing is there; a text is a fault."""
+        if isinstance(self.column, Numbers):
+            return self.column.values
+        codes, names = self.column.codes, self.column.names
+        plain = np.full(len(names), np.nan) if self._plain is None else self._plain
+        values = np.append(plain, np.nan)[codes]
+        for r in np.flatnonzero(np.isnan(values) & (codes >= 0)).tolist():
+            faults.setdefault(r, TEXT_IN_NUMBERS.format(text=shortened(names[codes[r]]), name=name))
+        return values
+
+    def coded(self) -> Coded:
+        """The texts of the column, each once, and which of them each row has; one more for nothing."""
+        texts = categories(self.column)
+        return texts.names, np.where(texts.codes < 0, len(texts.names), texts.codes)
+
+
+def categories(column: Column) -> Texts:
+    """A column as categories, of which each text is one."""
+    texts = as_texts(column)
+    places: dict[str, int] = {}
+    of_names = np.array([*(places.setdefault(name, len(places)) for name in texts.names), -1], np.int64)
+    return Texts(of_names[texts.codes], list(places), declared=True)
+
+
+def cells_of(values: Sequence[Any], name: str, faults: Faults) -> Cells:
+    """The cells of a column; what is none is a fault."""
+    kinds = set(map(type, values))
+    if kinds <= _NUMBERS:
+        try:
+            return Cells(Numbers(np.array(values, np.float64) + 0.0))  # zero has one sign
+        except OverflowError:
+            return cells_of(_without_too_large(values, name, faults), name, faults)
+    if kinds <= _TEXTS:
+        names = [text for text in dict.fromkeys(values) if text is not None]
+        return Cells(Texts(_codes(values, {None: -1, **dict(zip(names, range(len(names)), strict=True))}), names))
+    if kinds <= _TRUTHS:
+        return Cells(Texts(_codes(values, {False: 0, True: 1, None: -1}), TRUTHS), np.array([0.0, 1.0]))
+    for r, value in enumerate(values) if not kinds <= set(CELL) else ():
+        if not isinstance(value, CELL):
+            faults.setdefault(r, NO_CELL.format(name=name, kind=kind_of(value)))
+    return _mixed(_without_too_large(values, name, faults))
+
+
+def _codes(values: Sequence[Any], places: dict[Any, int]) -> NDArray[np.int64]:
+    return np.fromiter(map(places.__getitem__, values), np.int64, len(values))
+
+
+def _without_too_large(values: Sequence[Any], name: str, faults: Faults) -> list[Any]:
+    found = list(values)
+    for r, value in enumerate(values):
+        if isinstance(value, int) and abs(value) >= 1 << 1023:
+            faults.setdefault(r, TOO_LARGE.format(name=name))
+            found[r] = None
+    return found
+
+
+def _mixed(values: Sequence[Any]) -> Cells:
+    """Cells of several kinds: texts, some of which were numbers or truth values."""
+    places: dict[tuple[type, Any], int] = {}
+    codes = np.empty(len(values), np.int64)
+    for r, value in enumerate(values):
+        if not isinstance(value, CELL) or value is None or value != value:
+            codes[r] = -1
+        elif isinstance(value, str | bool):
+            codes[r] = places.setdefault((type(value), value), len(places))
+        else:
+            codes[r] = places.setdefault((float, float(value) + 0.0), len(places))
+    names = [text_of(value) for _, value in places]
+    numbers = np.array([value if kind is float else np.nan for kind, value in places], np.float64)
+    plain = np.array([np.nan if kind is str else float(value) for kind, value in places], np.float64)
+    return Cells(Texts(codes, names, numbers=numbers), plain)
+
+
+def text_of(value: Any) -> str:
+    """A cell as a text."""
+    return value if isinstance(value, str) else TRUTHS[value] if isinstance(value, bool) else written(float(value))

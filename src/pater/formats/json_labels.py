@@ -1,0 +1,73 @@
+"""Labels and importances of rows of JSON.
+
+Knows `json_cells` and `labels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.doors import NO_WEIGHT, are_weights
+from ..kernels.run import NOTHING
+from .errors import shortened
+from .json_cells import Faults, kind_of, text_of
+from .labels import LARGEST_LABEL, LONGEST_LABEL, label_faults
+from .plain import note
+
+
+def labels_of(values: Sequence[Any], numeric: bool, faults: Faults) -> NDArray[Any]:
+    """Labels as learners take them: whole numbers, or text; what is none is a fault."""
+    kinds = set(map(type, values))
+    if numeric and kinds <= {int, bool, float}:
+        try:
+            numbers = np.array(values, np.float64)
+        except OverflowError:
+            numbers = np.array([np.inf])
+        if not label_faults(numbers).any():
+            return numbers.astype(np.int64)
+    found: dict[Any, tuple[int | str | None, str | None]] = {}
+    labels = np.empty(len(values), np.int64 if numeric else object)
+    for r, value in enumerate(values):
+        key = type(value), repr(value) if isinstance(value, list | dict) else value
+        if key not in found:
+            found[key] = label_of(value, numeric)
+        label, what = found[key]
+        labels[r] = label if label is not None else 0 if numeric else ""
+        if what:
+            faults.setdefault(r, what)
+    return labels
+
+
+def label_of(value: Any, numeric: bool) -> tuple[int | str | None, str | None]:
+    """The label that a value of JSON stands for, or what is wrong with it."""
+    if value is None or value == "" or value != value:
+        return None, "there is no label"
+    if not isinstance(value, str | bool | int | float):
+        return None, f"the label is {kind_of(value)}; it must be a number, text, true or false"
+    if isinstance(value, str):
+        if numeric:
+            return None, f"the label {shortened(value)!r} is text, but labels here are whole numbers"
+        too_long = f"the label has more than {LONGEST_LABEL:,} characters"
+        return (None, too_long) if len(value) > LONGEST_LABEL else (value, None)
+    if not abs(value) <= LARGEST_LABEL or value != int(value):
+        return None, f"the label {shortened(repr(value))} is not a whole number of at most 2^53"
+    return (int(value) if numeric else text_of(value)), None
+
+
+def weights_of(values: Sequence[Any], faults: Faults) -> NDArray[np.float64]:
+    """Importances; null stands for 1, and if all are null there are none."""
+    if set(map(type, values)) <= {type(None)}:
+        return NOTHING
+    weights = np.ones(len(values))
+    for r, value in enumerate(values):
+        if type(value) in (int, float):
+            weights[r] = value if abs(value) < 1e300 else np.inf
+        elif value is not None:
+            faults.setdefault(r, f"the weight is {kind_of(value)}; it must be a number")
+    sound = are_weights(weights)
+    note(faults, ~sound, f"the weight is {NO_WEIGHT}")
+    return np.where(sound, weights, 1.0)

@@ -1,0 +1,80 @@
+"""What the columns of rows of JSON are, as the first of them show it.
+
+Knows `schema`. Rows of a table are looked at as those of CSV are, a block at a time. Of rows that come
+one by one, in the shape of a service, the first row alone says which columns hold numbers: then it does not depend on
+how many rows have come together. Names are those of all rows that came, in the order in which they turn up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .columns import CATEGORY, INDICES, NUMBER, TEXT, Columns
+from .errors import InputError
+from .names import check_names
+from .schema import Wishes, columns_of_table, label_of
+
+LABEL = "label"
+
+
+def is_indices(features: Any) -> bool:
+    """Whether the features of a row are given by their indices."""
+    return isinstance(features, list) or (
+        isinstance(features, dict)
+        and features.keys() == {"indices", "values"}
+        and all(isinstance(values, list) for values in features.values())
+    )
+
+
+def names_of(rows: Iterable[Any]) -> list[str]:
+    """The names of all cells, in the order in which they turn up."""
+    known: dict[str, None] = {}
+    for row in rows:
+        if isinstance(row, dict) and not row.keys() <= known.keys():
+            known.update(dict.fromkeys(row))
+    return list(known)
+
+
+def are_numbers(labels: Iterable[Any]) -> bool:
+    """Whether labels are whole numbers, or text."""
+    return not any(isinstance(label, str) for label in labels)
+
+
+def columns_of_rows(features: Sequence[Any], labels: Iterable[Any], source: str, wishes: Wishes) -> Columns:
+    """The columns of rows that come one by one."""
+    numeric = are_numbers(labels)
+    if not features:
+        raise InputError(f"{source}: there is no row.")
+    if is_indices(features[0]):
+        if wishes.encoded:
+            raise InputError(f"{source}: only tables have columns to encode, but features are given by their indices.")
+        return Columns(INDICES, numeric_labels=numeric)
+    names = names_of(features)
+    check_names(names, f"{source}: a row")
+    wishes.check(names, source)
+    first, nothing = features[0] if isinstance(features[0], dict) else {}, TEXT if wishes.encoded else NUMBER
+    kept = [name for name in names if name not in wishes.drop]
+    table = [(name, _kind(name, [first.get(name)], wishes, nothing)) for name in kept]
+    return columns_of_table(table, wishes, wishes.label or LABEL, numeric, source)
+
+
+def columns_of_objects(rows: Sequence[Any], source: str, wishes: Wishes) -> Columns:
+    """The columns of a table, of which these are the first rows. Truth values are numbers, as they are in Parquet."""
+    names = names_of(rows)
+    check_names(names, f"{source}: it")
+    label = label_of(wishes.label, names, source)
+    wishes.check(names, source)
+    left_out = {label, wishes.weight, *wishes.drop}
+    rows = [row for row in rows if isinstance(row, dict)]
+    table = [(name, _kind(name, [row.get(name) for row in rows], wishes)) for name in names if name not in left_out]
+    return columns_of_table(table, wishes, label, are_numbers(row.get(label) for row in rows), source)
+
+
+def _kind(name: str, values: Sequence[Any], wishes: Wishes, nothing: str = NUMBER) -> str:
+    """What a column is that holds these values; `nothing` if they are all null."""
+    if name in wishes.categorical:
+        return CATEGORY
+    if any(isinstance(value, str) for value in values):
+        return wishes.text
+    return nothing if all(value is None for value in values) else NUMBER

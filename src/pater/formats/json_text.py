@@ -1,0 +1,60 @@
+"""Text of JSON to objects: by orjson where it is installed, else by the standard library, with the same result.
+
+Knows nobody. Stricter than the standard library: infinities and NaN are no JSON, texts are valid Unicode, numbers are
+those that a float can hold. Of a key that is given twice the last value stands.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any, NoReturn
+
+try:
+    _orjson: Any = importlib.import_module("orjson")
+except ImportError:
+    _orjson = None
+
+_WHOLE = 1 << 64  # what orjson takes for whole numbers is between its negative half and this
+
+
+def parsed(text: bytes) -> Any:
+    """What a text of JSON says; a ValueError says what is wrong with it."""
+    if _orjson is not None:
+        return _orjson.loads(text)
+    try:
+        found = _DECODER.decode(text.decode("utf-8"))
+        if b"\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode("utf-8")  # half a character cannot be written
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except UnicodeError:
+        raise ValueError("it is not UTF-8") from None
+    return found
+
+
+def written_json(value: Any) -> bytes:
+    """A value that was parsed, as text of JSON on one line."""
+    if _orjson is not None:
+        return bytes(_orjson.dumps(value))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _whole(digits: str) -> int | float:
+    if len(digits) < 25 and -(_WHOLE >> 1) <= int(digits) < _WHOLE:
+        return int(digits)
+    return _finite(digits)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError("a number is too large")
+    return value
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_no_number)

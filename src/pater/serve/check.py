@@ -1,0 +1,102 @@
+"""Look at a state directory without starting a server: is everything there, whole, and does it fit together?
+
+Knows the log and model files. Nothing is written, and a server may be at work meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass, field
+
+from ..files.model_file import ModelFileError
+from ..stream.learner import load
+from . import schema
+from .folder import StateError
+from .log import Log
+from .records import JSON, Entry, Snapshot
+
+
+@dataclass
+class Report:
+    """What was found, line by line, and what is wrong."""
+
+    found: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Whether a server can start from it and loses nothing."""
+        return not self.wrong
+
+
+def check(path: str | os.PathLike[str]) -> Report:
+    """Look at a state directory; a report, also if it cannot be read."""
+    report = Report()
+    try:
+        log = Log.open_to_read(path)
+    except StateError as error:
+        report.wrong.append(str(error))
+        return report
+    try:
+        _check(log, report)
+    except StateError as error:
+        report.wrong.append(str(error))
+    except sqlite3.Error as error:
+        report.wrong.append(str(schema.unusable(log.folder.log, error)))
+    finally:
+        log.close()
+    return report
+
+
+def _check(log: Log, report: Report) -> None:
+    damage = log.damage()
+    if damage:
+        report.wrong += [f"{log.folder.log} is damaged: {each}" for each in damage]
+        return
+    last = _check_entries(log, report)
+    for name, what in (("pending", "rows that wait for labels"), ("done", "ids learned"), ("keys", "keys of requests")):
+        found, kept = log.counted(name)
+        report.found.append(f"{found:,} {what}")
+        if found != kept:
+            report.wrong.append(f"there are {found:,} {what}, but {kept:,} were counted")
+    snapshots = log.snapshots()
+    for snapshot in snapshots:
+        _check_snapshot(log, snapshot, last, report)
+    begins = snapshots[-1] if snapshots else None
+    first = log.first_entry
+    start = begins.entry if begins else 0
+    if last > start and first > start + 1:
+        report.wrong.append(f"entries {start + 1:,} to {first - 1:,} are missing between the last snapshot and the log")
+    behind = begins.file if begins else "no model"
+    report.found.append(f"recovery begins with {behind}, and {log.entries_after(start):,} entries of the log after it")
+
+
+def _check_entries(log: Log, report: Report) -> int:
+    """The number of the last entry, all having been read."""
+    before: Entry | None = None
+    rows = 0
+    for entry in log.entries():
+        rows += entry.kept
+        if entry.kind == JSON and len(entry.content.splitlines()) != entry.rows:
+            report.wrong.append(f"entry {entry.number:,} has other rows than it says")
+        if before is not None and (entry.number, entry.position) != (before.number + 1, before.end):
+            report.wrong.append(f"entry {entry.number:,} does not follow entry {before.number:,}")
+        before = entry
+    end = before.end if before else None
+    if end is not None and end != log.position:
+        report.wrong.append(f"the log ends at row {end:,}, but {log.position:,} were counted")
+    report.found.append(f"{log.position:,} rows were learned, of which {rows:,} are in the log")
+    return log.last_entry
+
+
+def _check_snapshot(log: Log, snapshot: Snapshot, last: int, report: Report) -> None:
+    path = log.folder.file(snapshot.file)
+    if not 0 <= snapshot.entry <= last:
+        report.wrong.append(f"{path} is of entry {snapshot.entry:,}, but the log has {last:,}")
+    try:
+        learner = load(path)
+    except ModelFileError as error:
+        report.wrong.append(str(error))
+        return
+    report.found.append(f"{snapshot.file}: version {snapshot.version}, {learner.rows:,} rows, sound")

@@ -1,0 +1,109 @@
+"""The log as lines that `pater train` learns from, and the command that comes to the same model. Knows the log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ..formats.columns import Columns
+from ..models.setting_kinds import Switch
+from ..models.settings import by_keyword
+from ..stream.learner import load
+from .beginning import EXPORTED, with_label
+from .log import Log
+from .records import JSON, Entry, Snapshot
+from .state import SETTINGS
+
+
+class Begins(NamedTuple):
+    """Where an export begins: after which rows and which entry, and with which model, if with one."""
+
+    position: int = 0
+    entry: int = 0
+    model: Snapshot | None = None
+
+
+def begins(log: Log) -> Begins:
+    """Where the log of the model that is served begins: with the last one that was swapped in, or with nothing."""
+    models = log.snapshots("model")
+    return Begins(models[-1].position, models[-1].entry, models[-1]) if models else Begins()
+
+
+def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
+    """The rows that were learned, each a line, in order and constant memory; those that were refused are left out.
+
+    `since` is a number of rows to leave out at the beginning, of all there have ever been; without it, the rows are
+    those that the model which is served has learned by the log.
+    """
+    start = begins(log)
+    position = start.position if since is None else since
+    columns = _columns(log)
+    for entry in log.entries(start.entry if since is None else 0):
+        if entry.end > position:
+            yield from _rows(entry, columns)[max(0, position - entry.position) :]
+
+
+def _columns(log: Log) -> Columns:
+    told = log.meta("columns")
+    if told is not None:
+        return Columns.from_json(told)
+    models = log.snapshots("model")
+    return with_label((load(log.folder.file(models[-1].file)).columns if models else None) or Columns())
+
+
+def _rows(entry: Entry, columns: Columns) -> list[bytes]:
+    if entry.kind == JSON:
+        return [line + b"\n" for line in entry.lines()]
+    from .rows import line_of, rows_of_log
+
+    rows = rows_of_log(entry.kind, entry.content, columns)
+    found = zip(rows.features, rows.labels, rows.weights, strict=True)
+    out = set(entry.refused)
+    return [line_of(*row) for place, row in enumerate(found) if place not in out]
+
+
+def command(log: Log, exported: str | os.PathLike[str] = EXPORTED, model: str = "MODEL.pater") -> list[str]:
+    """The command that learns from an export what is served, word by word."""
+    start = begins(log)
+    if start.model is not None:
+        words = ["-i", os.fspath(log.folder.file(start.model.file))]
+    else:
+        words = list(_options(log.meta(SETTINGS) or {}))
+    return ["pater", "train", os.fspath(exported), *words, "-m", model]
+
+
+def _options(settings: dict[str, Any]) -> Iterator[str]:
+    """The settings of `Beginning` as options of the command line."""
+    known = by_keyword()
+    given = {**settings, **settings.get("options", {})}
+    for name, value in given.items():
+        if name in ("options", "on_error", "threads") or value in (None, [], {}):
+            continue
+        if name == "operating_point":
+            ((rate, told),) = value.items()
+            yield f"--{rate.replace('_', '-')}"
+            yield f"{told['false_positive']!r}:{told['false_negative']!r}" if rate == "cost" else repr(told)
+        elif name in known and isinstance(known[name].kind, Switch):
+            setting = known[name]
+            if setting.off:
+                yield setting.options[0] if value else setting.off
+            elif value != setting.default:
+                yield setting.options[0]
+        elif name == "scale":
+            yield from ["--scale"] if value else []
+        elif name == "interactions":
+            yield from ("--interactions", value if isinstance(value, str) else ",".join(map(":".join, value)))
+        elif isinstance(value, list):
+            yield from (word for each in value for word in (f"--{name}", str(each)))
+        else:
+            yield from (known[name].options[0] if name in known else _OPTIONS.get(name, f"--{name}"), _word(value))
+
+
+_OPTIONS = {"weight": "--weight-column"}
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, dict):
+        return ",".join(f"{label}:{weight!r}" for label, weight in value.items())
+    return value if isinstance(value, str) else repr(value)

@@ -1,0 +1,197 @@
+"""Rows of a request, checked and ready to be learned from or predicted, and as they go to the log.
+
+Knows `formats/json_rows.py`, by which `pater train` reads exported rows, so that both come to the same bits. Nothing is
+taken of a request of which one row is wrong: a `Refusal` names every such row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import orjson
+
+from ..formats.batches import Batch
+from ..formats.columns import HASHED, Columns
+from ..formats.errors import InputError
+from ..formats.hashed_names import Seen
+from ..formats.json_cells import Faults
+from ..formats.json_labels import label_of as json_label_of
+from ..formats.json_labels import labels_of, weights_of
+from ..formats.json_rows import RowReader
+from ..formats.json_schema import columns_of_rows, names_of
+from ..formats.reading import MOST_NAMED_BITS
+from ..formats.schema import Wishes
+from .bodies import LIMITS, Limits, Parts, check_names, refuse, rows_in, split
+from .errors import Refusal
+
+JSON, ARROW = "json", "arrow"  # kinds of entries of the log
+SOURCE = "the request"
+DEFAULT_WISHES = Wishes(encoded=True)
+
+
+@dataclass
+class Rows:
+    """Some rows.
+
+    batch
+        As a learner or an encoder takes them; with labels and importances if they are to be learned from.
+    columns
+        As which they were read.
+    ids
+        One for each row, or None.
+    given
+        The features of each row as they came.
+    arrow
+        The stream that they came in, if it was Arrow's.
+    """
+
+    batch: Batch
+    columns: Columns
+    ids: list[str | None]
+    given: Sequence[Any] = field(repr=False)
+    arrow: bytes | None = field(default=None, repr=False)
+    labels: Sequence[Any] = ()
+    weights: Sequence[Any] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def kind(self) -> str:
+        """The kind of entry of the log."""
+        return JSON if self.arrow is None else ARROW
+
+    @cached_property
+    def features(self) -> list[bytes]:
+        """The features of each row as JSON."""
+        return [orjson.dumps(row) for row in self.given]
+
+    @cached_property
+    def content(self) -> bytes:
+        """The rows as the log keeps them."""
+        if self.arrow is not None:
+            return self.arrow
+        rows = zip(self.given, self.labels, self.weights, self.ids, strict=True)
+        return b"".join([orjson.dumps(_line(*row), option=orjson.OPT_APPEND_NEWLINE) for row in rows])
+
+
+def _line(features: Any, label: Any, weight: Any, id: str | None) -> dict[str, Any]:
+    line = {"features": features, "label": label}
+    if weight is not None:
+        line["weight"] = weight
+    if id is not None:
+        line["id"] = id
+    return line
+
+
+def line_of(features: bytes, label: Any, weight: float | None = None, id: str | None = None) -> bytes:
+    """A line of the log, of features that were remembered and the label that came for them."""
+    return orjson.dumps(_line(orjson.Fragment(features), label, weight, id), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def rows_of_json(
+    body: Any,
+    columns: Columns | None,
+    *,
+    labelled: bool,
+    wishes: Wishes = DEFAULT_WISHES,
+    limits: Limits = LIMITS,
+    keep_missing: bool = False,
+) -> Rows:
+    """The rows of a parsed body. Where columns are not known yet, they are what these rows show them to be.
+
+    `keep_missing` is for learners that scale (`learner.scale`). A `Refusal` says what is wrong.
+    """
+    faults: Faults = {}
+    parts = split(rows_in(body, limits), labelled, limits, faults)
+    columns = columns or _settled(parts, wishes, limits, faults)
+    reader = reader_of(columns, labelled, keep_missing, limits.features)
+    batch = reader.rows(parts.features, faults, wishes.drop)
+    if labelled:
+        batch.labels = labels_of(parts.labels, columns.numeric_labels, faults)
+        batch.weights = weights_of(parts.weights, faults)
+    refuse(faults)
+    batch.source, batch.unit = SOURCE, "row"
+    return Rows(batch, columns, parts.ids, parts.features, labels=parts.labels, weights=parts.weights)
+
+
+def settled(body: Any, wishes: Wishes = DEFAULT_WISHES, limits: Limits = LIMITS) -> Columns:
+    """The columns that the first request to learn shows."""
+    return rows_of_json(body, None, labelled=True, wishes=wishes, limits=limits).columns
+
+
+def rows_of_log(
+    kind: str,
+    content: bytes,
+    columns: Columns,
+    *,
+    wishes: Wishes = DEFAULT_WISHES,
+    limits: Limits = LIMITS,
+    keep_missing: bool = False,
+) -> Rows:
+    """The rows of an entry of the log, as they were when they came."""
+    more: dict[str, Any] = {"labelled": True, "wishes": wishes, "limits": limits, "keep_missing": keep_missing}
+    if kind == ARROW:
+        from .arrow_rows import rows_of_arrow
+
+        return rows_of_arrow(content, columns, **more)
+    return rows_of_json({"rows": [orjson.loads(line) for line in content.split(b"\n") if line]}, columns, **more)
+
+
+def lines_of_log(kind: str, content: bytes, columns: Columns, *, wishes: Wishes = DEFAULT_WISHES) -> bytes:
+    """An entry of the log as lines of JSON, from which `pater train` comes to the same bits.
+
+    The first line of an export must name all columns; for that there is `with_all_columns`.
+    """
+    if kind == ARROW:
+        from .arrow_rows import lines_of_arrow
+
+        return lines_of_arrow(content, columns, wishes)
+    return content
+
+
+def with_all_columns(line: bytes, columns: Columns) -> bytes:
+    """The same row, with null for columns that it has not; in their order."""
+    row = orjson.loads(line)
+    if isinstance(row["features"], dict) and columns.table:
+        row["features"] = {**{name: None for name, _ in columns.table}, **row["features"]}
+    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def label_of(value: Any, columns: Columns) -> int | str:
+    """The label that a value of JSON stands for; a ValueError says why it is none."""
+    label, what = json_label_of(value, columns.numeric_labels)
+    if label is None:
+        raise ValueError(what)
+    return label
+
+
+def check_columns(columns: Columns) -> None:
+    """A `Refusal` if a model has learned from what no request can hold."""
+    if columns.kind == HASHED and not columns.table:
+        raise Refusal(
+            409,
+            "the model learned from hashed names, of VW or with --bits, which a request cannot give; a service needs a "
+            "model of a table, or of numbered features.",
+        )
+
+
+@lru_cache(maxsize=8)
+def reader_of(columns: Columns, labelled: bool, keep_missing: bool, limit: int) -> RowReader:
+    """One that is kept. What it tells of names behind hashed columns does not depend on what was read before."""
+    seen = Seen(columns.bits) if labelled and 0 < columns.bits <= MOST_NAMED_BITS else None
+    return RowReader(columns, keep_missing=keep_missing, seen=seen, limit=limit)
+
+
+def _settled(parts: Parts, wishes: Wishes, limits: Limits, faults: Faults) -> Columns:
+    if not parts.features:
+        raise Refusal(422, "there is no row to learn the columns from.")
+    refuse(faults)
+    check_names(names_of(parts.features), limits)
+    try:
+        return columns_of_rows(parts.features, parts.labels, SOURCE, wishes)
+    except InputError as error:
+        raise Refusal(422, str(error)) from None

@@ -1,0 +1,173 @@
+"""How a service begins in a state directory, goes on there, and drops what its model has learned.
+
+Knows the log and model files. What it begins with is kept in the directory: a copy of the model, or the settings of
+`pater train`. Who starts it again with something else is told, since the log would come to another model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..files.writing import replacing
+from ..formats.errors import InputError
+from ..stream.beginning import Beginning
+from ..stream.learner import load
+from . import schema
+from .beginning import learner_of_file
+from .folder import Folder, StateError
+from .log import Log
+from .records import Limits
+from .transaction import Transaction
+from .writer import write_now
+
+SETTINGS, MODEL_DIGEST = "settings", "model_digest"
+FIRST_VERSION = 1
+
+
+def opened(
+    path: str | os.PathLike[str],
+    *,
+    model: str | os.PathLike[str] | None = None,
+    settings: dict[str, Any] | None = None,
+    limits: Limits | None = None,
+) -> tuple[Log, dict[str, Any]]:
+    """Open or make a state directory; its log, and the settings of `Beginning` that its learner is made with.
+
+    model
+        The model file to begin with. A directory that has begun goes on with what it has, if it began with this one.
+    settings
+        Of `Beginning`, to begin without a model; None for the defaults, or what the directory has.
+    """
+    log = Log.open(path, limits=limits)
+    try:
+        if log.meta(SETTINGS) is None:
+            _begin(log, model, settings or {})
+        else:
+            _check_the_same(log, model, settings)
+        log.folder.sweep(each.file for each in log.snapshots())
+        kept: dict[str, Any] = log.meta(SETTINGS)
+    except sqlite3.Error as error:
+        log.close()
+        raise schema.unusable(log.folder.log, error) from None
+    except BaseException:
+        log.close()
+        raise
+    return log, kept
+
+
+def _begin(log: Log, model: str | os.PathLike[str] | None, settings: dict[str, Any]) -> None:
+    plain = _plain(settings)
+    Beginning(**plain)
+    write: Callable[[Transaction], None]
+    if model is None:
+
+        def write(transaction: Transaction) -> None:
+            transaction.set_meta(SETTINGS, plain)
+            transaction.event("begin", {"settings": plain})
+
+    else:
+        if plain:
+            raise InputError("settings cannot go with a model: those of the model hold.")
+        learner = learner_of_file(Path(model))
+        content = Path(model).read_bytes()
+        place = log.folder.model(FIRST_VERSION)
+        try:
+            with replacing(place, check=_same_as(content)) as file:
+                file.write(content)
+        except OSError as error:
+            raise log.folder.cannot("the model cannot be copied into it", error) from None
+
+        def write(transaction: Transaction) -> None:
+            transaction.set_meta(SETTINGS, plain)
+            transaction.set_meta(MODEL_DIGEST, hashlib.sha256(content).hexdigest())
+            transaction.snapshot(place.name, entry=0, position=0, version=FIRST_VERSION, quality=None, kind="model")
+            transaction.event("begin", {"model": Path(model).name, "rows": learner.rows, "version": FIRST_VERSION})
+
+    write_now(log, write)
+
+
+def _same_as(content: bytes) -> Callable[[Path], None]:
+    def check(path: Path) -> None:
+        if path.read_bytes() != content:
+            raise OSError("it was not written as it should have been")
+
+    return check
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as they come back from JSON, so that those of a restart can be compared."""
+    there = {name: value for name, value in settings.items() if value not in (None, {}, [], ())}
+    plain: dict[str, Any] = json.loads(schema.to_json(there))
+    return plain
+
+
+def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: dict[str, Any] | None) -> None:
+    where, known = log.folder.path, log.meta(MODEL_DIGEST)
+    if model is not None:
+        try:
+            digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
+        except OSError as error:
+            raise InputError(f"{os.fspath(model)}: {error.strerror}.") from None
+        if digest != known:
+            began = "with another model" if known else "without a model"
+            raise StateError(
+                f"{where}: the service began there {began}, and has learned since. Start it without --model to go on, "
+                "swap the model in by POST /v1/model, or name another directory."
+            )
+    if settings is None:
+        return
+    kept, given = log.meta(SETTINGS), _plain(settings)
+    if given and known:
+        raise StateError(
+            f"{where}: the service began there with a model, whose settings hold. Start it without others."
+        )
+    for name in sorted({*_flat(kept), *_flat(given)}):
+        old, new = _flat(kept).get(name), _flat(given).get(name)
+        if old != new:
+            raise StateError(
+                f"{where}: the service began there with {name} = {old!r}, but it is now {new!r}. Start it with the "
+                "same settings, or with none to go on, or name another directory."
+            )
+
+
+def _flat(settings: dict[str, Any]) -> dict[str, Any]:
+    options = settings.get("options", {})
+    return {name: value for name, value in {**settings, **options}.items() if name != "options"}
+
+
+def trim(path: str | os.PathLike[str]) -> tuple[int, str]:
+    """Drop what the last snapshot has learned from the log; how many entries, and the file that it begins with then.
+
+    No server may be at work. The snapshot is read first: nothing is dropped for one that cannot be.
+    """
+    if not Folder(path).log.is_file():
+        raise StateError(f"{os.fspath(path)}: there is no log.sqlite in it; it is not a state directory of a service.")
+    log = Log.open(path)
+    try:
+        snapshots = log.snapshots()
+        last = snapshots[-1] if snapshots else None
+        if last is None or last.kind != "snapshot":
+            raise StateError(f"{log.folder.path}: there is no snapshot after the model that the log begins with.")
+        load(log.folder.file(last.file))
+        old = [each.file for each in snapshots if each.kind == "snapshot" and each.number != last.number]
+
+        def write(transaction: Transaction) -> int:
+            dropped = transaction.trim(last.number)
+            transaction.event("trim", {"entries": dropped, "position": last.position, "model": last.file})
+            return dropped
+
+        dropped: int = write_now(log, write)
+        log.folder.remove(old)
+        assert log.connection is not None
+        log.connection.execute("VACUUM")
+    except sqlite3.Error as error:
+        raise schema.unusable(log.folder.log, error) from None
+    finally:
+        log.close()
+    return dropped, last.file

@@ -1,0 +1,66 @@
+"""How many rows were predicted, learned, joined to their labels and so on: in all, and in each minute of the last day.
+
+Knows nobody. To count costs well under a microsecond.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+KINDS = ("predicted", "learned", "joined", "unknown", "refused", "expired")
+PREDICTED, LEARNED, JOINED, UNKNOWN, REFUSED, EXPIRED = range(len(KINDS))
+MINUTES = 24 * 60  # that are kept
+
+
+class Volumes:
+    """Counts of rows by kind."""
+
+    def __init__(self) -> None:
+        self.totals = [0] * len(KINDS)
+        self._minutes: dict[int, list[int]] = {}  # since 1970, oldest first; those without a row are left out
+        self._last = -1
+        self._counts: list[int] = []
+
+    def add(self, kind: int, rows: int, now: float) -> None:
+        """Count rows; times must not go back."""
+        minute = int(now // 60)
+        if minute != self._last:
+            self._begin(minute)
+        self._counts[kind] += rows
+        self.totals[kind] += rows
+
+    def _begin(self, minute: int) -> None:
+        self._last = minute
+        self._counts = self._minutes.setdefault(minute, [0] * len(KINDS))
+        self._forget(minute)
+
+    def _forget(self, minute: int) -> None:
+        while self._minutes and next(iter(self._minutes)) <= minute - MINUTES:
+            del self._minutes[next(iter(self._minutes))]
+
+    def told(self, now: float, most: int = 144) -> dict[str, Any]:
+        """Totals by kind, and rows by stretches of time up to this one, at most so many, beginning with the first."""
+        first = max(next(iter(self._minutes), self._last), int(now // 60) - MINUTES + 1)
+        minutes = max(1, int(now // 60) - first + 1)
+        width = -(-minutes // most)  # in minutes, of each stretch
+        stretches = [[0] * len(KINDS) for _ in range(-(-minutes // width))] if self._minutes else []
+        for minute, counts in self._minutes.items():
+            if first <= minute < first + width * len(stretches):
+                stretch = stretches[(minute - first) // width]
+                stretch[:] = map(sum, zip(stretch, counts, strict=True))
+        return {
+            "totals": dict(zip(KINDS, self.totals, strict=True)),
+            "start": first * 60 if stretches else None,
+            "seconds": width * 60,
+            **{kind: [stretch[k] for stretch in stretches] for k, kind in enumerate(KINDS)},
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        return {"totals": self.totals, "minutes": [[minute, *counts] for minute, counts in self._minutes.items()]}
+
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> Volumes:
+        volumes = cls()
+        volumes.totals = list(told["totals"])
+        volumes._minutes = {minute: counts for minute, *counts in told["minutes"]}
+        return volumes

@@ -1,0 +1,233 @@
+"""How a service begins in a state directory and goes on, what `--check` finds, and what is trimmed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+
+from pater.formats.errors import InputError
+from pater.serve.check import check
+from pater.serve.export import command, lines
+from pater.serve.folder import StateError
+from pater.serve.log import Log
+from pater.serve.records import JSON
+from pater.serve.state import opened, trim
+from pater.serve.writer import write_now
+from pater.stream import train
+
+ROW = b'{"features":{"a":%d},"label":1}\n'
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """Two models of numbered features."""
+    folder = tmp_path_factory.mktemp("models")
+    generator = np.random.default_rng(0)
+    for name in ("one", "two"):
+        values = generator.standard_normal((50, 3))
+        text = "".join(f"{1 if a > 0 else -1} 1:{a!r} 2:{b!r} 3:{c!r}\n" for a, b, c in values.tolist())
+        (folder / f"{name}.svm").write_text(text)
+        train(folder / f"{name}.svm", algo="pater-i", model=folder / f"{name}.pater")
+    return folder
+
+
+def append(log, numbers):
+    for number in numbers:
+        write_now(log, lambda t, number=number: t.append(JSON, ROW % number, 1))
+
+
+def snapshot(log, models, entry, version=1):
+    path = log.folder.snapshot(entry)
+    shutil.copy(models / "one.pater", path)
+    write_now(log, lambda t: t.snapshot(path.name, entry=entry, position=entry, version=version, quality=None))
+
+
+def test_a_service_goes_on_with_the_model_it_began_with(models, tmp_path):
+    state = tmp_path / "state"
+    log, settings = opened(state, model=models / "one.pater")
+    assert settings == {}
+    assert [(each.file, each.kind, each.version) for each in log.snapshots()] == [("model-000001.pater", "model", 1)]
+    log.close()
+    for model in (None, models / "one.pater"):
+        opened(state, model=model)[0].close()
+    with pytest.raises(StateError, match="began there with another model"):
+        opened(state, model=models / "two.pater")
+    with pytest.raises(StateError, match="with a model, whose settings hold"):
+        opened(state, settings={"algo": "pa"})
+    with pytest.raises(InputError, match="No such file"):
+        opened(state, model=tmp_path / "nothing")
+    assert (state / "models" / "model-000001.pater").read_bytes() == (models / "one.pater").read_bytes()
+    assert check(state).sound
+    log, _ = opened(state)  # every error has let go of the lock
+    assert command(log)[3:5] == ["-i", str(state / "models" / "model-000001.pater")]
+    log.close()
+
+
+def test_a_service_goes_on_with_its_settings(models, tmp_path):
+    state = tmp_path / "state"
+    settings = {
+        "algo": "pater-i",
+        "scoring": "f1",
+        "interactions": [("a", "b"), ("b", "c d")],
+        "options": {
+            "C": 0.1,
+            "class_weight": {"spam": 3.0, "ham": 1.0},
+            "average": True,
+            "operating_point": {"cost": {"false_positive": 1.0, "false_negative": 50.0}},
+            "drop": ["x", "y"],
+            "bits": None,
+            "categorical": (),
+        },
+    }
+    log, kept = opened(state, settings=settings)
+    assert kept["options"]["C"] == 0.1
+    assert kept["interactions"] == [["a", "b"], ["b", "c d"]]
+    words = command(log)
+    assert words[:3] == ["pater", "train", "log.jsonl"]
+    assert words[3:] == [
+        *("--algo", "pater-i", "--scoring", "f1", "--interactions", "a:b,b:c d", "--aggressiveness", "0.1"),
+        *("--class-weight", "spam:3.0,ham:1.0", "--average", "--cost", "1.0:50.0", "--drop", "x", "--drop", "y"),
+        *("-m", "MODEL.pater"),
+    ]
+    log.close()
+    opened(state)[0].close()
+    log, again = opened(state, settings=settings)
+    log.close()
+    assert again == kept
+    with pytest.raises(StateError, match=r"began there with C = 0.1, but it is now 0.2"):
+        opened(state, settings={**settings, "options": {**settings["options"], "C": 0.2}})
+    with pytest.raises(StateError, match="began there without a model"):
+        opened(state, model=models / "one.pater")
+
+
+def test_what_cannot_be_begun_with_leaves_nothing(models, tmp_path):
+    (tmp_path / "no.pater").write_text("no")
+    with pytest.raises(Exception, match="no[.]pater"):
+        opened(tmp_path / "state", model=tmp_path / "no.pater")
+    with pytest.raises(InputError, match="cannot go with a model"):
+        opened(tmp_path / "state", model=models / "one.pater", settings={"algo": "pa"})
+    log, settings = opened(tmp_path / "state", settings={"algo": "pa"})
+    assert settings == {"algo": "pa"}
+    assert log.snapshots() == []
+    log.close()
+
+
+def test_what_is_exported(models, tmp_path):
+    log, _ = opened(tmp_path / "state")
+    append(log, range(3))
+    write_now(log, lambda t: t.append(JSON, b"".join(ROW % k for k in (3, 4, 5)), 3))
+    write_now(log, lambda t: t.refuse(2))
+    write_now(log, lambda t: t.refuse(4, [1]))
+
+    def exported(since=None):
+        return [json.loads(line)["features"]["a"] for line in lines(log, since)]
+
+    assert exported() == exported(0) == [0, 2, 3, 5]
+    assert [exported(k) for k in range(1, 6)] == [[2, 3, 5], [3, 5], [5], [], []]
+    shutil.copy(models / "two.pater", log.folder.model(2))
+    write_now(
+        log, lambda t: t.snapshot("model-000002.pater", entry=0, position=0, version=2, quality=None, kind="model")
+    )
+    append(log, [6])
+    assert exported() == [6]
+    assert exported(0) == [0, 2, 3, 5, 6]
+    assert command(log, "x.jsonl")[2:5] == ["x.jsonl", "-i", str(log.folder.models / "model-000002.pater")]
+    log.close()
+
+
+def test_trimming_drops_what_the_last_snapshot_has_learned(models, tmp_path):
+    state = tmp_path / "state"
+    with pytest.raises(StateError, match="not a state directory"):
+        trim(state)
+    log, _ = opened(state)
+    append(log, range(10))
+    snapshot(log, models, 4)
+    snapshot(log, models, 7)
+    with pytest.raises(StateError, match="is at work in it"):
+        trim(state)
+    log.close()
+    assert trim(state) == (7, "snapshot-000000000007.pater")
+    log, _ = opened(state)
+    assert [each.position for each in log.entries()] == [7, 8, 9]
+    assert (log.position, log.first_entry) == (10, 8)
+    assert [(each.kind, each.entry) for each in log.snapshots()] == [("model", 7)]
+    assert [json.loads(line)["features"]["a"] for line in lines(log)] == [7, 8, 9]
+    assert str(log.folder.models / "snapshot-000000000007.pater") in command(log)
+    assert sorted(path.name for path in log.folder.models.iterdir()) == ["snapshot-000000000007.pater"]
+    append(log, [10])
+    assert [each.number for each in log.entries()][-1] == 11
+    assert not write_now(log, lambda t: t.forget_snapshots(0))
+    log.close()
+    with pytest.raises(StateError, match="no snapshot after the model"):
+        trim(state)
+    assert check(state).sound
+    log, _ = opened(state)
+    snapshot(log, models, 11)
+    log.folder.snapshot(11).write_bytes(b"damaged")
+    log.close()
+    with pytest.raises(Exception, match="snapshot-000000000011"):
+        trim(state)
+    assert len(list(Log.open_to_read(state).entries())) == 4
+
+
+def test_what_check_finds(models, tmp_path):
+    state = tmp_path / "state"
+    assert "not a state directory" in check(state).wrong[0]
+    log, _ = opened(state, model=models / "one.pater")
+    append(log, range(5))
+    write_now(log, lambda t: t.remember([("a", b"{}", None)]))
+    snapshot(log, models, 4)
+    while_it_runs = check(state)
+    assert while_it_runs.sound
+    assert "5 rows were learned, of which 5 are in the log" in while_it_runs.found
+    assert "1 rows that wait for labels" in while_it_runs.found
+    assert "recovery begins with snapshot-000000000004.pater, and 1 entries of the log after it" in while_it_runs.found
+    log.close()
+
+    def broken(statement, *values):
+        connection = sqlite3.connect(state / "log.sqlite")
+        connection.execute("SAVEPOINT all_of_it")
+        connection.execute(statement, values)
+        connection.commit()
+        connection.close()
+        found = check(state)
+        assert not found.sound
+        return found.wrong
+
+    copy = tmp_path / "copy"
+    shutil.copytree(state, copy)
+
+    def mend():
+        shutil.rmtree(state)
+        shutil.copytree(copy, state)
+
+    assert "entry 4 does not follow entry 2" in broken("DELETE FROM entries WHERE number = 3")
+    mend()
+    assert "entry 2 has other rows than it says" in broken("UPDATE entries SET content = ? WHERE number = 2", b"")
+    mend()
+    assert "the log ends at row 5, but 7 were counted" in broken("UPDATE counts SET value = 7 WHERE name = 'rows'")
+    mend()
+    assert "there are 1 rows that wait for labels, but 0 were counted" in broken(
+        "UPDATE counts SET value = 0 WHERE name = 'pending'"
+    )
+    mend()
+    assert "is of entry 9, but the log has 5" in broken("UPDATE snapshots SET entry = 9 WHERE kind = 'snapshot'")[0]
+    mend()
+    assert "which is no name of a snapshot" in broken("UPDATE snapshots SET file = '../../passwd'")[0]
+    mend()
+    assert "newer version" in broken("UPDATE meta SET value = '9' WHERE name = 'version'")[0]
+    mend()
+    (state / "models" / "snapshot-000000000004.pater").write_bytes(b"damaged")
+    assert "snapshot-000000000004.pater" in check(state).wrong[0]
+    mend()
+    (state / "models" / "model-000001.pater").unlink()
+    assert "model-000001.pater: cannot be read: No such file" in check(state).wrong[0]
+    mend()
+    content = bytearray((state / "log.sqlite").read_bytes())
+    content[5000:9000] = b"\xff" * 4000
+    (state / "log.sqlite").write_bytes(content)
+    assert "damaged" in check(state).wrong[0]

@@ -1,6 +1,6 @@
 """A client of `pater serve`, of the standard library alone.
 
-    client = Client("http://127.0.0.1:8700", token="…")
+    client = Client("http://127.0.0.1:8000", token="…")
     for said in client.predict([("t1", {"amount": 12.5, "country": "DE"})]):
         print(said["decision"], said["probability"])
     client.labels({"t1": "fraud"})
@@ -64,7 +64,7 @@ class Client:
     ) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError(f"{url!r} is not the address of a service; it looks like http://127.0.0.1:8700")
+            raise ValueError(f"{url!r} is not the address of a service; it looks like http://127.0.0.1:8000")
         self.url, self.timeout = url.rstrip("/"), timeout
         self._address, self._prefix = (parts.hostname, parts.port), parts.path.rstrip("/")
         self._tls = (context or ssl.create_default_context()) if parts.scheme == "https" else None

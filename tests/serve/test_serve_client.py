@@ -404,7 +404,7 @@ def test_a_service_that_hangs():
         assert time.monotonic() - began < 5
 
 
-@pytest.mark.parametrize("url", ["localhost:8700", "ftp://host", "http://", "http://host/?a=1", ""])
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "http://host/?a=1", ""])
 def test_what_is_no_address(url):
     with pytest.raises(ValueError, match="is not the address of a service"):
         Client(url)

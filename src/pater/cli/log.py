@@ -62,7 +62,8 @@ def export(
     stop_in_order()
     with _opened(state) as found:
         from pater.files.writing import writing
-        from pater.serve.export import EXPORTED, begins, command, lines
+        from pater.serve.beginning import EXPORTED
+        from pater.serve.export import begins, command, lines
 
         if output is not None and output.resolve().is_relative_to(found.folder.path.resolve()):
             raise UsageError(f"{output} is in the state directory; name a file elsewhere.")

@@ -64,6 +64,18 @@ class Rows:
         """The kind of entry of the log."""
         return JSON if self.arrow is None else ARROW
 
+    @property
+    def size(self) -> int:
+        """About how many bytes the log takes for them."""
+        return len(self.arrow) if self.arrow is not None else 40 * len(self.columns.table) * len(self) + 200
+
+    def logged(self, places: Sequence[int]) -> tuple[str, bytes]:
+        """The kind and the content of an entry of the log, of the rows in these places."""
+        if len(places) == len(self):
+            return self.kind, self.content
+        some = ((self.features[k], self.labels[k], self.weights[k], self.ids[k]) for k in places)
+        return JSON, b"".join(line_of(*row) for row in some)
+
     @cached_property
     def features(self) -> list[bytes]:
         """The features of each row as JSON."""

@@ -47,6 +47,7 @@ class Settling:
     def of(cls, log: Log, learned: Learned, settings: dict[str, Any], most_classes: int) -> Settling:
         """As far as a log has come."""
         known = bool(log.meta(LABELS_KNOWN, default=False))
+        most_classes = 2 if settings.get("options", {}).get("operating_point") else most_classes
         found = cls(settings, learned.columns, labels_known=known, most_classes=most_classes)
         return found if learned.served is None else found.as_of(learned.served.learner)
 
@@ -99,6 +100,12 @@ class Settling:
             self._note([each.label for each in sound])
             self._settle(columns, True)
         return sound
+
+    def label_of_text(self, text: str) -> Any:
+        """The label that a text on the command line stands for: a number where labels are numbers."""
+        columns = self.columns
+        is_number = text.lstrip("-").isdecimal() if columns is None or not self.labels_known else columns.numeric_labels
+        return self.labels([LabelOf("", int(text) if is_number and text.lstrip("-").isdecimal() else text)])[0].label
 
     def _wishes(self, *, by_index: bool) -> Wishes:
         options, scale = self._settings.get("options", {}), bool(self._settings.get("scale"))

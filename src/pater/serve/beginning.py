@@ -45,8 +45,8 @@ def learner_of_file(path: Path) -> Learner:
     columns = with_label(before.columns or Columns())
     if columns.kind == HASHED and not columns.table:
         raise InputError(
-            f"{path} learned from names in the text format of Vowpal Wabbit, which have no place in JSON. Serve a model "
-            "of a table, or of numbered features."
+            f"{path} learned from names in the text format of Vowpal Wabbit, which have no place in JSON. Serve a "
+            "model of a table, or of numbered features."
         )
     if columns.kind not in (ENCODED, HASHED, INDICES, TABLE):
         raise InputError(f"{path} has columns of a kind that cannot be served: {columns.kind}.")

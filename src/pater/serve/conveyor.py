@@ -59,6 +59,7 @@ class Conveyor:
         self._to_learn: deque[_Job] = deque()
         self._wake, self._is_busy = asyncio.Event(), False
         self._looks: list[Callable[[], None]] = []
+        self._failure: Refusal | None = None
         self.writer = Writer(log, self._on_disk)
         self._task = asyncio.create_task(self._learn_for_ever())
 
@@ -67,12 +68,19 @@ class Conveyor:
         """How many requests wait to be written or learned."""
         return self.writer.waiting + len(self._to_learn)
 
+    @property
+    def broken(self) -> Refusal | None:
+        """Why nothing is learned: what came last could not be written, or learning itself has failed."""
+        return self._failure or self.writer.broken
+
     async def write(self, write: Callable[[Transaction], Any], size: int = 0) -> Any:
         """What a write gives back, once it is on the disk."""
         return await self._submitted(_Job(self._loop.create_future()), write, size)
 
     async def learn(self, write: Callable[[Transaction], Written], size: int = 0) -> Written:
         """The same of a write whose entries are to be learned, once they are; a Refusal names rows that cannot be."""
+        if self._failure is not None:
+            raise self._failure
         written = await self._submitted(_Job(self._loop.create_future(), learns=True), write, size)
         assert isinstance(written, Written)
         return written
@@ -130,6 +138,7 @@ class Conveyor:
                     await self._learn(jobs)
                 except Exception as error:  # nobody else would hear of it, and those who wait would wait for ever
                     say.exception("learning has failed")
+                    self._failure = Refusal(503, "learning has failed, which the log of the server tells more of.")
                     for job in jobs:
                         _answer(job, error)
                 looks, self._looks = self._looks, []

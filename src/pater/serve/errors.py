@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818
     """An answer that is not what was asked for.
 
     status

@@ -1,4 +1,4 @@
-"""How long and how much a service keeps, and what it has done so far."""
+"""How long and how much a service keeps."""
 
 from __future__ import annotations
 
@@ -23,15 +23,3 @@ class Keeping:
     snapshot_rows: int = 100_000
     snapshot_seconds: float = 60.0
     most_classes: int = 100
-
-
-@dataclass
-class Counts:
-    """What has happened since the start of this process, in rows."""
-
-    predicted: int = 0
-    learned: int = 0
-    joined: int = 0
-    unknown: int = 0
-    refused: int = 0
-    expired: int = 0

@@ -40,7 +40,8 @@ def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callab
 
 def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Callable[[Transaction], Written]:
     """Put rows at the end of the log, but for those whose id was learned before; once for each key."""
-    labels = rows.labels
+    assert rows.batch.labels is not None
+    labels = rows.batch.labels.tolist()
 
     def write(transaction: Transaction) -> Written:
         known = transaction.known_key(key, digest) if key is not None else None

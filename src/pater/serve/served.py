@@ -53,7 +53,7 @@ class Served:
             self._ended = None
 
     def speaker(self, *, fresh: bool = False) -> Learner | None:
-        """Who answers: the learner; of rows that are held back, one that was made of most of them, or `fresh` of all."""
+        """Who answers: the learner; of rows that are held back, one made of most of them, or `fresh` of all."""
         if self.learner.model is not None:
             return self.learner
         if not self._held:

@@ -47,7 +47,7 @@ def _check_columns(new: Columns, now: Columns | None) -> None:
         return
     ours, theirs = ({name for name, _ in each.table} for each in (now, new))
     if bool(now.table) != bool(new.table):
-        raise Refusal(409, "the model learned from numbered features, or this service does, and the other from a table.")
+        raise Refusal(409, "of this service and the model, one learns from a table, the other from numbered features.")
     if ours != theirs:
         missing, more = sorted(ours - theirs), sorted(theirs - ours)
         told = "; ".join(

@@ -1,0 +1,116 @@
+"""What a service does by itself: snapshots of the model, and rows forgotten that nobody has told the label of.
+
+Knows the engine. What fails is tried again: the log has all that was learned, and a start without a snapshot takes
+longer, that is all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from copy import deepcopy
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from ..formats.errors import InputError
+from ..stream.learner import Learner
+from . import requests
+from .errors import Refusal
+from .transaction import Transaction
+from .volumes import EXPIRED
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+TICK = 0.5  # seconds
+SHORTEST_REST, LONGEST_REST, AFTER_A_FAILURE = 1.0, 60.0, 10.0
+AT_ONCE = 1_000  # rows that are forgotten in one go
+KEPT = 3  # snapshots
+say = logging.getLogger("pater.serve")
+
+
+class Housekeeping:
+    """The tasks of an engine that has started.
+
+    saved_at, saved_position
+        When the last snapshot was written, in seconds since 1970, and how many rows of the log it has.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        snapshots = engine.log.snapshots()
+        engine.log.folder.sweep(each.file for each in snapshots)
+        self.saved_at = snapshots[-1].time if snapshots else None
+        self.saved_position = snapshots[-1].position if snapshots else None
+        self._entry = snapshots[-1].entry if snapshots else 0
+        self._last_look = monotonic()
+        self._ended = asyncio.Event()
+        self._task = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        """End; what is being written is written."""
+        self._ended.set()
+        await self._task
+
+    def is_saved(self, entry: int, position: int) -> None:
+        """A model file has all up to an entry."""
+        self._entry, self.saved_position, self.saved_at = entry, position, self._engine.log.now()
+        self._last_look = monotonic()
+
+    async def snapshot(self) -> None:
+        """Write the model to a file, from which the next start goes on, if there is anything new."""
+        engine = self._engine
+        taken = await engine.conveyor.at_rest(self._copied)
+        if taken is None:
+            self._last_look = monotonic()
+            return
+        learner, version, quality, entry, position = taken
+        path = engine.log.folder.snapshot(entry)
+        await asyncio.to_thread(learner.save, path, progress={"entry": entry, "position": position, "version": version})
+
+        def write(transaction: Transaction) -> list[str]:
+            transaction.snapshot(path.name, entry=entry, position=position, version=version, quality=quality)
+            return transaction.forget_snapshots(keep=KEPT)
+
+        engine.log.folder.remove(await engine.conveyor.write(write))
+        self.is_saved(entry, position)
+
+    def _copied(self) -> tuple[Learner, int, dict[str, Any], int, int] | None:
+        """What a snapshot is made of; None if the last one says it all, or rows are held back yet."""
+        learned, served = self._engine.learned, self._engine.learned.served
+        if served is None or not served.is_settled or learned.entry == self._entry:
+            return None
+        quality = learned.quality.to_json()
+        return deepcopy(served.learner), served.version, quality, learned.entry, learned.position
+
+    async def expire(self) -> int:
+        """Forget rows that have waited too long for their label; how many there were."""
+        engine, keeping = self._engine, self._engine.keeping
+        await engine.model_in_place()
+        write = requests.expire(keeping.remember, keeping.expire_as, AT_ONCE)
+        expired = int((await engine.conveyor.learn(write)).answer["expired"])
+        engine.count(EXPIRED, expired)
+        return expired
+
+    async def _has_ended(self) -> bool:
+        """Wait a moment; whether it is time to end."""
+        try:
+            await asyncio.wait_for(self._ended.wait(), TICK)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _work(self) -> None:
+        next_expiry, keeping = monotonic(), self._engine.keeping
+        rest = min(LONGEST_REST, max(SHORTEST_REST, keeping.remember / 10))
+        while not await self._has_ended():
+            try:
+                new = self._engine.learned.position - (self.saved_position or 0)
+                late = monotonic() - self._last_look >= keeping.snapshot_seconds
+                if not self._engine.is_swapping and (new >= keeping.snapshot_rows or (new and late)):
+                    await self.snapshot()
+                if monotonic() >= next_expiry:
+                    next_expiry = monotonic() + (0 if await self.expire() >= AT_ONCE else rest)
+            except (Refusal, InputError, OSError) as error:
+                say.error("housekeeping has failed, and tries again: %s", error)
+                self._last_look, next_expiry = monotonic(), monotonic() + AFTER_A_FAILURE

@@ -15,7 +15,12 @@ import pytest
 import pater
 
 ROOT = Path(__file__).resolve().parents[1]
-DISTRIBUTIONS = {"prometheus_client": "prometheus-client", "sklearn": "scikit-learn", "scikit_posthocs": "scikit-posthocs"}
+DISTRIBUTIONS = {
+    "confluent_kafka": "confluent-kafka",
+    "prometheus_client": "prometheus-client",
+    "sklearn": "scikit-learn",
+    "scikit_posthocs": "scikit-posthocs",
+}
 COMES_ALONG = {"joblib", "markupsafe"}  # with scikit-learn and Jinja2
 
 

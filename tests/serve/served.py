@@ -111,7 +111,7 @@ class Served:
 @contextmanager
 def served(engine=None, *, tokens=None, limits=None, **options):
     engine, limits, journal = engine or FakeEngine(), limits or Limits(), Lines()
-    app = App(engine, engine, access=Access(tokens), limits=limits, journal=journal, page=b"<!doctype html>", **options)
+    app = App(engine, engine, access=Access(tokens), limits=limits, journal=journal, **options)
     listener = bound("127.0.0.1", 0)
     port, started, stop = listener.getsockname()[1], threading.Event(), []
 

@@ -101,7 +101,7 @@ def test_every_other_route(server):
     assert server.send("GET", "/v1/status")[2] == b'{"rows":0}'
     assert server.send("GET", "/healthz")[0] == 200
     status, headers, body = server.send("GET", "/")
-    assert (status, body) == (200, b"<!doctype html>")
+    assert (status, body[:15]) == (200, b"<!doctype html>")
     assert "default-src 'none'" in headers["content-security-policy"]
     assert server.send("HEAD", "/v1/model")[::2] == (200, b"")
 

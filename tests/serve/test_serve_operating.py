@@ -122,7 +122,7 @@ def test_of_more_classes_the_point_waits():
     quality = Quality()
     quality.add(Answers([0.0], ["c"], ["a"], [None], [None], ("a", "b", "c")))
     assert operating.threshold(quality) is None
-    assert "more than two classes" in operating.told(quality, own=None)["note"]
+    assert "the model has more" in operating.told(quality, own=None)["note"]
 
 
 def test_costs_by_label_or_by_mistake():

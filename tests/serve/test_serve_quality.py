@@ -93,6 +93,16 @@ def test_it_goes_on_from_its_json_wherever_it_is_cut(classes):
     assert whole.n_alarms == len(whole.alarms) > 0 or len(classes) > 2
 
 
+def test_what_is_judged_later_does_not_change_what_was_written():
+    answers, quality = stream(n=9_000, change=5_000), Quality(window=100)
+    quality.add(part(answers, 0, 6_000))
+    told = quality.to_json()
+    before = json.dumps(told)
+    quality.add(part(answers, 6_000, 9_000))
+    quality.swapped([7, 8])
+    assert json.dumps(told) == before
+
+
 def test_an_alarm_has_the_time_of_its_row():
     answers = stream(n=12_000, change=7_000)
     quality = Quality()

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 from ..files.model_file import ModelFileError
 from ..formats.errors import InputError
 from .errors import Refusal
+from .front_page import front_page
 from .gathering import Gathering, Predicting
 from .http import ARROW, BYTES, JSON, Answer, Bodies, GoneError, Receive, Request, Send, json_bytes, json_of, refused
 from .http import write as write_answer
@@ -72,14 +73,13 @@ class App:
         access: Access,
         limits: Limits,
         journal: Journal,
-        page: bytes = b"",
         log_requests: bool = False,
         of_rows: dict[str, Any] | None = None,
     ) -> None:
         self._engine, self._views, self._access, self._journal = engine, views, access, journal
         self._limits, self._of_rows = limits, of_rows or {}  # the latter for `Engine.rows_of`
         self._gathering = Gathering(engine, lambda body: engine.rows_of(body, labelled=False, **self._of_rows))
-        self._bodies, self._content = Bodies(limits), page
+        self._bodies = Bodies(limits)
         self._log_requests = log_requests
         predicting, learning = frozenset({"predict", "admin"}), frozenset({"learn", "admin"})
         admin, anyone, everybody = frozenset({"admin"}), frozenset({"predict", "learn", "admin"}), frozenset[str]()
@@ -212,11 +212,9 @@ class App:
         return Answer(_file("openapi.json"))
 
     async def _page(self, request: Request) -> Answer:
-        policy = (
-            b"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
-            b"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        )
-        return Answer(self._content, type=b"text/html; charset=utf-8", headers=[(b"content-security-policy", policy)])
+        page = front_page()
+        headers = [(name.encode(), value.encode()) for name, value in page.headers.items()]
+        return Answer(page.content, type=b"text/html; charset=utf-8", headers=headers)
 
 
 def _content_type(headers: Headers, types: tuple[bytes, ...]) -> bytes:

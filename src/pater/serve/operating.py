@@ -81,10 +81,10 @@ class Operating:
 
     def _note(self, quality: Quality, threshold: float | None) -> str:
         seen = dict(zip(quality.classes, quality.margins.seen, strict=False))
+        if len(quality.classes) > 2:
+            return "An operating point decides between two classes, and the model has more: its own answer stands."
         if not self.wish:
             return "The model's own threshold decides."
-        if len(quality.classes) > 2:
-            return "The model has more than two classes: its own answer decides, and the operating point waits."
         if self.fixed is not None:
             return "The threshold is the one that was set."
         if threshold is None:

@@ -127,7 +127,7 @@ class Quality:
         return len(self.classes) == 2 and pair >= tally.classes.keys()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, to go on from exactly."""
+        """Everything, to go on from exactly; what is judged later does not change it."""
         return {
             "window_size": self.size,
             "labels": list(self.labels),

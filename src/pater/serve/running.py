@@ -94,7 +94,6 @@ async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> N
             access=access,
             limits=limits,
             journal=journal,
-            page=b"",
             log_requests=setup.log_requests,
             of_rows={"limits": bodies.Limits(rows=limits.rows, columns=limits.columns, id=limits.ids)},
         )

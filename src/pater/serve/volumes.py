@@ -56,7 +56,7 @@ class Volumes:
         }
 
     def to_json(self) -> dict[str, Any]:
-        return {"totals": self.totals, "minutes": [[minute, *counts] for minute, counts in self._minutes.items()]}
+        return {"totals": list(self.totals), "minutes": [[minute, *counts] for minute, counts in self._minutes.items()]}
 
     @classmethod
     def from_json(cls, told: dict[str, Any]) -> Volumes:

@@ -79,7 +79,12 @@ class Adwin:
 
     def to_json(self) -> dict[str, Any]:
         """Everything that is remembered; `from_json` goes on from there as if there had been no break."""
-        return {"delta": self.delta, "n": self.n, "since": self._since, "levels": self._levels}
+        return {
+            "delta": self.delta,
+            "n": self.n,
+            "since": self._since,
+            "levels": [list(level) for level in self._levels],
+        }
 
     @classmethod
     def from_json(cls, told: dict[str, Any]) -> Adwin:

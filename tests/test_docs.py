@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import os
 import re
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -48,16 +51,42 @@ def at_hand(tmp_path, monkeypatch):
     return {"batches": parts, "shards": parts, "pater": pater, "PATERClassifier": pater.PATERClassifier}
 
 
+@pytest.fixture
+def shell(tmp_path):
+    """Runs lines of a shell, where `pater` is a program. Servers whose number is in a file *.pid are ended at last."""
+    program = tmp_path / "bin" / "pater"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pater "$@"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(pater.__file__).parents[1])}
+
+    def run(lines):
+        done = subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, timeout=600, env=env)
+        assert done.returncode == 0, f"{lines}{done.stdout}{done.stderr}"
+
+    yield run
+    for started in tmp_path.glob("*.pid"):
+        number = int(started.read_text())
+        with contextlib.suppress(OSError):
+            if b"pater" in Path(f"/proc/{number}/cmdline").read_bytes():  # and not another process by now
+                os.kill(number, signal.SIGKILL)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return str(listener.getsockname()[1])
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
-def test_what_a_page_says_runs(page, at_hand, capsys):
+def test_what_a_page_says_runs(page, at_hand, shell, capsys):
+    port = free_port()
     for number, (language, block) in enumerate(blocks(page)):
+        here = block.replace("8000", port)
         if language == "python":
-            exec(compile(block, f"{page.name}, block {number + 1}", "exec"), at_hand)
+            exec(compile(here, f"{page.name}, block {number + 1}", "exec"), at_hand)
         else:
-            script = f'set -e; pater() {{ "{sys.executable}" -m pater "$@"; }}\n{block}'
-            env = {**os.environ, "PYTHONPATH": str(Path(pater.__file__).parents[1])}
-            done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=600, env=env)
-            assert done.returncode == 0, f"{block}{done.stderr}"
+            shell(here)
 
 
 def run_for(library, names):

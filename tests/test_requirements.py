@@ -16,6 +16,7 @@ import pater
 
 ROOT = Path(__file__).resolve().parents[1]
 DISTRIBUTIONS = {
+    "confluent_kafka": "confluent-kafka",
     "prometheus_client": "prometheus-client",
     "sklearn": "scikit-learn",
     "scikit_posthocs": "scikit-posthocs",

@@ -106,7 +106,7 @@ def test_a_service_goes_on_with_its_settings(models, tmp_path):
 
 def test_what_cannot_be_begun_with_leaves_nothing(models, tmp_path):
     (tmp_path / "no.pater").write_text("no")
-    with pytest.raises(Exception, match="no[.]pater"):
+    with pytest.raises(Exception, match=r"no\.pater"):
         opened(tmp_path / "state", model=tmp_path / "no.pater")
     with pytest.raises(InputError, match="cannot go with a model"):
         opened(tmp_path / "state", model=models / "one.pater", settings={"algo": "pa"})

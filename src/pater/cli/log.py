@@ -14,7 +14,7 @@ import typer
 from . import options as o
 from .errors import CommandError, UsageError
 from .signals import stop_in_order
-from .terminal import output_errors, say, tell, tell_json
+from .terminal import say, tell, tell_json, why_not
 
 if TYPE_CHECKING:
     from pater.serve.log import Log
@@ -61,23 +61,27 @@ def export(
     """
     stop_in_order()
     with _opened(state) as found:
-        from pater.files.writing import place_of, writing
+        from pater.files.writing import writing
+        from pater.serve.beginning import EXPORTED
         from pater.serve.export import begins, command, lines
 
-        inputs = [found.folder.log, found.folder.log.with_name("log.sqlite-wal")]
-        if output is not None and place_of(output, inputs).is_relative_to(found.folder.path.resolve()):
+        if output is not None and output.resolve().is_relative_to(found.folder.path.resolve()):
             raise UsageError(f"{output} is in the state directory; name a file elsewhere.")
         n = 0
-        with output_errors(), writing(output, inputs) as file:
-            for line in lines(found, since):
-                file.write(line)
-                n += 1
+        try:
+            with writing(output) as file:
+                for line in lines(found, since):
+                    file.write(line)
+                    n += 1
+        except OSError as error:
+            why = why_not(error) if output is None else f"{output}: cannot be written: {error.strerror or error}."
+            raise CommandError(why) from None
         start = begins(found)
         if since is None and start.position:
             say(f"{start.position:,} rows before the model that is served began are left out; --since 0 has them, too.")
         say(f"{n:,} rows")
         if since is None:
-            say(f"the same model: {shlex.join(command(found, output or '-'))}")
+            say(f"the same model: {shlex.join(command(found, output or EXPORTED))}")
 
 
 @app.command("info")

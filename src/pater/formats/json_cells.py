@@ -27,24 +27,32 @@ NO_CELL = "column {name!r} holds {kind}; a value is a number, text, true, false 
 TEXT_IN_NUMBERS = "{text!r} is no number, but column {name!r} holds numbers"
 
 
+_OF_TRUTHS, _PLAIN_TRUTHS = {False: 0, True: 1, None: -1}, np.array([0.0, 1.0])
+
+
 def kind_of(value: Any) -> str:
     """What messages call a value."""
     return _KINDS.get(type(value), "a number")
 
 
 class Cells:
-    """One column of some rows: as an encoder takes it, as numbers, and as coded texts."""
+    """One column of some rows: as an encoder takes it, as numbers, and as coded texts.
 
-    def __init__(self, column: Numbers | Texts, plain: NDArray[np.float64] | None = None) -> None:
-        self.column = column
-        self._plain = plain  # of each text the number that it is in a column of numbers, or NaN
+    `plain` is of each text the number that it is in a column of numbers, or NaN; `missing` counts where nothing is.
+    """
+
+    def __init__(
+        self, column: Numbers | Texts, plain: NDArray[np.float64] | None = None, *, missing: int | None = None
+    ) -> None:
+        self.column, self._plain = column, plain
+        if missing is None:
+            missing = int(((column.codes < 0) if isinstance(column, Texts) else np.isnan(column.values)).sum())
+        self.missing = missing
 
     def raw(self, kind: str) -> Column:
         """The column for an encoder, which was told of this kind. Where nothing is there, the kind says what it is."""
-        column = self.column
-        missing = column.codes < 0 if isinstance(column, Texts) else np.isnan(column.values)
-        if missing.all():
-            n_rows = missing.size
+        column, n_rows = self.column, len(self.column[0])
+        if self.missing == n_rows:
             column = Numbers(np.full(n_rows, np.nan)) if kind == NUMBER else Texts(np.full(n_rows, -1, np.int64), [])
         return categories(column) if kind == CATEGORY else column
 
@@ -76,16 +84,19 @@ def categories(column: Column) -> Texts:
 def cells_of(values: Sequence[Any], name: str, faults: Faults) -> Cells:
     """The cells of a column; what is none is a fault."""
     kinds = set(map(type, values))
+    missing = None if type(None) in kinds else 0
     if kinds <= _NUMBERS:
         try:
-            return Cells(Numbers(np.array(values, np.float64) + 0.0))  # zero has one sign
+            numbers = Numbers(np.array(values, np.float64) + 0.0)  # zero has one sign
         except OverflowError:
             return cells_of(_without_too_large(values, name, faults), name, faults)
+        return Cells(numbers, missing=missing)
     if kinds <= _TEXTS:
         names = [text for text in dict.fromkeys(values) if text is not None]
-        return Cells(Texts(_codes(values, {None: -1, **dict(zip(names, range(len(names)), strict=True))}), names))
+        codes = _codes(values, {None: -1, **dict(zip(names, range(len(names)), strict=True))})
+        return Cells(Texts(codes, names), missing=missing)
     if kinds <= _TRUTHS:
-        return Cells(Texts(_codes(values, {False: 0, True: 1, None: -1}), TRUTHS), np.array([0.0, 1.0]))
+        return Cells(Texts(_codes(values, _OF_TRUTHS), TRUTHS), _PLAIN_TRUTHS, missing=missing)
     for r, value in enumerate(values) if not kinds <= set(CELL) else ():
         if not isinstance(value, CELL):
             faults.setdefault(r, NO_CELL.format(name=name, kind=kind_of(value)))

@@ -12,15 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from ..preprocessing.columns import Numbers
 from .batches import Batch, tidy
 from .columns import ENCODED, INDICES, Columns
 from .errors import listed, shortened
 from .hashed_names import Seen
-from .json_cells import TOO_LARGE, Cells, Faults, cells_of, kind_of
+from .json_cells import Cells, Faults, cells_of, kind_of
 from .libsvm import LIMIT_OF_FEATURES, TWICE
 from .plain import PlainRows, note
 from .raw import raw_batch
+
+EVERY = ("every other",)
+"""Names to be ignored: all that are no columns."""
 
 
 class RowReader:
@@ -40,28 +42,25 @@ class RowReader:
         self._plain = PlainRows(columns, keep_missing=keep_missing, seen=seen)
         self._take = itemgetter(*self.names) if len(self.names) > 1 else None
 
-    def rows(self, features: Sequence[Any], faults: Faults, ignored: Iterable[str] = ()) -> Batch:
+    def rows(self, features: Sequence[Any], faults: Faults, ignored: tuple[str, ...] = ()) -> Batch:
         """A batch of rows without labels; `faults` takes note of what is wrong with some, which are in it nevertheless.
 
         Names that are `ignored` may be there, and are no features.
         """
         if self.columns.kind == INDICES:
             return index_rows(features, self.limit, faults)
-        return self.table(self._cells(features, faults, frozenset(ignored)), len(features), faults)
+        return self.table(self._cells(features, faults, ignored), len(features), faults)
 
     def table(self, cells: dict[str, Cells], n_rows: int, faults: Faults) -> Batch:
         """The same of a table that is in columns."""
         if self.columns.kind == ENCODED:
             table = {name: cells[name].raw(kind) for name, kind in self.columns.table}
-            for name, column in table.items():
-                if isinstance(column, Numbers) and np.isinf(column.values).any():
-                    note(faults, np.isinf(column.values), TOO_LARGE.format(name=name))
-            return raw_batch(table, n_rows)
+            return raw_batch(table, n_rows, sum([cells[name].missing for name in table]))
         return self._plain.batch(
             n_rows, lambda name: cells[name].numbers(name, faults), lambda name: cells[name].coded(), faults
         )
 
-    def _cells(self, features: Sequence[Any], faults: Faults, ignored: frozenset[str]) -> dict[str, Cells]:
+    def _cells(self, features: Sequence[Any], faults: Faults, ignored: tuple[str, ...]) -> dict[str, Cells]:
         names, columns = self.names, None
         if self._take is not None and set(map(len, _sized(features))) == {len(names)}:
             try:
@@ -69,16 +68,16 @@ class RowReader:
             except (KeyError, TypeError):
                 columns = None
         if columns is None:
-            known = self._known | ignored
+            known = None if ignored is EVERY else self._known.union(ignored)
             features = [self._checked(row, r, known, faults) for r, row in enumerate(features)]
             columns = [tuple(row.get(name) for row in features) for name in names]
         return {name: cells_of(values, name, faults) for name, values in zip(names, columns, strict=True)}
 
-    def _checked(self, row: Any, r: int, known: frozenset[str], faults: Faults) -> dict[str, Any]:
+    def _checked(self, row: Any, r: int, known: frozenset[str] | None, faults: Faults) -> dict[str, Any]:
         if not isinstance(row, dict):
             faults.setdefault(r, f"the features are {kind_of(row)}, but the model learns from columns by name")
             return {}
-        if not row.keys() <= known:
+        if known is not None and not row.keys() <= known:
             unknown = next(name for name in row if name not in known)
             faults.setdefault(
                 r, f"there is no column {shortened(unknown)!r}; the model learns from {listed(self.names)}"

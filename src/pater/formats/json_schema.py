@@ -1,8 +1,9 @@
 """What the columns of rows of JSON are, as the first of them show it.
 
 Knows `schema`. Rows of a table are looked at as those of CSV are, a block at a time. Of rows that come
-one by one, in the shape of a service, the first row alone says which columns hold numbers: then it does not depend on
-how many rows have come together. Names are those of all rows that came, in the order in which they turn up.
+one by one, in the shape of a service, an encoder is told of no kind, because it decides itself; without one, the first
+row says which columns hold numbers. So columns do not depend on how many rows have come together. Names are those of
+all rows that came, in the order in which they turn up.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .columns import CATEGORY, INDICES, NUMBER, TEXT, Columns
+from .columns import CATEGORY, INDICES, NUMBER, Columns
 from .errors import InputError
 from .names import check_names
 from .schema import Wishes, columns_of_table, label_of
@@ -47,15 +48,18 @@ def columns_of_rows(features: Sequence[Any], labels: Iterable[Any], source: str,
     if not features:
         raise InputError(f"{source}: there is no row.")
     if is_indices(features[0]):
-        if wishes.encoded:
-            raise InputError(f"{source}: only tables have columns to encode, but features are given by their indices.")
+        if wishes.bits:
+            raise InputError(f"{source}: features are given by their indices, which are not hashed; leave bits out.")
         return Columns(INDICES, numeric_labels=numeric)
     names = names_of(features)
     check_names(names, f"{source}: a row")
     wishes.check(names, source)
-    first, nothing = features[0] if isinstance(features[0], dict) else {}, TEXT if wishes.encoded else NUMBER
-    kept = [name for name in names if name not in wishes.drop]
-    table = [(name, _kind(name, [first.get(name)], wishes, nothing)) for name in kept]
+    first = features[0] if isinstance(features[0], dict) else {}
+    table = [
+        (name, _kind(name, ["" if wishes.encoded else first.get(name)], wishes))
+        for name in names
+        if name not in wishes.drop
+    ]
     return columns_of_table(table, wishes, wishes.label or LABEL, numeric, source)
 
 
@@ -71,10 +75,8 @@ def columns_of_objects(rows: Sequence[Any], source: str, wishes: Wishes) -> Colu
     return columns_of_table(table, wishes, label, are_numbers(row.get(label) for row in rows), source)
 
 
-def _kind(name: str, values: Sequence[Any], wishes: Wishes, nothing: str = NUMBER) -> str:
-    """What a column is that holds these values; `nothing` if they are all null."""
+def _kind(name: str, values: Sequence[Any], wishes: Wishes) -> str:
+    """What a column is that holds these values."""
     if name in wishes.categorical:
         return CATEGORY
-    if any(isinstance(value, str) for value in values):
-        return wishes.text
-    return nothing if all(value is None for value in values) else NUMBER
+    return wishes.text if any(isinstance(value, str) for value in values) else NUMBER

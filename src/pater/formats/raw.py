@@ -41,9 +41,12 @@ class RawBatch(Batch):
         self.table = selected(self.table, keep)
 
 
-def raw_batch(table: dict[str, Column], n_rows: int) -> RawBatch:
-    """A table without labels; how often nothing is there is counted."""
-    missing = sum(int((c.codes < 0).sum() if isinstance(c, Texts) else np.isnan(c[0]).sum()) for c in table.values())
+def raw_batch(table: dict[str, Column], n_rows: int, missing: int | None = None) -> RawBatch:
+    """A table without labels; how often nothing is there is counted, unless it is known."""
+    if missing is None:
+        missing = sum(
+            int((c.codes < 0).sum() if isinstance(c, Texts) else np.isnan(c[0]).sum()) for c in table.values()
+        )
     return RawBatch((np.empty((n_rows, 0)),), 0, None, missing=missing, table=table)
 
 

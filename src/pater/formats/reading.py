@@ -13,21 +13,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..kernels.run import available_threads
-from .arrow import RecordParser, schema_of
+from .arrow import schema_of
 from .background import ahead, in_order
 from .batches import Batch
 from .blocks import START, Place, after, blocks
-from .columns import DEFAULT_BITS, ENCODED, HASHED, INDICES, MOST_BITS, TABLE, Columns
-from .csv import TableParser
-from .csv_blocks import TableBlock, table_blocks
+from .columns import DEFAULT_BITS, HASHED, INDICES, MOST_BITS, Columns
+from .csv_blocks import table_blocks
 from .delimiters import FIXED, checked, checked_decimal
 from .errors import InputError, MalformedError
 from .hashed_names import Seen
-from .libsvm import LIMIT_OF_FEATURES, LibsvmParser
-from .raw import RawRecordParser, RawTableParser
+from .jsonl import check_first_lines, columns_of_lines, names_in_lines
+from .libsvm import LIMIT_OF_FEATURES
+from .parsers import JSON_LINES, ROWS_OF_INDICES, parser_of
 from .schema import Wishes, columns_of_schema, columns_of_text, label_of
 from .sources import FORMATS, STANDARD_INPUT, Source, sources
-from .vw import VWParser
 
 MOST_PARSERS = 4
 MOST_NAMED_BITS = 26  # more than a model has room for
@@ -45,6 +44,7 @@ class Input:
     skip: bool = False
     keep_missing: bool = False
     threads: int | None = None  # that parse; 0 reads and parses when asked to, without any
+    others_ignored: bool = False  # names in JSON lines that are no columns, as those of a model may not be
     _begun: Iterator[Any] | None = None
     _seen: Seen | None = None  # names behind hashed columns, of rows to learn from
 
@@ -52,9 +52,11 @@ class Input:
         """What the columns are; of a table, by a look at its first rows."""
         first = self.sources[0]
         if self.columns is None:
-            if first.format in ("libsvm", "vw"):
+            if first.format in ROWS_OF_INDICES:
                 bits = self.wishes.bits or (DEFAULT_BITS if first.format == "vw" else 0)
                 self.columns = Columns(HASHED if bits else INDICES, bits)
+            elif first.format == JSON_LINES:
+                self.columns = columns_of_lines(self._first_block(first), first.shown, self.wishes)
             elif first.format in FIXED:
                 self.columns = columns_of_text(self._first_block(first), first.shown, self.wishes)
             else:
@@ -64,15 +66,18 @@ class Input:
         return self.columns
 
     def _header(self, first: Source) -> Sequence[str]:
+        if first.format == JSON_LINES:
+            return names_in_lines(self._first_block(first), first.shown)
         if first.format in FIXED:
-            return self._first_block(first).header
-        return () if first.format in ("libsvm", "vw") else list(schema_of(first).names)
+            return list(self._first_block(first).header)
+        return () if first.format in ROWS_OF_INDICES else list(schema_of(first).names)
 
-    def _delimiter(self, source: Source) -> str | None:
-        return self.wishes.delimiter or FIXED[source.format]
-
-    def _first_block(self, first: Source) -> TableBlock:
-        some = table_blocks(first, self._delimiter(first), self.wishes.decimal, hashed=True)
+    def _first_block(self, first: Source) -> Any:
+        delimiter = self.wishes.delimiter or FIXED.get(first.format)
+        is_table = first.format in FIXED
+        some: Any = (
+            table_blocks(first, delimiter, self.wishes.decimal, hashed=True) if is_table else blocks(first, hashed=True)
+        )
         block = next(some, None)
         if block is None:
             raise InputError(f"{first.shown} is empty.")
@@ -84,23 +89,18 @@ class Input:
 
     def _parser(self, source: Source) -> Any:
         columns = self.describe()
-        text = source.format in ("libsvm", "vw")
-        if text != (not columns.table) or (source.format == "vw") > (columns.kind == HASHED):
-            raise InputError(f"{source.shown} is {source.format}, but the model learned from {_told(columns)}.")
         if self._seen is None and self.labelled and 0 < columns.bits <= MOST_NAMED_BITS:
             self._seen = Seen(columns.bits)
-        if source.format == "libsvm":
-            return LibsvmParser(bits=columns.bits, limit=self.limit, labelled=self.labelled, seen=self._seen)
-        if source.format == "vw":
-            return VWParser(bits=columns.bits, labelled=self.labelled, seen=self._seen)
-        missing = self.keep_missing and columns.kind == TABLE
-        if source.format in FIXED:
-            of_text = RawTableParser if columns.kind == ENCODED else TableParser
-            written: dict[str, Any] = {"delimiter": self._delimiter(source), "decimal": self.wishes.decimal}
-            more: dict[str, Any] = {"labelled": self.labelled, "keep_missing": missing, "seen": self._seen}
-            return of_text(columns, **written, **more)
-        of_records = RawRecordParser if columns.kind == ENCODED else RecordParser
-        return of_records(columns, labelled=self.labelled, keep_missing=missing, seen=self._seen)
+        return parser_of(
+            source,
+            columns,
+            self.wishes,
+            labelled=self.labelled,
+            limit=self.limit,
+            keep_missing=self.keep_missing,
+            seen=self._seen,
+            others_ignored=self.others_ignored,
+        )
 
     def batches(self, *, first: int = 0, place: Place = START, hashed: bool = False) -> Generator[Batch]:
         """The batches from `place` in source number `first` on. A malformed line is an error, or is passed on."""
@@ -128,7 +128,11 @@ class Input:
         for number, source in enumerate(self.sources[first:], start=first):
             parser = self._parser(source)
             start = place if number == first else START
+            check = self.others_ignored and source.format == JSON_LINES and source.start == 0
             for block in after(start, self.blocks(source, hashed=hashed or start.offset > 0), source.shown):
+                if check:
+                    check_first_lines(block, source.shown, self.describe(), labelled=self.labelled)
+                    check = False
                 yield _Job(parser, block, source.shown, number)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[Any]:
@@ -152,12 +156,6 @@ class _Job:
         batch: Batch = self.parser(self.block, self.source)
         batch.source_number = self.number
         return batch
-
-
-def _told(columns: Columns) -> str:
-    if columns.table:
-        return "a table"
-    return "hashed names" if columns.kind == HASHED else "numbered features"
 
 
 def make_input(
@@ -191,7 +189,7 @@ def make_input(
     if isinstance(paths, str | os.PathLike):
         paths = [paths]
     found = sources(paths, format)
-    tables = found[0].format in ("csv", "tsv", "parquet", "arrow")
+    tables = found[0].format not in ROWS_OF_INDICES
     if encoded and not tables:
         raise InputError(f"only tables have columns to encode, but {found[0].shown} is read as {found[0].format}.")
     wishes = Wishes(
@@ -207,7 +205,8 @@ def make_input(
     for name, given in (("delimiter", wishes.delimiter), ("decimal comma or point", wishes.decimal)):
         if given and not any(each.format in FIXED for each in found):
             raise InputError(f"a {name} is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
-    return Input(found, columns, wishes, features, labelled, on_error == "skip", keep_missing, threads)
+    others_ignored = columns is not None
+    return Input(found, columns, wishes, features, labelled, on_error == "skip", keep_missing, threads, others_ignored)
 
 
 def read(
@@ -233,7 +232,7 @@ def read(
     ----------
     paths : path, glob or iterable of them
         "-" is standard input. Files compressed with gzip, bzip2, xz or zstd are recognised by their first bytes.
-    format : {"libsvm", "vw", "csv", "tsv", "parquet", "arrow"}, optional
+    format : {"libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
         By the ending of each name, if not given.
     label, weight : str, optional
         Columns of a table with the label and with the importance of each row.

@@ -39,13 +39,15 @@ _FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
 }
-FORMATS = ("libsvm", "vw", "csv", "tsv", "parquet", "arrow")
+FORMATS = ("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 
 # What a damaged or truncated compressed file makes the decompressors raise.
 _DAMAGE: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)

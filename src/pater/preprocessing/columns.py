@@ -7,7 +7,7 @@ rows. Columns are not changed once they are made: parts share their memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -118,18 +118,21 @@ def _joined(columns: list[Column]) -> Column:
     places: dict[tuple[str, float | None], int] = {}
     codes = []
     texts = [as_texts(column) for column in columns]
-    for some in texts:
+    for column, some in zip(columns, texts, strict=True):
         used = without_unused(some)
-        numbers = [None] * len(used.names) if used.numbers is None else _or_none(used.numbers)
-        place = [places.setdefault(each, len(places)) for each in zip(used.names, numbers, strict=True)]
+        place = [places.setdefault(each, len(places)) for each in zip(used.names, _came_as(column, used), strict=True)]
         codes.append(np.array([*place, -1], np.int64)[used.codes])
-    names, found = [name for name, _ in places], np.array([number for _, number in places], np.float64)
+    names, numbers = [name for name, _ in places], np.array([number for _, number in places], np.float64)
     declared = all(some.declared for some in texts)
-    return Texts(np.concatenate(codes), names, declared, numbers=None if np.isnan(found).all() else found)
+    return Texts(np.concatenate(codes), names, declared, numbers=None if np.isnan(numbers).all() else numbers)
 
 
-def _or_none(numbers: NDArray[np.float64]) -> list[float | None]:
-    return [None if number != number else number for number in numbers.tolist()]
+def _came_as(column: Column, texts: Texts) -> Iterable[float | None]:
+    """The numbers that the texts of a column were, or None."""
+    if isinstance(column, Numbers):
+        return map(float, texts.names)
+    numbers = [np.nan] * len(texts.names) if texts.numbers is None else texts.numbers.tolist()
+    return (None if number != number else number for number in numbers)
 
 
 def without_unused(column: Texts) -> Texts:
@@ -158,9 +161,7 @@ def as_texts(column: Column) -> Texts:
         names = np.datetime_as_string(np.rint(values[there] * 1e6).astype("M8[us]"), unit="s").tolist()
     distinct: dict[str, int] = {}  # moments within a second are one text
     codes = np.array([*(distinct.setdefault(name, len(distinct)) for name in names), -1], np.int64)
-    numbers = values[there] + 0.0 if isinstance(column, Numbers) else None  # one zero has one sign
-    of_rows = codes[np.where(there, np.arange(values.size), len(names))[places]]
-    return Texts(of_rows, list(distinct), numbers=numbers)
+    return Texts(codes[np.where(there, np.arange(values.size), len(names))[places]], list(distinct))
 
 
 def written(value: float) -> str:

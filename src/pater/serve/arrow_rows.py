@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, overload
 
 import numpy as np
@@ -16,21 +17,22 @@ from ..formats.arrow import pyarrow
 from ..formats.columns import INDICES, Columns
 from ..formats.errors import InputError, listed, shortened
 from ..formats.json_cells import Cells, Faults
-from ..formats.json_labels import labels_of, weights_of
+from ..formats.json_rows import EVERY
 from ..formats.json_schema import LABEL, columns_of_rows
+from ..formats.plain import INFINITE, note
 from ..formats.schema import Wishes
 from ..preprocessing.columns import Numbers, Texts
 from ..preprocessing.tables import TRUTHS, of_arrow
-from .bodies import LIMITS, Limits, check_ids, check_names, refuse
+from .bodies import LIMITS, Limits, Parts, check_ids, check_names, refuse
 from .errors import Refusal
-from .rows import DEFAULT_WISHES, SOURCE, Rows, line_of, reader_of
+from .rows import DEFAULT_WISHES, SOURCE, Rows, finished, reader_of
 
 WEIGHT, ID = "weight", "id"
 _A_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _YEAR_1, _YEAR_10000 = -62135596800.0, 253402300800.0  # seconds since 1970
 
 
-def rows_of_arrow(
+def rows_of_stream(
     content: bytes,
     columns: Columns | None,
     *,
@@ -43,32 +45,22 @@ def rows_of_arrow(
     if columns is not None and columns.kind == INDICES:
         raise Refusal(422, "the model learns from numbered features, which come as JSON.")
     stream, faults = _Stream(content, columns, limits, wishes), Faults()
-    n_rows, cells = stream.n_rows, stream.cells(faults)
-    labels, weights, ids = (stream.values(name) for name in (stream.label, stream.weight, stream.id))
     if not labelled and stream.label is not None:
         raise Refusal(422, f"rows to predict have no label, but there is a column {shortened(stream.label)!r}.")
     if labelled and stream.label is None:
-        raise Refusal(422, f"there is no column {(columns and columns.label) or wishes.label or LABEL!r} of labels.")
-    check_ids(ids, limits, faults)
+        wanted = (columns.label if columns is not None else wishes.label) or LABEL
+        raise Refusal(422, f"there is no column {wanted!r} of labels.")
+    n_rows, cells = stream.n_rows, stream.cells(faults)
     given = _Given(cells, n_rows)
+    parts = Parts(given, *(stream.values(name) for name in (stream.label, stream.weight, stream.id)))
+    check_ids(parts.ids, limits, faults)
     if columns is None:
-        columns = _settled(given, labels, wishes)
+        refuse(faults)
+        columns = _settled(given, parts.labels, wishes)
     nothing = Cells(Texts(np.full(n_rows, -1, np.int64), []))
     reader = reader_of(columns, labelled, keep_missing, limits.features)
     batch = reader.table({name: cells.get(name, nothing) for name in reader.names}, n_rows, faults)
-    if labelled:
-        batch.labels = labels_of(labels, columns.numeric_labels, faults)
-        batch.weights = weights_of(weights, faults)
-    refuse(faults)
-    batch.source, batch.unit = SOURCE, "row"
-    return Rows(batch, columns, ids, given, content, labels, weights)
-
-
-def lines_of_arrow(content: bytes, columns: Columns, wishes: Wishes = DEFAULT_WISHES) -> bytes:
-    """The rows of a stream as lines of JSON that mean the same."""
-    rows = rows_of_arrow(content, columns, labelled=True, wishes=wishes, limits=Limits(1 << 62, 1 << 62))
-    told = zip(rows.features, rows.labels, rows.weights, rows.ids, strict=True)
-    return b"".join([line_of(*each) for each in told])
+    return finished(batch, columns, parts, faults, labelled=labelled, arrow=content)
 
 
 def _settled(given: Sequence[Any], labels: list[Any], wishes: Wishes) -> Columns:
@@ -133,10 +125,12 @@ class _Stream:
         self._features = [name for name in names if name not in (self.label, self.weight, self.id)]
         if columns is None:
             check_names(self._features, limits)
-        unknown = [name for name in self._features if columns is not None and name not in table | set(wishes.drop)]
+        unknown = [name for name in self._features if columns is not None and name not in table]
+        unknown = [name for name in unknown if wishes.drop is not EVERY and name not in wishes.drop]
         if unknown:
-            known = listed([name for name, _ in columns.table]) if columns is not None else ""
-            raise Refusal(422, f"there is no column {shortened(unknown[0])!r}; the model learns from {known}.")
+            raise Refusal(
+                422, f"there is no column {shortened(unknown[0])!r}; the model learns from {listed(sorted(table))}."
+            )
 
     def _read(self, content: bytes, limits: Limits) -> Any:
         pa, batches, n_rows = self._pa, [], 0
@@ -190,6 +184,7 @@ class _Stream:
         if isinstance(column, Texts):
             truths = types.is_boolean(kind)
             return Cells(column._replace(names=TRUTHS) if truths else column, np.array([0.0, 1.0]) if truths else None)
+        note(faults, np.isinf(column[0]), INFINITE.format(name=name))
         return Cells(Numbers(column[0] + 0.0))
 
     def values(self, name: str | None) -> list[Any]:
@@ -250,12 +245,10 @@ def _moments(array: Any, pa: Any, name: str, faults: Faults) -> Texts:
 
 def _refuse_compressed(pa: Any, content: bytes) -> None:
     """A `Refusal` of compressed buffers, which may be of any size once they are read."""
-    with pa.ipc.MessageReader.open_stream(content) as messages:
+    messages = pa.ipc.MessageReader.open_stream(content)
+    with suppress(StopIteration):
         while True:
-            try:
-                message = messages.read_next_message()
-            except StopIteration:
-                return
+            message = messages.read_next_message()
             if message.type in ("record batch", "dictionary") and _is_compressed(message.metadata.to_pybytes()):
                 raise Refusal(415, "the stream of Arrow is compressed; send it without compression.")
 

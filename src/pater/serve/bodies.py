@@ -5,6 +5,7 @@ Knows `errors` only, and how much a request may hold.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -35,7 +36,7 @@ LIMITS = Limits()
 class Parts(NamedTuple):
     """Of each row what it holds; None for what it has not."""
 
-    features: list[Any]
+    features: Sequence[Any]
     labels: list[Any]
     weights: list[Any]
     ids: list[Any]

@@ -25,6 +25,7 @@ from .operating import Operating
 from .quality import Quality
 from .records import Entry, LabelOf
 from .recovery import MODEL, Refused, recovered, repaired
+from .requests import Settled
 from .rows import Rows
 from .settling import Settling
 from .status import Facts
@@ -190,20 +191,27 @@ class Engine:
         ]
         return {"predictions": named, "model": told}
 
-    async def learn(self, rows: Rows, key: str | None = None, digest: bytes = b"") -> dict[str, Any]:
-        """Learn from rows; the answer comes when they are on the disk and learned. A key or an id is learned once."""
+    async def learn(
+        self, rows: Rows, key: str | None = None, digest: bytes = b"", *, beside: Settled | None = None
+    ) -> dict[str, Any]:
+        """Learn from rows; the answer comes when they are on the disk and learned. A key or an id is learned once.
+
+        `beside` writes what belongs to the same transaction.
+        """
         await self.model_in_place()
-        written = await self.conveyor.learn(requests.learn(rows, key, digest, self.settling.news()), size=rows.size)
+        write = requests.with_(beside, requests.learn(rows, key, digest, self.settling.news()))
+        written = await self.conveyor.learn(write, size=rows.size)
         self.settling.is_on_disk()
         self.count(LEARNED, sum(entry.rows for entry in written.entries))
         return written.answer
 
-    async def labels(self, labels: list[LabelOf]) -> dict[str, Any]:
+    async def labels(self, labels: list[LabelOf], *, beside: Settled | None = None) -> dict[str, Any]:
         """Labels of rows that were predicted: those that are remembered are learned, as they were predicted."""
         self._check_open()
         await self.model_in_place()
         sound = self.settling.labels(labels)
-        written = await self.conveyor.learn(requests.join(sound, self.settling.news()), size=100 * len(labels))
+        write = requests.with_(beside, requests.join(sound, self.settling.news()))
+        written = await self.conveyor.learn(write, size=100 * len(labels))
         self.settling.is_on_disk()
         self.count(JOINED, written.answer["joined"])
         self.count(UNKNOWN, len(written.answer["unknown"]))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..formats.columns import Columns
+from ..formats.schema import Wishes
 from ..models.setting_kinds import Switch
 from ..models.settings import by_keyword
 from ..stream.learner import load
@@ -38,10 +39,10 @@ def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
     """
     start = begins(log)
     position = start.position if since is None else since
-    columns = _columns(log)
+    columns, wishes = _columns(log), Wishes(drop=tuple((log.meta(SETTINGS) or {}).get("options", {}).get("drop", ())))
     for entry in log.entries(start.entry if since is None else 0):
         if entry.end > position:
-            yield from _rows(entry, columns)[max(0, position - entry.position) :]
+            yield from _rows(entry, columns, wishes)[max(0, position - entry.position) :]
 
 
 def _columns(log: Log) -> Columns:
@@ -52,15 +53,12 @@ def _columns(log: Log) -> Columns:
     return with_label((load(log.folder.file(models[-1].file)).columns if models else None) or Columns())
 
 
-def _rows(entry: Entry, columns: Columns) -> list[bytes]:
-    if entry.kind == JSON:
-        return [line + b"\n" for line in entry.lines()]
-    from .rows import line_of, rows_of_log
+def _rows(entry: Entry, columns: Columns, wishes: Wishes) -> list[bytes]:
+    if entry.kind != JSON:
+        from .arrow_rows import lines_of_arrow
 
-    rows = rows_of_log(entry.kind, entry.content, columns)
-    found = zip(rows.features, rows.labels, rows.weights, strict=True)
-    out = set(entry.refused)
-    return [line_of(*row) for place, row in enumerate(found) if place not in out]
+        entry = entry._replace(content=lines_of_arrow(entry.content, columns, wishes))
+    return [line + b"\n" for line in entry.lines()]
 
 
 def command(log: Log, exported: str | os.PathLike[str] = EXPORTED, model: str = "MODEL.pater") -> list[str]:

@@ -78,12 +78,12 @@ class Learned:
         assert self.columns is not None
         if self.served is None:
             self.served = Served(new_learner(self.settings, self.columns))
-        first = entries[0]
+        first, scale = entries[0], self.served.learner.scale
         if first.kind == JSON:
             content = b"".join(line + b"\n" for entry in entries for line in entry.lines())
-            batch = rows_of_log(JSON, content, self.columns).batch if content else None
+            batch = rows_of_log(JSON, content, self.columns, keep_missing=scale).batch if content else None
         else:
-            batch = rows_of_log(first.kind, first.content, self.columns).batch
+            batch = rows_of_log(first.kind, first.content, self.columns, keep_missing=scale).batch
             if first.refused:
                 batch.take(np.isin(np.arange(first.rows), first.refused, invert=True))
         for piece in pieces(batch) if batch is not None else ():

@@ -90,6 +90,19 @@ def expire(remember: float, as_label: Any, limit: int) -> Callable[[Transaction]
     return write
 
 
+def with_(beside: Settled | None, write: Callable[[Transaction], Written]) -> Callable[[Transaction], Written]:
+    """What a request writes, and beside it, in the same transaction, something else."""
+    if beside is None:
+        return write
+
+    def both(transaction: Transaction) -> Written:
+        written = write(transaction)
+        beside(transaction)
+        return written
+
+    return both
+
+
 def _appended(transaction: Transaction, joined: Joined) -> list[Entry]:
     if not joined.rows:
         return []

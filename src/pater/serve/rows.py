@@ -7,7 +7,7 @@ taken of a request of which one row is wrong: a `Refusal` names every such row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -20,15 +20,16 @@ from ..formats.hashed_names import Seen
 from ..formats.json_cells import Faults
 from ..formats.json_labels import label_of as json_label_of
 from ..formats.json_labels import labels_of, weights_of
-from ..formats.json_rows import RowReader
+from ..formats.json_rows import EVERY, RowReader
 from ..formats.json_schema import columns_of_rows, names_of
 from ..formats.reading import MOST_NAMED_BITS
 from ..formats.schema import Wishes
 from .bodies import LIMITS, Limits, Parts, check_names, refuse, rows_in, split
 from .errors import Refusal
+from .records import ARROW, JSON
 
-JSON, ARROW = "json", "arrow"  # kinds of entries of the log
 SOURCE = "the request"
+A_CELL = 16  # bytes of one in the log, about
 DEFAULT_WISHES = Wishes(encoded=True)
 
 
@@ -44,6 +45,8 @@ class Rows:
         One for each row, or None.
     given
         The features of each row as they came.
+    labels, weights
+        Of each row, or None; labels are whole numbers or text, as the columns say.
     arrow
         The stream that they came in, if it was Arrow's.
     """
@@ -52,29 +55,12 @@ class Rows:
     columns: Columns
     ids: list[str | None]
     given: Sequence[Any] = field(repr=False)
+    labels: Sequence[Any] = field(repr=False)
+    weights: Sequence[Any] = field(repr=False)
     arrow: bytes | None = field(default=None, repr=False)
-    labels: Sequence[Any] = ()
-    weights: Sequence[Any] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def kind(self) -> str:
-        """The kind of entry of the log."""
-        return JSON if self.arrow is None else ARROW
-
-    @property
-    def size(self) -> int:
-        """About how many bytes the log takes for them."""
-        return len(self.arrow) if self.arrow is not None else 40 * len(self.columns.table) * len(self) + 200
-
-    def logged(self, places: Sequence[int]) -> tuple[str, bytes]:
-        """The kind and the content of an entry of the log, of the rows in these places."""
-        if len(places) == len(self):
-            return self.kind, self.content
-        some = ((self.features[k], self.labels[k], self.weights[k], self.ids[k]) for k in places)
-        return JSON, b"".join(line_of(*row) for row in some)
 
     @cached_property
     def features(self) -> list[bytes]:
@@ -84,10 +70,23 @@ class Rows:
     @cached_property
     def content(self) -> bytes:
         """The rows as the log keeps them."""
-        if self.arrow is not None:
-            return self.arrow
-        rows = zip(self.given, self.labels, self.weights, self.ids, strict=True)
-        return b"".join([orjson.dumps(_line(*row), option=orjson.OPT_APPEND_NEWLINE) for row in rows])
+        return self.logged()[1]
+
+    @property
+    def size(self) -> int:
+        """About how many bytes they take in the log."""
+        return (
+            len(self.arrow) if self.arrow is not None else A_CELL * len(self) * (1 + len(self.columns.table or "abcd"))
+        )
+
+    def logged(self, places: Sequence[int] | None = None) -> tuple[str, bytes]:
+        """The kind of entry of the log for these rows, or for those in some places, and its content."""
+        if self.arrow is not None and (places is None or len(places) == len(self)):
+            return ARROW, self.arrow
+        some = range(len(self)) if places is None else places
+        given, labels, weights, ids = self.given, self.labels, self.weights, self.ids
+        rows = (_line(given[r], labels[r], weights[r], ids[r]) for r in some)
+        return JSON, b"".join([orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows])
 
 
 def _line(features: Any, label: Any, weight: Any, id: str | None) -> dict[str, Any]:
@@ -113,21 +112,38 @@ def rows_of_json(
     limits: Limits = LIMITS,
     keep_missing: bool = False,
 ) -> Rows:
-    """The rows of a parsed body. Where columns are not known yet, they are what these rows show them to be.
+    """The rows of a parsed body; those to learn from are `labelled`.
 
-    `keep_missing` is for learners that scale (`learner.scale`). A `Refusal` says what is wrong.
+    Where columns are not known yet, they are what these rows show them to be. `keep_missing` is for learners
+    that scale (`learner.scale`). A `Refusal` says what is wrong.
     """
     faults: Faults = {}
     parts = split(rows_in(body, limits), labelled, limits, faults)
     columns = columns or _settled(parts, wishes, limits, faults)
     reader = reader_of(columns, labelled, keep_missing, limits.features)
     batch = reader.rows(parts.features, faults, wishes.drop)
+    return finished(batch, columns, parts, faults, labelled=labelled)
+
+
+def finished(
+    batch: Batch, columns: Columns, parts: Parts, faults: Faults, *, labelled: bool, arrow: bytes | None = None
+) -> Rows:
+    """Rows with what stands beside their features, unless one is wrong."""
+    labels: Sequence[Any] = parts.labels
     if labelled:
         batch.labels = labels_of(parts.labels, columns.numeric_labels, faults)
         batch.weights = weights_of(parts.weights, faults)
+        labels = batch.labels.tolist()
     refuse(faults)
     batch.source, batch.unit = SOURCE, "row"
-    return Rows(batch, columns, parts.ids, parts.features, labels=parts.labels, weights=parts.weights)
+    return Rows(batch, columns, parts.ids, parts.features, labels, parts.weights, arrow)
+
+
+def rows_of_arrow(content: bytes, columns: Columns | None, **more: Any) -> Rows:
+    """The same of a stream of Arrow."""
+    from .arrow_rows import rows_of_stream
+
+    return rows_of_stream(content, columns, **more)
 
 
 def settled(body: Any, wishes: Wishes = DEFAULT_WISHES, limits: Limits = LIMITS) -> Columns:
@@ -135,34 +151,31 @@ def settled(body: Any, wishes: Wishes = DEFAULT_WISHES, limits: Limits = LIMITS)
     return rows_of_json(body, None, labelled=True, wishes=wishes, limits=limits).columns
 
 
-def rows_of_log(
-    kind: str,
-    content: bytes,
-    columns: Columns,
-    *,
-    wishes: Wishes = DEFAULT_WISHES,
-    limits: Limits = LIMITS,
-    keep_missing: bool = False,
-) -> Rows:
-    """The rows of an entry of the log, as they were when they came."""
+def rows_of_log(kind: str, content: bytes, columns: Columns, *, keep_missing: bool = False) -> Rows:
+    """The rows of an entry of the log, as they were when they came; an `InputError` if they cannot be learned from.
+
+    Names that are no columns are passed over: they were dropped, or are of another model.
+    """
+    wishes, limits = replace(DEFAULT_WISHES, drop=EVERY), replace(LIMITS, rows=1 << 62, columns=1 << 62)
     more: dict[str, Any] = {"labelled": True, "wishes": wishes, "limits": limits, "keep_missing": keep_missing}
-    if kind == ARROW:
-        from .arrow_rows import rows_of_arrow
+    try:
+        if kind == ARROW:
+            return rows_of_arrow(content, columns, **more)
+        return rows_of_json({"rows": [orjson.loads(line) for line in content.split(b"\n") if line]}, columns, **more)
+    except Refusal as error:
+        raise InputError(error.reason) from None
 
-        return rows_of_arrow(content, columns, **more)
-    return rows_of_json({"rows": [orjson.loads(line) for line in content.split(b"\n") if line]}, columns, **more)
 
-
-def lines_of_log(kind: str, content: bytes, columns: Columns, *, wishes: Wishes = DEFAULT_WISHES) -> bytes:
+def lines_of_log(kind: str, content: bytes, columns: Columns) -> bytes:
     """An entry of the log as lines of JSON, from which `pater train` comes to the same bits.
 
     The first line of an export must name all columns; for that there is `with_all_columns`.
     """
-    if kind == ARROW:
-        from .arrow_rows import lines_of_arrow
-
-        return lines_of_arrow(content, columns, wishes)
-    return content
+    if kind == JSON:
+        return content
+    rows = rows_of_log(kind, content, columns)
+    told = zip(rows.features, rows.labels, rows.weights, rows.ids, strict=True)
+    return b"".join([line_of(*each) for each in told])
 
 
 def with_all_columns(line: bytes, columns: Columns) -> bytes:

@@ -99,17 +99,29 @@ def reading(folder: Folder) -> sqlite3.Connection:
         raise StateError(
             f"{folder.path}: there is no {folder.log.name} in it; it is not a state directory of a service."
         )
+    uri = folder.log.resolve().as_uri()
     try:
-        # A log that nobody has open cannot be read without its -shm file, which is made if the disk can be written.
-        connection = sqlite3.connect(folder.log, timeout=5.0, isolation_level=None, check_same_thread=False)
         try:
-            connection.execute("PRAGMA query_only = 1")
-            _check(connection, folder)
-        except BaseException:
-            connection.close()
-            raise
+            return _opened_to_read(f"{uri}?mode=rw", folder)
+        except sqlite3.OperationalError:
+            # To read what nobody has open, SQLite makes files beside it. Where it cannot, nobody else writes either, and
+            # unless a kill has left a part of it elsewhere, all is in the one file.
+            aside = folder.log.with_name(f"{folder.log.name}-wal")
+            if aside.exists() and aside.stat().st_size:
+                raise
+            return _opened_to_read(f"{uri}?mode=ro&immutable=1", folder)
     except sqlite3.Error as error:
         raise unusable(folder.log, error) from None
+
+
+def _opened_to_read(uri: str, folder: Folder) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=5.0, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA query_only = 1")
+        _check(connection, folder)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

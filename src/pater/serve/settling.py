@@ -16,13 +16,12 @@ from ..formats.json_schema import are_numbers, is_indices
 from ..formats.schema import Wishes
 from ..stream.encoder import is_encoded
 from ..stream.learner import Learner
-from .arrow_rows import rows_of_arrow
 from .bodies import refuse
 from .errors import Refusal
 from .learned import Learned
 from .log import Log
 from .records import LabelOf
-from .rows import Rows, label_of, rows_of_json
+from .rows import Rows, label_of, rows_of_arrow, rows_of_json
 from .transaction import Transaction
 
 COLUMNS, LABELS_KNOWN = "columns", "labels_known"

@@ -26,7 +26,7 @@ from ..kernels.run import available_threads
 from ..kernels.state import State, TooWideError
 from ..models.candidates import WIDEST, is_pool
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
-from ..models.labels import encode, is_text
+from ..models.labels import is_text
 from ..models.matrices import part
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..models.model import Model
@@ -174,9 +174,8 @@ class Learner:
         if self.specs[0].family[1] == "full" and not (is_pool(self.specs) and n_features > WIDEST):
             wanted = n_features  # room to spare is too dear in a triangle
         if self.model is None:
-            # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
-            classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
-            known = classes if classes.size == 2 else classes[:0]
+            # Each class is added at the row that brings it, so that it does not matter where a stream is cut.
+            known = np.zeros(0, np.str_ if is_text(labels) else np.int64)
             judged_by, is_open = (self.scoring, self.scoring_settings, self.fading), is_open or self.encoder is not None
             views = Views(wanted, NO_LEVELS if self.encoder is None else self.encoder.levels()[:wanted])
             self.model = new_model(known, views, self.specs, judged_by, more_may_come=is_open)

@@ -1,0 +1,165 @@
+"""JSON lines: an object a line, in one of two shapes.
+
+Knows `json_text`, `json_rows`, `json_labels` and `blocks`. A flat line is a row of a table, its label among its cells.
+A line of a service has the features by themselves, `{"features": {…}, "label": 1}`, and may have a weight and an id;
+features may be given by their indices, too. Which shape a line has is seen from the line alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .batches import Batch
+from .blocks import Block
+from .columns import Columns
+from .errors import Fault, InputError, listed, shortened
+from .hashed_names import Seen
+from .json_cells import Faults, kind_of
+from .json_labels import labels_of, weights_of
+from .json_rows import EVERY, RowReader
+from .json_schema import LABEL, columns_of_objects, columns_of_rows, names_of
+from .json_text import parsed
+from .libsvm import LIMIT_OF_FEATURES
+from .schema import Wishes
+
+FEATURES, WEIGHT, ID = "features", "weight", "id"
+_OF_A_LINE = frozenset({FEATURES, LABEL, WEIGHT, ID})
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """An object, and the line that it stands in."""
+
+    number: int
+    row: dict[str, Any]
+
+
+def is_apart(row: dict[str, Any]) -> bool:
+    """Whether the features of a line stand by themselves."""
+    return isinstance(row.get(FEATURES), dict | list)
+
+
+def objects(block: Block, source: str, faults: list[Fault]) -> Iterator[Line]:
+    """The objects of a block; `faults` takes note of lines that hold none. Empty lines are passed over."""
+    text = block.text
+    if block.first_line == 1:
+        text = text.removeprefix(_BYTE_ORDER_MARK)
+    for number, line in enumerate(text.split(b"\n"), start=block.first_line):
+        if not line or line.isspace():
+            continue
+        try:
+            row = parsed(line)
+        except ValueError as error:
+            faults.append(Fault(source, number, getattr(error, "colno", 0), _what(error)))
+            continue
+        if isinstance(row, dict):
+            yield Line(number, row)
+        else:
+            faults.append(Fault(source, number, 0, f"a line holds one object, not {kind_of(row)}"))
+
+
+def _what(error: ValueError) -> str:
+    what = getattr(error, "msg", str(error))
+    return f"this is no JSON: {what.partition(': line ')[0]}"
+
+
+class JsonLinesParser:
+    """Blocks of JSON lines to batches.
+
+    With `others_ignored`, names that are no columns are passed over, as columns of CSV are that a model does not know;
+    without, they are faults, except for those that are left out on purpose.
+    """
+
+    def __init__(
+        self,
+        columns: Columns,
+        *,
+        drop: tuple[str, ...] = (),
+        others_ignored: bool = False,
+        labelled: bool = True,
+        keep_missing: bool = False,
+        seen: Seen | None = None,
+        limit: int = LIMIT_OF_FEATURES,
+    ) -> None:
+        self.columns, self.labelled = columns, labelled
+        self._reader = RowReader(columns, keep_missing=keep_missing, seen=seen, limit=limit)
+        beside = [name for name in (columns.label, columns.weight) if name is not None]
+        self._ignored = EVERY if others_ignored else (*drop, *beside)
+
+    def __call__(self, block: Block, source: str) -> Batch:
+        malformed: list[Fault] = []
+        lines = list(objects(block, source, malformed))
+        faults: Faults = {}
+        features, labels, weights, ids = self._parts([line.row for line in lines], faults)
+        batch = self._reader.rows(features, faults, self._ignored)
+        batch.weights = weights_of(weights, faults)
+        if self.labelled:
+            batch.labels = labels_of(labels, self.columns.numeric_labels, faults)
+        else:
+            no_labels: Faults = {}
+            found = labels_of(labels, self.columns.numeric_labels, no_labels)
+            batch.labels = None if no_labels else found
+        if any(id is not None for id in ids):
+            batch.tags = ["" if id is None else str(id) for id in ids]
+        batch.lines = np.array([line.number for line in lines], np.int64)
+        batch.source, batch.end = source, block.end
+        if faults:
+            wrong = [Fault(source, lines[r].number, 0, what) for r, what in faults.items()]
+            batch.take(~np.isin(np.arange(len(lines)), list(faults)))
+            malformed = sorted([*malformed, *wrong], key=lambda fault: fault.line)
+        batch.faults = malformed
+        return batch
+
+    def _parts(
+        self, rows: Sequence[dict[str, Any]], faults: Faults
+    ) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+        """Of each row its features, its label, its weight and its id."""
+        label, weight = self.columns.label or LABEL, self.columns.weight
+        parts: tuple[list[Any], list[Any], list[Any], list[Any]] = ([], [], [], [])
+        for r, row in enumerate(rows):
+            if is_apart(row):
+                if not row.keys() <= _OF_A_LINE:
+                    unknown = shortened(next(name for name in row if name not in _OF_A_LINE))
+                    faults.setdefault(r, f"{unknown!r} stands beside the features, but is no label, weight or id")
+                found = row[FEATURES], row.get(LABEL), row.get(WEIGHT), row.get(ID)
+            else:
+                found = row, row.get(label), None if weight is None else row.get(weight), None
+                if weight is not None and found[2] is None:
+                    faults.setdefault(r, f"there is no importance, {weight!r}")
+            for part, value in zip(parts, found, strict=True):
+                part.append(value)
+        return parts
+
+
+def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
+    """The columns of a file that begins with this block."""
+    rows = [line.row for line in objects(block, source, [])]
+    if not rows:
+        raise InputError(f"{source}: there is no object in the first lines; JSON lines hold one in each.")
+    if is_apart(rows[0]):
+        features = [row.get(FEATURES) for row in rows]
+        return columns_of_rows(features, [row.get(LABEL) for row in rows], source, wishes)
+    return columns_of_objects(rows, source, wishes)
+
+
+def names_in_lines(block: Block, source: str) -> list[str]:
+    """The names of the cells of a table that begins with this block; of features that stand apart, "label" beside."""
+    rows = [line.row for line in objects(block, source, [])]
+    names = names_of(row[FEATURES] if is_apart(row) else row for row in rows)
+    return [LABEL, *(name for name in names if name != LABEL)] if rows and is_apart(rows[0]) else names
+
+
+def check_first_lines(block: Block, source: str, columns: Columns, *, labelled: bool) -> None:
+    """Raise an error if a file is of another table than the one that a model has learned from."""
+    names = names_in_lines(block, source)
+    if labelled and columns.table and columns.label not in (None, *names) and LABEL not in names:
+        raise InputError(f"{source}: there is no column {columns.label!r}; the first lines have {listed(names)}.")
+    wanted = [name for name, _ in columns.table]
+    if wanted and names and not set(wanted) & set(names):
+        raise InputError(
+            f"{source}: there is none of the columns that the model learned from, {listed(wanted)}; the first lines "
+            f"have {listed(names)}."
+        )

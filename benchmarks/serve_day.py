@@ -79,7 +79,8 @@ def serve(folder: Path) -> None:
     from pater.cli import command
 
     log.time = SimpleNamespace(time=Clock(folder / "clock"))  # type: ignore[attr-defined]
-    sys.argv = ["pater", "serve", "-m", str(folder / "fraud.pater"), "-s", str(folder / "state"), "--port", "0"]
+    wishes = ["--port", "0", "--snapshot-every", "2000"]
+    sys.argv = ["pater", "serve", "-m", str(folder / "fraud.pater"), "-s", str(folder / "state"), *wishes]
     command()
 
 
@@ -161,7 +162,9 @@ def take(port: int, folder: Path) -> None:
             picture = folder / f"serve-{name}.png"
             command = [browser, *options, f"--screenshot={picture}", f"http://127.0.0.1:{port}/"]
             subprocess.run(command, check=True, capture_output=True, timeout=90, env=os.environ | {"TZ": "UTC"})
-            Image.open(picture).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(picture, optimize=True)
+            Image.open(picture).convert("RGB").quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+                picture, optimize=True
+            )
             print(f"{picture}: {picture.stat().st_size:,} bytes")
 
 

@@ -26,17 +26,16 @@ from ..kernels.run import available_threads
 from ..kernels.state import State, TooWideError
 from ..models.candidates import WIDEST, is_pool
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
-from ..models.labels import encode, is_text
 from ..models.matrices import part
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..models.model import Model
-from ..models.new_model import new_model
 from ..models.pool import Pool
 from ..models.predict import labels_of, probabilities
 from ..models.spec import Specs
 from ..models.views import NO_LEVELS, Views
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
+from .first_class import FirstClass
 from .learner_file import parts_of, to_save
 from .ready import ready_rows
 
@@ -78,6 +77,7 @@ class Learner:
     threads: int = field(default_factory=available_threads)
     names: HashedNames | None = None  # behind hashed columns
     fading: float | None = None  # of what a pool is chosen by; None is as it is by itself
+    first_class: FirstClass | None = None  # its rows, until another class comes; no file holds them
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
         """Learn from a batch, in order, stopping to `report` after each number of rows in `at`; what was refused.
@@ -147,6 +147,9 @@ class Learner:
             faults, forget = self._scale(ready, self.scaler)
             if undo is not None:
                 undo.append(forget)
+        if self.first_class is not None and self.model is not None and len(ready):
+            anew, self.first_class = self.first_class.then(ready, self.model.n_features, self.threads)
+            self.model = anew or self.model
         self.skipped += len(faults) + len(batch.faults)
         self.missing += batch.missing
         return ready, faults
@@ -174,12 +177,9 @@ class Learner:
         if self.specs[0].family[1] == "full" and not (is_pool(self.specs) and n_features > WIDEST):
             wanted = n_features  # room to spare is too dear in a triangle
         if self.model is None:
-            # Two classes may as well be known from the start. Of more, each is added at the row that brings it.
-            classes = np.sort(encode(labels, labels[:0]).new.astype(np.str_ if is_text(labels) else np.int64))
-            known = classes if classes.size == 2 else classes[:0]
             judged_by, is_open = (self.scoring, self.scoring_settings, self.fading), is_open or self.encoder is not None
             views = Views(wanted, NO_LEVELS if self.encoder is None else self.encoder.levels()[:wanted])
-            self.model = new_model(known, views, self.specs, judged_by, more_may_come=is_open)
+            self.model, self.first_class = FirstClass(views, self.specs, judged_by, is_open).model(labels)
             self.scaler = Scaler.new(wanted) if self.scale else None
         if self.model.n_features < n_features:
             self.model.resize(wanted)

@@ -73,7 +73,7 @@ class Run:
                     (self.every.rows and self.learner.rows - last_rows >= self.every.rows)
                     or (self.every.seconds and time.monotonic() - last_time >= self.every.seconds)
                 )
-                if due and self.learner.rows > 0:
+                if due and self.learner.rows > 0 and self.learner.first_class is None:
                     self.save_checkpoint()
                     last_rows, last_time = self.learner.rows, time.monotonic()
             if self.learner.encoder is not None:

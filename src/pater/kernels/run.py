@@ -22,7 +22,7 @@ from .averaged import row_by_row
 from .batched_layout import Herds, sharing, spans
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
-from .compile import by_kind, exact_kernel, part
+from .compile import by_kind, exact_kernel, part, straight
 from .doors import Rows, check_pass
 from .means import Means, mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
@@ -37,7 +37,7 @@ from .rows import count, size
 from .second_order import second_order_pass
 from .state import Layout, Metric, State
 
-__all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn"]
+__all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn", "row_pass"]
 
 BLOCK_BYTES = 1 << 17
 STRETCH = 4096  # rows that a thread takes at a time when there are more parts than threads
@@ -181,6 +181,24 @@ def learn(
         if noted is not NO_STOPS and counts is not None:
             counts[:, models] = noted[1]
         return bad
+    run, arguments = _ready(rows, codes, state, settings, weights, order, margins, noted)
+    bad = _run(run, arguments, n_models, n_rows, threads)
+    if noted is not NO_STOPS and counts is not None:
+        counts[...] = noted[1]
+    return bad
+
+
+def _ready(
+    rows: Rows,
+    codes: NDArray[np.int64],
+    state: State,
+    settings: NDArray[np.void],
+    weights: NDArray[np.float64],
+    order: NDArray[np.int64],
+    margins: NDArray[np.float64],
+    noted: tuple[NDArray[np.int64], NDArray[np.float64]],
+) -> tuple[Callable[..., int], tuple[Any, ...]]:
+    """The pass of models that are in no herd, and its arguments but for the models and rows to begin and end with."""
     kind: type = _HOMES[state.metric, state.has_means]
     vectors: Any = state.vectors
     if kind is Means and len(rows) == 1:
@@ -191,13 +209,25 @@ def learn(
     if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
         plain = settings.copy()
         plain["calibrate"] = 0
-        arguments = (*arguments, plain, _no_margins(n_models), blocks, *noted)
-        bad = _run(AVERAGED[kind], arguments, n_models, n_rows, threads)
-    else:
-        bad = _run(LEARN[kind], (*arguments, blocks, *noted), n_models, n_rows, threads)
-    if noted is not NO_STOPS and counts is not None:
-        counts[...] = noted[1]
-    return bad
+        return AVERAGED[kind], (*arguments, plain, _no_margins(state.n_models), blocks, *noted)
+    return LEARN[kind], (*arguments, blocks, *noted)
+
+
+def row_pass(
+    rows: Rows, codes: NDArray[np.int64], state: State, settings: NDArray[np.void], weights: NDArray[np.float64]
+) -> tuple[Callable[..., int], tuple[Any, ...]]:
+    """What passes one row through all models of a state in no herd, to be called again and again.
+
+    The function, without another check, and its arguments. It reads the row, its code and its weight where they are at
+    the time, and it is good for as long as the arrays of the state are the same.
+    """
+    rows = check_pass(rows, codes, state, settings, weights, IN_ORDER, None, (), None)
+    layout, herds = layout_for(rows, state, settings)
+    assert layout != "herd"
+    state.arrange(layout, herds)
+    run, arguments = _ready(rows, codes, state, settings, weights, IN_ORDER, _no_margins(state.n_models), NO_STOPS)
+    arguments = (*arguments, 0, state.n_models, 0, 1)
+    return straight(run, *arguments), arguments
 
 
 def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, n_rows: int, threads: int) -> int:

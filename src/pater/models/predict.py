@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import kernel
+from ..kernels.compile import kernel, straight
 from ..kernels.doors import Rows, check_rows, number_of_rows
-from ..kernels.memory import POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
+from ..kernels.memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from ..kernels.progress import probability
 from ..kernels.rows import count, dot, entry, size
 from ..kernels.simd import four_products
@@ -48,6 +48,21 @@ def _diagonal_margins(rows, tables, scalars, average, margins):
                 Sx = x / (1.0 + table[j, Q])
                 margin += table[j, U] * x + (m.A_pos * table[j, S_POS] - m.A_neg * table[j, S_NEG]) * Sx
                 steps += table[j, V] * x + (m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]) * Sx
+            margins[i, k] = margin + (margin - steps) / t if average else margin
+
+
+@kernel
+def _full_margins(rows, vectors, scalars, average, margins):
+    for k in range(vectors.shape[0]):
+        m, own = scalars[k], vectors[k]
+        t = max(m.t, 1)
+        for i in range(count(rows)):
+            margin = m.bias
+            steps = m.bias_steps
+            for place in range(size(rows, i)):
+                j, x = entry(rows, i, place)
+                margin += (own[U, j] + (m.A_pos * own[P_POS, j] - m.A_neg * own[P_NEG, j])) * x
+                steps += (own[V, j] + (m.B_pos * own[P_POS, j] - m.B_neg * own[P_NEG, j])) * x
             margins[i, k] = margin + (margin - steps) / t if average else margin
 
 
@@ -111,16 +126,10 @@ def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64
     rows = check_rows(rows, state.n_features)
     n_rows = number_of_rows(rows)
     margins = np.empty((n_rows, state.n_models))
-    if len(rows) == 3 and state.layout == "lanes":
-        run = _diagonal_margins if state.metric == "diagonal" else _lazy_margins
-        run(rows, state.vectors, state.scalars, average, margins)
-        if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not
-            _margins(rows, *state.own_weights(average=average), margins)
-        size, shift = state.units(average=average)
-        return np.ldexp(margins / size, shift) if shift.any() or (size != 1.0).any() else margins
-    if len(rows) == 3 and not state.has_means:
-        _point_margins(rows, state.vectors, state.scalars, average, margins)
-        return margins
+    ask = _of_sparse_rows(state) if len(rows) == 3 else None
+    if ask is not None:
+        ask(rows, state.vectors, state.scalars, average, margins)
+        return told(margins, rows, state, average=average)
     w, bias = state.weights(average=average)
     if len(rows) == 3:
         _margins(rows, w, bias, margins)
@@ -130,3 +139,38 @@ def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64
         np.matmul(X.astype(np.float64, copy=False), w.T, out=margins[start : start + BLOCK])
     margins += bias
     return margins
+
+
+def _of_sparse_rows(state: State) -> Any:
+    """The kernel that asks the models about sparse rows without making their weights first, if there is one."""
+    if not state.has_means:
+        return _point_margins
+    if state.metric == "full":
+        return _full_margins
+    if state.layout == "lanes":
+        return _diagonal_margins if state.metric == "diagonal" else _lazy_margins
+    return None
+
+
+def told(margins: NDArray[np.float64], rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
+    """Margins of sparse rows, as their kernel has left them, in the units that they are told in."""
+    if not state.has_means:
+        return margins
+    if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not
+        _margins(rows, *state.own_weights(average=average), margins)
+    size, shift = state.units(average=average)
+    return np.ldexp(margins / size, shift) if shift.any() or (size != 1.0).any() else margins
+
+
+def row_margins(
+    rows: Rows, state: State, margins: NDArray[np.float64], *, average: bool
+) -> tuple[Any, tuple[Any, ...]]:
+    """What fills in the margins of one sparse row, not yet as they are told, to be called again and again.
+
+    The function, without another check, and its arguments. It reads the row where it is at the time, and it is good for
+    as long as the arrays of the state are the same.
+    """
+    rows = check_rows(rows, state.n_features)
+    ask, arguments = _of_sparse_rows(state), (rows, state.vectors, state.scalars, average, margins)
+    assert ask is not None
+    return straight(ask, *arguments), arguments

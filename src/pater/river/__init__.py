@@ -1,0 +1,47 @@
+"""The online learners as classifiers of River: from dicts, one at a time, or from frames.
+
+Features come and go by name, classes turn up as they come, and pipelines, metrics and detectors of drift are River's.
+`learn_one` of each row, `learn_many` and the estimator's `partial_fit` of the same rows as a sparse matrix come to the
+same bits.
+
+>>> from pater.river import PATERClassifier
+>>> from river import datasets, evaluate, metrics, preprocessing
+>>> model = preprocessing.StandardScaler() | PATERClassifier()
+>>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.BalancedAccuracy())
+BalancedAccuracy: 86.85%
+"""
+
+from __future__ import annotations
+
+try:
+    import pandas  # noqa: F401
+    import river.base  # noqa: F401
+except ImportError as error:
+    raise ImportError(f'pater.river needs River ({error}): pip install "pater[river]".') from None
+
+from .conversion import from_river, to_river
+from .learners import (
+    ALMAClassifier,
+    AROWClassifier,
+    AutoPATERClassifier,
+    ConfidenceWeightedClassifier,
+    PassiveAggressiveClassifier,
+    PATERClassifier,
+    Perceptron,
+    SecondOrderPATERClassifier,
+    SecondOrderPerceptron,
+)
+
+__all__ = [
+    "ALMAClassifier",
+    "AROWClassifier",
+    "AutoPATERClassifier",
+    "ConfidenceWeightedClassifier",
+    "PATERClassifier",
+    "PassiveAggressiveClassifier",
+    "Perceptron",
+    "SecondOrderPATERClassifier",
+    "SecondOrderPerceptron",
+    "from_river",
+    "to_river",
+]

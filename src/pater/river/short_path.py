@@ -1,0 +1,163 @@
+"""The short way to learn from one dict and to ask about one: the kernels, handed the same memory each time.
+
+Knows `model`, `run` and `predict`. What the estimators check in each call is known here: the names of a row have
+columns that the model has, and ascend. A dict is written into the memory that the kernels read, by `struct`, which
+takes numbers only; the kernels see whether they are finite. What is unlike this goes the way of `partial_fit`.
+
+Of ten features, in microseconds: the names of a dict compared 0.15, its numbers written 0.35, learned 0.7 by PATER-I,
+asked about 0.3. Finding the compiled form of the pass anew would take 1.3 more, `partial_fit` takes 23.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from operator import itemgetter
+from struct import Struct
+from struct import error as StructError  # noqa: N812
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.doors import are_weights
+from ..kernels.run import row_pass
+from ..models.model import Model
+from ..models.pool import Pool
+from ..models.predict import row_margins, told
+from .rows import Columns
+
+LEAST_ROOM = 16  # numbers of a row
+MOST_LAYOUTS = 64  # that are kept
+
+
+class Detour(Exception):  # noqa: N818
+    """A row that the short path does not take."""
+
+
+DETOURS = (Detour, LookupError, TypeError, ValueError, ArithmeticError, StructError)
+
+
+class Layout(NamedTuple):
+    """What dicts with the same names in the same order become."""
+
+    columns: NDArray[np.uint32]  # ascending
+    take: Callable[[Any], Any]  # the numbers of a dict in their order
+    write: Callable[..., None]
+    complete: bool  # whether every name has a column
+
+
+class ShortPath:
+    """Good for as long as the model has the same classes, settings and room for columns."""
+
+    def __init__(self, model: Model, columns: Columns, room: int, *, average: bool) -> None:
+        room = max(LEAST_ROOM, 1 << max(0, room - 1).bit_length())
+        self._indptr, self._indices = np.zeros(2, np.uint32), np.zeros(room, np.uint32)
+        self._data, self._weight, code = np.zeros(room), np.ones(1), np.zeros(1, np.int64)
+        self._rows = self._indptr, self._indices, self._data
+        self._margins = np.zeros((1, model.state.n_models))
+        self._columns, self._most_columns, self._state, self._average = columns, model.n_features, model.state, average
+        self._pass, self._to_learn = row_pass(self._rows, code, model.state, model.settings(), self._weight)
+        self._ask, self._to_ask = row_margins(self._rows, model.state, self._margins, average=average)
+        self._code: Any = code.data
+        self._margin: Any = self._margins[0].data
+        self.classes: list[Any] = model.classes.tolist()
+        self._codes = {label: code for code, label in enumerate(self.classes)}
+        self._answers = (self.classes * 2)[:2]
+        self._w = 1.0
+        self._layouts: dict[tuple[Hashable, ...], Layout] = {}
+        self._turn_to(())
+
+    def __deepcopy__(self, memo: Any) -> None:
+        """A copy of a learner finds a path of its own."""
+
+    def __reduce__(self) -> Any:
+        return type(None), ()
+
+    def learn(self, x: Any, y: Any, w: float) -> bool:
+        """Whether the row was learned. If not, nothing has changed."""
+        if tuple(x) != self._key:
+            self._turn_to(tuple(x))
+        if not self._complete:
+            return self._learn_with_news(x, y, w)
+        self._write(self._data, 0, *self._take(x))
+        self._code[0] = self._codes[y]
+        if w != self._w:
+            self._weigh(w)
+        return self._pass(*self._to_learn) < 0
+
+    def predict(self, x: Any) -> Any:
+        """The label of a row, where there are at most two."""
+        if tuple(x) != self._key:
+            self._turn_to(tuple(x))
+        self._write(self._data, 0, *self._take(x))
+        self._ask(*self._to_ask)
+        margin = self._margin[0]
+        if -math.inf < margin < math.inf:
+            return self._answers[margin >= 0.0]
+        raise Detour
+
+    def margins(self, x: Any) -> NDArray[np.float64]:
+        """The margins of a row as they are told, (1, models)."""
+        if tuple(x) != self._key:
+            self._turn_to(tuple(x))
+        self._write(self._data, 0, *self._take(x))
+        self._ask(*self._to_ask)
+        margins = told(self._margins, self._rows, self._state, average=self._average)
+        if not np.isfinite(margins).all():
+            raise Detour
+        return margins
+
+    def _weigh(self, w: float) -> None:
+        weight = np.array([w], np.float64)
+        if not are_weights(weight)[0]:
+            raise Detour
+        self._weight[0] = self._w = float(w)
+
+    def _turn_to(self, key: tuple[Hashable, ...]) -> None:
+        """Get ready for dicts of these names in this order."""
+        layout = self._layouts.get(key) or self._layout(key)
+        size = len(layout.columns)
+        if size > self._indices.size:
+            raise Detour
+        self._key: Any = None  # should it be interrupted here
+        self._indices[:size], self._indptr[1] = layout.columns, size
+        self._take, self._write, self._complete = layout.take, layout.write, layout.complete
+        self._key = key
+
+    def _layout(self, key: tuple[Hashable, ...]) -> Layout:
+        places = [(self._columns[name], name) for name in key if name in self._columns]
+        complete = len(places) == len(key)
+        ordered = sorted(places, key=itemgetter(0))
+        names = [name for _, name in ordered]
+        take: Any = dict.values
+        if not complete or ordered != places:
+            take = itemgetter(*names) if len(names) > 1 else lambda x: [x[name] for name in names]
+        columns = np.array([place for place, _ in ordered], np.uint32)
+        layout = Layout(columns, take, Struct(f"{len(names)}d").pack_into, complete)
+        if complete:
+            if len(self._layouts) == MOST_LAYOUTS:
+                self._layouts.clear()
+            self._layouts[key] = layout
+        return layout
+
+    def _learn_with_news(self, x: Any, y: Any, w: float) -> bool:
+        """The same for a row with names that have no column, if the model has room for them."""
+        self._key = None
+        try:
+            with self._columns.with_more(x):
+                if len(self._columns) > self._most_columns or not self.learn(x, y, w):
+                    raise Detour
+        except BaseException:
+            self._key = None
+            self._layouts.clear()
+            raise
+        return True
+
+
+def short_path(estimator: Any, columns: Columns, room: int) -> ShortPath | None:
+    """The short path of what an estimator has learned, if it is one model for each class and nothing more."""
+    model: Model | Pool | None = vars(estimator).get("_model")
+    if not isinstance(model, Model) or len(model.specs) > 1 or model.seen is not None or not model.classes.size:
+        return None
+    return ShortPath(model, columns, room, average=estimator._average_of(model))

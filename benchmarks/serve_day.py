@@ -37,7 +37,7 @@ DRIFT = 13 * HOUR
 COUNTRIES = ["DE", "FR", "NL", "PL", "ES", "IT", "AT", "BE"]
 SHOPS = ["groceries", "fuel", "travel", "electronics", "games", "clothes", "books", "gift cards"]
 VOLUMES = [2, 1, 1, 1, 1, 2, 4, 8, 12, 13, 14, 17, 20, 18, 15, 15, 16, 19, 20, 17, 13, 9, 6, 4]  # by the hour
-SIZES = {"light": (1280, 2760), "dark": (1280, 2760), "phone": (390, 2400)}
+SIZES = {"light": (1280, 3260), "dark": (1280, 3260), "phone": (390, 2600)}
 
 
 def payments(n: int, moment: float, random: np.random.Generator) -> tuple[list[dict[str, Any]], list[str]]:
@@ -79,7 +79,8 @@ def serve(folder: Path) -> None:
     from pater.cli import command
 
     log.time = SimpleNamespace(time=Clock(folder / "clock"))  # type: ignore[attr-defined]
-    sys.argv = ["pater", "serve", "-m", str(folder / "fraud.pater"), "-s", str(folder / "state"), "--port", "0"]
+    wishes = ["--port", "0", "--snapshot-every", "2000"]
+    sys.argv = ["pater", "serve", "-m", str(folder / "fraud.pater"), "-s", str(folder / "state"), *wishes]
     command()
 
 
@@ -146,7 +147,9 @@ def play(connection: http.client.HTTPConnection, clock: Clock, rows: int, random
 
 
 def take(port: int, folder: Path) -> None:
-    """Pictures of the page, light, dark and on a phone."""
+    """Pictures of the page, light, dark and on a phone, in few colours, so that they are small."""
+    from PIL import Image
+
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
         raise SystemExit("pictures need Chromium.")
@@ -159,6 +162,9 @@ def take(port: int, folder: Path) -> None:
             picture = folder / f"serve-{name}.png"
             command = [browser, *options, f"--screenshot={picture}", f"http://127.0.0.1:{port}/"]
             subprocess.run(command, check=True, capture_output=True, timeout=90, env=os.environ | {"TZ": "UTC"})
+            Image.open(picture).convert("RGB").quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+                picture, optimize=True
+            )
             print(f"{picture}: {picture.stat().st_size:,} bytes")
 
 

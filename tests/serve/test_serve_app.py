@@ -58,6 +58,24 @@ def test_one_row_by_itself_with_an_explanation(server):
     assert server.send("POST", "/v1/predict", features={"a": 1}, explain="yes")[0] == 400
 
 
+def test_rows_that_come_together_are_predicted_together_and_wrong_ones_alone():
+    engine, bodies = FakeEngine(), [b'{"features": {"k": %d}}' % k for k in range(20)]
+    bodies[7] = b'{"nothing": 7}'
+    head = (
+        b"POST /v1/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+    )
+    with served(engine) as server:
+        callers = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in bodies]
+        for caller, body in zip(callers, bodies, strict=True):
+            caller.sendall(head % len(body) + body)
+        answers = [caller.recv(10_000) for caller in callers]
+        for caller in callers:
+            caller.close()
+    assert [answer.split(b" ")[1] for answer in answers] == [b"200"] * 7 + [b"422"] + [b"200"] * 12
+    asked = [row["features"]["k"] for _, rows, _ in engine.asked for row in rows]
+    assert sorted(asked) == [k for k in range(20) if k != 7]
+
+
 def test_learning_with_a_key(server):
     assert server.send("POST", "/v1/learn", **ROWS)[0] == 200
     assert server.engine.asked[-1] == ("learn", ROWS["rows"], None, b"")

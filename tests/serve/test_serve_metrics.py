@@ -179,7 +179,7 @@ def test_a_curve_has_few_points_and_no_row_is_lost():
     n = 1_501
     engine.quality.add(Answers([1.0] * n, [0] * n, [0] * n, [None] * n, [None] * n, (0, 1)))
     windows = Status(engine).told()["quality"]["windows"]
-    assert len(windows) == 150
+    assert 50 <= len(windows) <= 150
     assert sum(window["rows"] for window in windows) == 1_500
 
 

@@ -34,6 +34,7 @@ const wait = setInterval(() => {
   const done = !document.getElementById("all").hidden || !document.getElementById("token").hidden;
   if (!done) return;
   clearInterval(wait);
+  const before = window.before ? window.before() : null;
   const result = document.createElement("pre");
   result.id = "found"; result.hidden = true;
   result.textContent = JSON.stringify({
@@ -46,10 +47,24 @@ const wait = setInterval(() => {
     unnamed: [...document.querySelectorAll("svg[role=img], input, select, button")].filter((node) =>
       !node.getAttribute("aria-label") && !node.textContent && !(node.labels && node.labels.length)).length,
     compared: document.getElementById("compared").innerText,
-    focus: document.activeElement.id,
+    focus: document.activeElement.id, before,
   });
   document.body.append(result);
 }, 50);
+"""
+
+MOVED = """
+window.before = () => {
+  const slider = document.getElementById("slider"), chart = document.querySelector("#accuracy svg.chart");
+  const told = () => chart.getAttribute("aria-label"), steps = [told()];
+  for (const key of ["ArrowLeft", "ArrowLeft", "Home", "End"]) {
+    chart.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    steps.push(told());
+  }
+  slider.value = 10;
+  slider.dispatchEvent(new Event("input"));
+  return steps;
+};
 """
 
 
@@ -100,7 +115,7 @@ class Site:
 
     def __init__(self, status, token=None, script=""):
         page = front_page()
-        script = PROBE + script
+        script += PROBE
         allowed = b64encode(sha256(script.encode()).digest()).decode()
         content = page.content.replace(b"</body>", f"<script>{script}</script></body>".encode())
         policy = page.headers["content-security-policy"].replace("script-src ", f"script-src 'sha256-{allowed}' ")
@@ -212,3 +227,21 @@ def test_without_a_token_it_asks_for_one_and_shows_nothing(statuses, tmp_path):
     assert "Quality" not in found["text"]
     assert found["focus"] == "secret"
     assert all("401" in line for line in console)
+
+
+@needs_browser
+def test_the_slider_and_the_keys_tell_of_other_points(statuses, tmp_path):
+    status = statuses["two"]
+    with Site(status, script=MOVED) as site:
+        found, console, _ = look(site, tmp_path)
+    assert console == []
+    point, now = status["operating"]["moving"][10], status["operating"]
+    rows = [line.split("\t") for line in found["compared"].splitlines() if line.strip()]
+    told = {name.strip(): (float(there.split()[0]), float(here.split()[0])) for name, here, there in rows[1:]}
+    assert told["threshold"] == pytest.approx((point["threshold"], now["threshold"]), rel=1e-3)
+    assert told["false alarms"] == pytest.approx((100 * point["fpr"], 100 * now["fpr"]), abs=0.05)
+    assert told["misses"] == pytest.approx((100 * point["fnr"], 100 * now["fnr"]), abs=0.05)
+    assert f'{{"threshold": {point["threshold"]:.4g}}}' in found["text"].replace("\u2212", "-")
+    last, one, two, first, again = found["before"]
+    assert last == again
+    assert len({last, one, two, first}) == 4

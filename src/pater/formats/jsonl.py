@@ -2,11 +2,13 @@
 
 Knows `json_text`, `json_rows`, `json_labels` and `blocks`. A flat line is a row of a table, its label among its cells.
 A line of a service has the features by themselves, `{"features": {…}, "label": 1}`, and may have a weight and an id;
-features may be given by their indices, too. Which shape a line has is seen from the line alone.
+features may be given by their indices, too. Which shape a line has is seen from the line alone. A line that holds
+nothing but columns, `{"columns": {…}}`, as the exported log of a service begins with, says what they are.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +16,7 @@ import numpy as np
 
 from .batches import Batch
 from .blocks import Block
-from .columns import Columns
+from .columns import ENCODED, Columns
 from .errors import Fault, InputError, listed, shortened
 from .hashed_names import Seen
 from .json_cells import Faults, kind_of
@@ -25,7 +27,7 @@ from .json_text import parsed
 from .libsvm import LIMIT_OF_FEATURES
 from .schema import Wishes
 
-FEATURES, WEIGHT, ID = "features", "weight", "id"
+FEATURES, WEIGHT, ID, COLUMNS = "features", "weight", "id", "columns"
 _OF_A_LINE = frozenset({FEATURES, LABEL, WEIGHT, ID})
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -54,6 +56,8 @@ def objects(block: Block, source: str, faults: list[Fault]) -> Iterator[Line]:
             row = parsed(line)
         except ValueError as error:
             faults.append(Fault(source, number, getattr(error, "colno", 0), _what(error)))
+            continue
+        if isinstance(row, dict) and row.keys() == {COLUMNS}:
             continue
         if isinstance(row, dict):
             yield Line(number, row)
@@ -136,6 +140,9 @@ class JsonLinesParser:
 
 def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
     """The columns of a file that begins with this block."""
+    told = _told_columns(block)
+    if told is not None and bool(wishes.encoded) == (told.kind == ENCODED):
+        return told
     rows = [line.row for line in objects(block, source, [])]
     if not rows:
         raise InputError(f"{source}: there is no object in the first lines; JSON lines hold one in each.")
@@ -143,6 +150,19 @@ def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
         features = [row.get(FEATURES) for row in rows]
         return columns_of_rows(features, [row.get(LABEL) for row in rows], source, wishes)
     return columns_of_objects(rows, source, wishes)
+
+
+def line_of_columns(columns: Columns) -> bytes:
+    """A line that says what the columns of those after it are."""
+    return json.dumps({COLUMNS: columns.to_json()}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _told_columns(block: Block) -> Columns | None:
+    """What the first line of a file says the columns are, if it says that."""
+    try:
+        return Columns.from_json(parsed(block.text.partition(b"\n")[0])[COLUMNS])
+    except (ValueError, TypeError, LookupError):
+        return None
 
 
 def names_in_lines(block: Block, source: str) -> list[str]:

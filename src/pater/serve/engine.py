@@ -135,6 +135,11 @@ class Engine:
         """How many requests wait to be written or learned."""
         return self.conveyor.waiting
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known which columns rows have."""
+        return self.settling.columns is not None
+
     def facts(self) -> Facts:
         """What is so now."""
         broken = self.conveyor.broken

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..formats.columns import Columns
+from ..formats.jsonl import line_of_columns
 from ..formats.schema import Wishes
 from ..models.setting_kinds import Switch
 from ..models.settings import by_keyword
@@ -32,7 +33,9 @@ def begins(log: Log) -> Begins:
 
 
 def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
-    """The rows that were learned, each a line, in order and constant memory; those that were refused are left out.
+    """What the columns are, then the rows that were learned, each a line, in order and constant memory.
+
+    Rows that were refused are left out.
 
     `since` is a number of rows to leave out at the beginning, of all there have ever been; without it, the rows are
     those that the model which is served has learned by the log.
@@ -40,6 +43,7 @@ def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
     start = begins(log)
     position = start.position if since is None else since
     columns, wishes = _columns(log), Wishes(drop=tuple((log.meta(SETTINGS) or {}).get("options", {}).get("drop", ())))
+    yield line_of_columns(columns)
     for entry in log.entries(start.entry if since is None else 0):
         if entry.end > position:
             yield from _rows(entry, columns, wishes)[max(0, position - entry.position) :]

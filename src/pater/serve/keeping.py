@@ -19,7 +19,7 @@ class Keeping:
     """
 
     remember: float = 30 * 86_400.0
-    expire_as: Any = None
+    expire_as: str | None = None
     snapshot_rows: int = 100_000
     snapshot_seconds: float = 60.0
     most_classes: int = 100

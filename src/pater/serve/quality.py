@@ -17,7 +17,7 @@ from .margins import JudgedMargins
 from .tally import Tally, losses, losses_by_class
 
 WINDOW = 1_000  # rows
-MOST_WINDOWS = 1_000
+MOST_WINDOWS = 400
 MOST_ALARMS = 100  # that are told of; all are counted
 
 

@@ -95,10 +95,13 @@ class Adwin:
 
     def add(self, codes: Iterable[int], wrong: Iterable[int], n_classes: int) -> Iterator[tuple[int, Change]]:
         """Take in which class rows have, and whether the answers were wrong; yields where a change was found."""
-        nothing = [0, 0] * n_classes
-        rows = [(*nothing[: 2 * k], w, 1, *nothing[2 * k + 2 :]) for k in range(n_classes) for w in (0, 1)]
+        nothing, rows = [0, 0] * n_classes, dict[int, tuple[int, ...]]()
         for place, (code, is_wrong) in enumerate(zip(codes, wrong, strict=True)):
-            self._insert(rows[2 * code + is_wrong])
+            row = rows.get(2 * code + is_wrong)
+            if row is None:
+                row = (*nothing[: 2 * code], int(is_wrong), 1, *nothing[2 * code + 2 :])
+                rows[2 * code + is_wrong] = row
+            self._insert(row)
             self._since += 1
             if self._since % CLOCK == 0:
                 change = self._shrink(n_classes)

@@ -48,7 +48,7 @@ function plot(place, told) {
     return;
   }
   const wide = Math.max(260, place.clientWidth), right = wide - RIGHT;
-  const first = xs[0], last = xs[xs.length - 1] + width;
+  const first = told.from ?? xs[0], last = xs[xs.length - 1] + width;
   const x = (value) => LEFT + (right - LEFT) * (last > first ? (value - first) / (last - first) : 0.5);
   const y = (value) => HIGH - BOTTOM - (HIGH - BOTTOM - TOP) * (value - low) / (high - low || 1);
   const drawing = svg("svg", {

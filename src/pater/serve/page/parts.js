@@ -36,7 +36,7 @@ function quality(status) {
     ...status.history.filter(({ kind }) => kind in changed).map(({ time, kind }) => ({ time, name: changed[kind], kind: "event" })),
   ].sort((a, b) => a.time - b.time);
   const common = {
-    xs: values(windows, "end"), isTime: true, marks, format: percent, low: 0,
+    xs: values(windows, "end"), from: windows.length ? windows[0].start : 0, isTime: true, marks, format: percent, low: 0,
     nothing: `There is no full window yet: ${count(status.quality.recent.rows)} of ${count(status.quality.window)} rows are judged.`,
     xLabel: (time, k) => `${count(windows[k].rows)} rows up to ${moment(time)}`,
   };

@@ -1,4 +1,4 @@
-"""A server that is killed under load: nothing acknowledged is lost, nothing is learned twice, the model is the log's."""
+"""A server that is killed under load: nothing acknowledged is lost, nothing learned twice, the model is the log's."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ OTHERS = [
     "/%ff",
 ]
 OTHERS += ["/v1/predict?x=1", "/../../etc/passwd", "*", "http://127.0.0.1/healthz", "/" + "a" * 5_000, "/\x1b[2J", ""]
-LEARNED = re.compile(rb'"(?:learned|joined)":(\d+)')
+LEARNED = re.compile(rb'\r\n\r\n\{"(?:learned|joined)":(\d+)')
 METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW", "get", ""]
 
 

@@ -138,6 +138,7 @@ class Engine:
     def facts(self) -> Facts:
         """What is so now."""
         broken = self.conveyor.broken
+        events = [{"time": event.time, "kind": event.kind, **event.content} for event in self.log.events(50)]
         return Facts(
             now=self.log.now(),
             started=self._started,
@@ -153,7 +154,7 @@ class Engine:
             log_bytes=self.log.size(),
             snapshot_time=self.housekeeping.saved_at,
             snapshot_position=self.housekeeping.saved_position,
-            history=[{"time": event.time, "kind": event.kind, **event.content} for event in self.log.events(50)],
+            history=sorted([*events, *self.housekeeping.snapshots], key=lambda each: float(each["time"])),
         )
 
     def count(self, kind: int, rows: int) -> None:

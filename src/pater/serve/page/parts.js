@@ -165,6 +165,7 @@ function happened(entry) {
   if (kind === "start") return `Started, with version ${rest.version} of the model and ${rows} rows learned.`;
   if (kind === "stop") return `Stopped, with version ${rest.version} of the model and ${rows} rows learned.`;
   if (kind === "model") return `Another model took over: version ${rest.version}, with ${rows} rows learned.`;
+  if (kind === "snapshot") return `Snapshot of version ${rest.version}, with ${count(rest.position)} rows of the log.`;
   if (kind === "operating point") return Object.keys(rest).length ? `Operating point: ${JSON.stringify(rest)}.` : "Operating point: the model's own threshold.";
   return `${kind}: ${JSON.stringify(rest)}`;
 }

@@ -216,7 +216,7 @@ def answering_a_constant() -> None:
 @contextlib.contextmanager
 def server(command: list[str]) -> Iterator[tuple[int, int]]:
     """A server while the block runs; its port and process."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=None, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()

@@ -58,8 +58,9 @@ def shell(tmp_path):
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pater "$@"\n')
     program.chmod(0o755)
+    (tmp_path / ".curlrc").write_text("fail-with-body\n")  # a refusal is a failure
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "PYTHONPATH": str(Path(pater.__file__).parents[1])}
+    env = {**os.environ, "PATH": path, "CURL_HOME": str(tmp_path), "PYTHONPATH": str(Path(pater.__file__).parents[1])}
 
     def run(lines):
         done = subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, timeout=600, env=env)

@@ -13,6 +13,7 @@ used by many threads; connections are kept for the next call.
 from __future__ import annotations
 
 import collections
+import contextlib
 import http.client
 import json
 import random
@@ -20,6 +21,7 @@ import ssl
 import time
 import urllib.parse
 import uuid
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,9 +39,8 @@ class ServiceError(Exception):
         self.status, self.reason, self.rows = status, reason, list(rows)
 
     def __str__(self) -> str:
-        shown = "".join(f"\n  row {row.get('index')}: {row.get('reason')}" for row in self.rows[:10])
-        more = f"\n  and {len(self.rows) - 10} more rows" if len(self.rows) > 10 else ""
-        return f"{self.reason} (HTTP {self.status}){shown}{more}"
+        others = "".join(f"\n  row {row.get('index')}: {row.get('reason')}" for row in self.rows[1:10])
+        return f"{self.reason} (HTTP {self.status}){others}"  # the first one is in the reason
 
 
 class Predictions(list[dict[str, Any]]):
@@ -70,6 +71,7 @@ class Client:
         self._tls = (context or ssl.create_default_context()) if parts.scheme == "https" else None
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._idle: collections.deque[http.client.HTTPConnection] = collections.deque()
+        weakref.finalize(self, _close, self._idle)
 
     def predict(self, rows: Any, explain: bool = False) -> Predictions:
         """What the model says of rows; of those with an id, the service waits for the label.
@@ -133,8 +135,7 @@ class Client:
 
     def close(self) -> None:
         """Close the connections that are kept. The next call opens one again."""
-        while self._idle:
-            self._idle.pop().close()
+        _close(self._idle)
 
     def __enter__(self) -> Client:
         return self
@@ -184,10 +185,9 @@ class Client:
             pause = min(2 * pause, LONGEST_WAIT)
 
     def _kept(self) -> http.client.HTTPConnection | None:
-        try:
+        with contextlib.suppress(IndexError):
             return self._idle.pop()
-        except IndexError:
-            return None
+        return None
 
     def _connected(self, kept: http.client.HTTPConnection | None, left: float) -> http.client.HTTPConnection:
         left = max(left, 0.001)
@@ -200,6 +200,11 @@ class Client:
             connection = http.client.HTTPSConnection(*self._address, timeout=left, context=self._tls)
         connection.connect()
         return connection
+
+
+def _close(idle: collections.deque[http.client.HTTPConnection]) -> None:
+    while idle:
+        idle.pop().close()
 
 
 def _exchange(
@@ -225,8 +230,7 @@ def _refused(status: int, answer: bytes) -> ServiceError:
 
 
 def _object(answer: bytes) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(answer)
-    return told
+    return dict(json.loads(answer))
 
 
 def _json(value: Any) -> bytes:
@@ -253,8 +257,7 @@ def _rows(rows: Any, wishes: Mapping[str, Any], **columns: Any) -> tuple[bytes, 
         return _arrow(rows, given), ARROW
     listed = [_row(row) for row in ([rows] if isinstance(rows, Mapping) else rows)]
     for name, values in given.items():
-        _one_each(len(listed), name, values)
-        for row, value in zip(listed, values, strict=True):
+        for row, value in zip(listed, _one_each(len(listed), name, values), strict=True):
             row[name] = value
     return _json({"rows": listed, **wishes}), "application/json"
 
@@ -267,18 +270,17 @@ def _arrow(rows: Any, given: Mapping[str, list[Any]]) -> bytes:
     # the index of a pandas table is no column of it
     table = pa.Table.from_pandas(rows, preserve_index=False) if hasattr(rows, "iloc") else pa.table(rows)
     for name, values in given.items():
-        _one_each(table.num_rows, name, values)
-        table = table.append_column(name, pa.array(values))
+        table = table.append_column(name, pa.array(_one_each(table.num_rows, name, values)))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    return bytes(sink.getvalue())
 
 
-def _one_each(n_rows: int, name: str, values: Sequence[Any]) -> None:
+def _one_each(n_rows: int, name: str, values: list[Any]) -> list[Any]:
     if len(values) != n_rows:
         raise ValueError(f"there are {n_rows} rows, and {len(values)} {name}s")
+    return values
 
 
 def _row(row: Any) -> dict[str, Any]:
@@ -293,6 +295,6 @@ def _row(row: Any) -> dict[str, Any]:
 
 
 def _features(features: Any) -> Any:
-    if isinstance(features, Mapping):
-        return {name: None if isinstance(v, float) and v != v else v for name, v in features.items()}
-    return features  # pairs of index and value
+    if not isinstance(features, Mapping):
+        return features  # pairs of index and value
+    return {name: None if isinstance(v, float) and v != v else v for name, v in features.items()}

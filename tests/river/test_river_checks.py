@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars
 import pytest
+import scipy.sparse as sp
 from river import (
     checks,
     compose,
@@ -28,7 +29,11 @@ import pater
 from pater import river as learners
 
 KINDS = [getattr(learners, name) for name in learners.__all__ if name[0].isupper()]
-TRIED = [(kind, params) for kind in KINDS for params in kind._unit_test_params()]
+TRIED = [
+    pytest.param(kind, params, marks=[pytest.mark.slow] if params else [])
+    for kind in KINDS
+    for params in kind._unit_test_params()
+]
 
 
 @pytest.mark.parametrize(("kind", "params"), TRIED, ids=lambda each: getattr(each, "__name__", None))
@@ -52,21 +57,34 @@ def phishing(n=400):
     return list(datasets.Phishing().take(n))
 
 
+def row_of(x):
+    """A matrix of one row, zeros included."""
+    return sp.csr_array((list(x.values()), list(range(len(x))), [0, len(x)]), shape=(1, len(x)))
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_a_pipeline_is_evaluated_along_the_stream(kind):
+def test_what_a_pipeline_scores_along_the_stream_is_what_the_estimator_scores(kind):
+    rows, estimator, scaler = phishing(), kind._kind(), preprocessing.StandardScaler()
+    assert rows[0][1]  # until the other class turns up it is certain of this one
+    accuracy, auc = metrics.Accuracy(), metrics.ROCAUC()
+    for t, (x, y) in enumerate(rows):
+        if t > 0:
+            row = row_of(scaler.transform_one(x))
+            accuracy.update(y, estimator.predict(row)[0])
+            two = estimator.classes_.size == 2
+            auc.update(y, {True: utils.math.sigmoid(estimator.decision_function(row)[0]) if two else 1.0})
+        scaler.learn_one(x)
+        estimator.partial_fit(row_of(scaler.transform_one(x)), [y])
     model = preprocessing.StandardScaler() | kind()
-    metric = metrics.Accuracy() + metrics.BalancedAccuracy() + metrics.F1()
-    evaluate.progressive_val_score(phishing(), model, metric)
-    assert metric[0].get() > 0.75
-    ranking = evaluate.progressive_val_score(phishing(), model.clone(), metrics.ROCAUC())
-    assert ranking.get() > 0.85
+    assert evaluate.progressive_val_score(rows, model.clone(), accuracy.clone()).get() == accuracy.get()
+    assert evaluate.progressive_val_score(rows, model, auc.clone()).get() == pytest.approx(auc.get())
 
 
 def test_fitted_probabilities_are_good_ones():
     fitted = preprocessing.StandardScaler() | learners.SecondOrderPATERClassifier(probability=True)
     plain = preprocessing.StandardScaler() | learners.SecondOrderPATERClassifier()
     losses = [evaluate.progressive_val_score(phishing(1250), each, metrics.LogLoss()).get() for each in (fitted, plain)]
-    assert losses[0] < 0.33 < losses[1]
+    assert losses[0] < losses[1]
 
 
 def test_several_classes():

@@ -26,6 +26,8 @@ class FakeEngine:
     def __init__(self):
         self.asked, self.observed, self.error, self.why, self.model = [], [], None, None, b"a model"
 
+    is_settled = True
+
     def rows_of(self, body, *, labelled, arrow=False):
         if arrow:
             return [body]

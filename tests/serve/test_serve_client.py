@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import decimal
+import gc
 import http.server
 import io
 import json
@@ -278,14 +279,13 @@ def test_many_threads_share_a_client():
 
 
 def test_a_refusal_has_the_words_of_the_service():
-    rows = [{"index": 1, "reason": "column 'amuont' is not one of the model's"}]
-    with (
-        serving((422, {"error": "one row of two is wrong", "rows": rows}, {})) as (server, client),
-        pytest.raises(ServiceError) as caught,
-    ):
-        client.learn([{"amount": 1}, {"amuont": 1}], [0, 1])
+    rows = [{"index": place, "reason": "no column 'amuont'"} for place in (1, 2)]
+    told = {"error": "row 1: no column 'amuont', and 1 more is wrong", "rows": rows}
+    with serving((422, told, {})) as (server, client), pytest.raises(ServiceError) as caught:
+        client.learn([{"amount": 1}, {"amuont": 1}, {"amuont": 2}], [0, 1, 1])
     assert (caught.value.status, caught.value.rows, len(server.asked)) == (422, rows, 1)
-    assert str(caught.value) == "one row of two is wrong (HTTP 422)\n  row 1: column 'amuont' is not one of the model's"
+    words = "row 1: no column 'amuont', and 1 more is wrong (HTTP 422)\n  row 2: no column 'amuont'"
+    assert str(caught.value) == words
 
 
 def test_a_refusal_of_something_before_the_service_is_told_too():
@@ -439,3 +439,13 @@ def test_reasons_are_for_rows_that_are_no_table():
     with serving() as (server, client), pytest.raises(TypeError, match="reasons are given for rows as dicts"):
         client.predict(FRAME, explain=True)
     assert server.asked == []
+
+
+def test_a_client_that_is_forgotten_closes_its_connections():
+    with serving() as (server, _):
+        client = Client(server.url)
+        client.status()
+        kept = client._idle[0]
+        del client
+        gc.collect()
+        assert kept.sock is None

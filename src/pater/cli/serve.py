@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pater.formats.errors import InputError
 
 from . import options as o
 from .errors import CommandError, UsageError
 from .learner_options import checked, operating_point, with_settings
 from .sharded import bytes_of
 from .terminal import say, tell, tell_json
+
+if TYPE_CHECKING:
+    from pater.serve.kafka import Address
 
 EXAMPLE = """\b
 Examples:
@@ -78,6 +83,10 @@ def serve(
     ] = "30d",
     expire_as: Annotated[
         str | None, typer.Option("--expire-as", metavar="LABEL", help="Learn this label if none came in that time.")
+    ] = None,
+    consume: Annotated[
+        str | None,
+        typer.Option("--consume", metavar="URL", help="Learn from a topic of Kafka, too: kafka://host:9092/topic."),
     ] = None,
     snapshot_every: Annotated[
         str, typer.Option("--snapshot-every", metavar="N|TIME", help="Rows, or a time such as 60s or 5m.")
@@ -173,6 +182,7 @@ def serve(
             certificate=certificate,
             key=key,
             log_requests=log_requests,
+            consume=_topic(consume) if consume is not None else None,
         )
         run(setup, Journal(as_json=log_json), lambda address: tell(f"serving on {address}"))
 
@@ -181,6 +191,17 @@ def _check_installed() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise CommandError(f'pater serve needs {", ".join(missing)}: pip install "pater[serve]".')
+
+
+def _topic(url: str) -> Address:
+    if find_spec("confluent_kafka") is None:
+        raise CommandError('--consume needs the client of Kafka: pip install "pater[kafka]".')
+    from pater.serve.kafka import Address
+
+    try:
+        return Address.of(url)
+    except InputError as error:
+        raise UsageError(f"--consume: {error}") from None
 
 
 def _check(state: Path, *, as_json: bool) -> None:

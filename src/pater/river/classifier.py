@@ -20,11 +20,12 @@ from river.utils.dataframe import to_native_frame, to_native_series
 from ..estimators.online import OnlineClassifier
 from ..kernels.state import TooWideError, triangle_size
 from ..models.candidates import is_pool
+from ..models.labels import as_labels
 from ..models.pool import Pool
 from ..models.predict import labels_of as labels_of_margins
 from ..models.predict import probabilities
 from ..models.spec import Specs
-from .rows import Columns, Frame, labels_of, matrix_of_dict, numbers_of
+from .rows import Columns, Frame, features_of, labels_of, matrix_of_dict, numbers_of
 from .short_path import DETOURS, ShortPath, short_path
 
 OF_FIT = {"n_passes", "shuffle", "warm_start", "random_state", "n_jobs"}  # parameters that one pass has no use for
@@ -79,11 +80,10 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
                     return
             except DETOURS:
                 pass
-        numbers = numbers_of(x)
+        numbers = numbers_of(features_of(x))
         with self._columns.with_more(numbers):
-            width = self._make_room()
-            matrix = matrix_of_dict(numbers, self._columns, width)
-            self._estimator.partial_fit(matrix, np.asarray([y]), sample_weight=None if w == 1.0 else [w])
+            matrix = matrix_of_dict(numbers, self._columns, self._make_room())
+            self._estimator.partial_fit(matrix, as_labels([y]), sample_weight=None if w == 1.0 else [w])
         self._path = short_path(self._estimator, self._columns, len(numbers))
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
@@ -116,7 +116,7 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         x
             Names and numbers.
         """
-        path = self._path or self._find_path(len(x))
+        path = self._path or self._find_path(x)
         if path is not None:
             try:
                 if len(path.classes) <= 2:
@@ -124,10 +124,7 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
                 return path.classes[int(path.margins(x).argmax())]
             except DETOURS:
                 pass
-        numbers = numbers_of(x)
-        if not self._learned():
-            return None
-        return self._estimator.predict(self._matrix_of(numbers)).tolist()[0]
+        return self._estimator.predict(self._matrix_of(x)).tolist()[0] if self._learned() else None
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[Any, float]:
         """The probability of each class that was met so far; an empty dict before anything was learned.
@@ -141,15 +138,14 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         x
             Names and numbers.
         """
-        margins, path = None, self._path or self._find_path(len(x))
+        margins, path = None, self._path or self._find_path(x)
         if path is not None:
             with suppress(*DETOURS):
                 margins = path.margins(x)
         if margins is None:
-            numbers = numbers_of(x)
             if not self._learned():
                 return {}
-            margins = self._estimator._checked_margins(self._matrix_of(numbers))
+            margins = self._estimator._checked_margins(self._matrix_of(x))
         classes = self._estimator._model.classes.tolist()
         return dict(zip(classes, self._probabilities(margins)[0].tolist(), strict=True))
 
@@ -202,11 +198,13 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
     def _learned(self) -> bool:
         return "_model" in vars(self._estimator)
 
-    def _find_path(self, room: int) -> ShortPath | None:
-        self._path = short_path(self._estimator, self._columns, room)
+    def _find_path(self, x: Any) -> ShortPath | None:
+        self._path = short_path(self._estimator, self._columns, len(features_of(x)))
         return self._path
 
-    def _matrix_of(self, numbers: dict[Any, float]) -> Any:
+    def _matrix_of(self, x: Any) -> Any:
+        """A dict as a matrix of one row, of those features that were learned from."""
+        numbers = numbers_of((name, value) for name, value in features_of(x) if name in self._columns)
         return matrix_of_dict(numbers, self._columns, self._estimator.n_features_in_)
 
     def _make_room(self) -> int:

@@ -6,7 +6,7 @@ Knows River's way to frames, and SciPy; knows no learner.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,11 +41,16 @@ class Columns(dict[Hashable, int]):
             raise
 
 
-def numbers_of(x: Any) -> dict[Hashable, float]:
-    """The features of a row, each a finite number; an error names the first that is none."""
+def features_of(x: Any) -> Any:
+    """The names and values of a row; an error if that is not what it is."""
     if not hasattr(x, "items"):
         raise TypeError(f"x must be a dict of features and numbers, got {x!r}.")
-    return {name: _number(name, value) for name, value in x.items()}
+    return x.items()
+
+
+def numbers_of(features: Iterable[tuple[Hashable, Any]]) -> dict[Hashable, float]:
+    """The same, each a finite number; an error names the first that is none."""
+    return {name: _number(name, value) for name, value in features}
 
 
 def _number(name: Hashable, value: Any) -> float:
@@ -64,9 +69,9 @@ def _number(name: Hashable, value: Any) -> float:
     return number
 
 
-def matrix_of_dict(x: dict[Hashable, float], columns: Columns, width: int) -> csr_array:
-    """A matrix of one row, of the features that have columns."""
-    pairs = sorted((columns[name], value) for name, value in x.items() if name in columns)
+def matrix_of_dict(numbers: dict[Hashable, float], columns: Columns, width: int) -> csr_array:
+    """A matrix of one row, of features that have columns."""
+    pairs = sorted((columns[name], value) for name, value in numbers.items())
     places = np.array([place for place, _ in pairs], np.int32)
     values = np.array([value for _, value in pairs], np.float64)
     return csr_array((values, places, np.array([0, places.size], np.int32)), shape=(1, width))
@@ -85,52 +90,46 @@ class Frame:
     def matrix(self, columns: Columns, width: int) -> csr_array:
         """The rows, of the features that have columns. Of sparse columns, what is 0 is left out."""
         known = [place for place, name in enumerate(self.names) if name in columns]
-        places = np.array([columns[self.names[place]] for place in known], np.int64)
-        order = np.argsort(places)
-        native = self.frame.to_native()
-        if known and self.frame.implementation.is_pandas_like() and _is_sparse(native):
-            coo = native.iloc[:, known].sparse.to_coo()
-            numbers = coo.astype(np.float64)
-            matrix = csr_array((numbers.data, (coo.row, places[coo.col])), shape=(len(self), width))
+        known.sort(key=lambda place: columns[self.names[place]])
+        names = [self.names[place] for place in known]
+        places = np.array([columns[name] for name in names], np.int64)
+        frame, n_rows = self.frame[:, known], len(self.frame)
+        if known and frame.implementation.is_pandas_like() and _is_sparse(frame.to_native()):
+            coo = frame.to_native().sparse.to_coo()
+            matrix = csr_array((coo.data.astype(np.float64), (coo.row, places[coo.col])), shape=(n_rows, width))
             matrix.sort_indices()
-            self._check(matrix.data, lambda k: self._entry_of(matrix, places, known, k))
+            at, entered = np.repeat(np.arange(n_rows), np.diff(matrix.indptr)), matrix.indices
+            _check_finite(matrix.data, lambda k: (at[k], names[int(np.searchsorted(places, entered[k]))]))
             return matrix
-        values = np.ascontiguousarray(self._numbers()[:, np.array(known, np.int64)[order]])
-        self._check(values.ravel(), lambda k: (k // len(known), self.names[known[int(order[k % len(known)])]]))
-        n_rows, n_known = len(self), len(known)
-        kind = np.int32 if n_rows * n_known < 1 << 31 else np.int64
-        starts = np.arange(n_rows + 1, dtype=kind) * n_known
-        indices = np.tile(places[order].astype(kind), n_rows)
-        return csr_array((values.ravel(), indices, starts), shape=(n_rows, width))
+        values = np.ascontiguousarray(_numbers_in(frame, names)).ravel()
+        _check_finite(values, lambda k: (k // len(names), names[k % len(names)]))
+        kind: Any = np.int32 if values.size < 1 << 31 else np.int64
+        starts = np.arange(n_rows + 1, dtype=kind) * kind(len(names))
+        return csr_array((values, np.tile(places.astype(kind), n_rows), starts), shape=(n_rows, width))
 
-    def _numbers(self) -> NDArray[np.float64]:
-        try:
-            for name in self.names:
-                kind = self.frame[name].dtype
-                if not (kind.is_numeric() or str(kind) in ("Boolean", "Object", "Unknown")):
-                    raise TypeError
-            numbers: NDArray[np.float64] = to_numpy(self.frame)
-            return numbers
-        except (TypeError, ValueError):
-            for row, values in enumerate(self.frame.iter_rows()):
-                for name, value in zip(self.names, values, strict=True):
-                    try:
-                        _number(name, value)
-                    except (TypeError, ValueError) as error:
-                        raise type(error)(f"row {row}: {error}") from None
-            raise
 
-    def _entry_of(self, matrix: Any, places: NDArray[np.int64], known: list[int], k: int) -> tuple[int, Hashable]:
-        column = known[int(np.flatnonzero(places == matrix.indices[k])[0])]
-        return int(np.searchsorted(matrix.indptr, k, side="right")) - 1, self.names[column]
+def _numbers_in(frame: Any, names: list[Hashable]) -> NDArray[np.float64]:
+    """A frame as a matrix; an error names the first value that is no number."""
+    for place, (name, kind) in enumerate(zip(names, frame.schema.dtypes(), strict=True)):
+        if kind.is_numeric() or str(kind) == "Boolean":
+            continue
+        for row, value in enumerate(frame[:, place].to_list()):  # NumPy would take text that looks like a number
+            if value is None:
+                continue
+            try:
+                _number(name, value)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"row {row}: {error}") from None
+    numbers: NDArray[np.float64] = to_numpy(frame) if names else np.zeros((len(frame), 0))
+    return numbers
 
-    def _check(self, values: NDArray[np.float64], entry: Any) -> None:
-        finite = np.isfinite(values)
-        if not finite.all():
-            k = int(np.argmin(finite))
-            row, name = entry(k)
-            what = "NaN" if np.isnan(values[k]) else "infinite"
-            raise ValueError(f"row {row}: feature {name!r} is {what}. {FILL_IN}")
+
+def _check_finite(values: NDArray[np.float64], entry: Callable[[int], tuple[int, Hashable]]) -> None:
+    finite = np.isfinite(values)
+    if not finite.all():
+        k = int(np.argmin(finite))
+        row, name = entry(k)
+        raise ValueError(f"row {row}: feature {name!r} is {'NaN' if np.isnan(values[k]) else 'infinite'}. {FILL_IN}")
 
 
 def _is_sparse(frame: Any) -> bool:

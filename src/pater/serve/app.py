@@ -17,6 +17,7 @@ from ..files.model_file import ModelFileError
 from ..formats.errors import InputError
 from .errors import Refusal
 from .front_page import front_page
+from .gathering import Gathering, Predicting
 from .http import ARROW, BYTES, JSON, Answer, Bodies, GoneError, Receive, Request, Send, json_bytes, json_of, refused
 from .http import write as write_answer
 from .journal import Journal
@@ -29,11 +30,10 @@ LONGEST_KEY = 255  # characters of an idempotency key
 MOST_SHOWN = 80  # characters of a path that an answer repeats
 
 
-class Engine(Protocol):
+class Engine(Predicting, Protocol):
     """What owns the model. Answers are what JSON is made of; what cannot be done is a `Refusal`."""
 
     def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Any: ...
-    async def predict(self, rows: Any, *, explain: bool = False) -> dict[str, Any]: ...
     async def learn(self, rows: Any, key: str | None = None, digest: bytes = b"") -> dict[str, Any]: ...
     async def labels(self, labels: list[LabelOf]) -> dict[str, Any]: ...
     async def swap(self, content: bytes) -> dict[str, Any]: ...
@@ -78,6 +78,7 @@ class App:
     ) -> None:
         self._engine, self._views, self._access, self._journal = engine, views, access, journal
         self._limits, self._of_rows = limits, of_rows or {}  # the latter for `Engine.rows_of`
+        self._gathering = Gathering(engine, lambda body: engine.rows_of(body, labelled=False, **self._of_rows))
         self._bodies = Bodies(limits)
         self._log_requests = log_requests
         predicting, learning = frozenset({"predict", "admin"}), frozenset({"learn", "admin"})
@@ -97,7 +98,7 @@ class App:
             "/healthz": {"GET": Route(self._healthy, everybody)},
             "/readyz": {"GET": Route(self._ready, everybody)},
             "/openapi.json": {"GET": Route(self._openapi, anyone)},
-            "/": {"GET": Route(self._page, anyone)},
+            "/": {"GET": Route(self._page, everybody)},
         }
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -108,8 +109,7 @@ class App:
         except Refusal as refusal:
             answer = refused(refusal)
             if refusal.status == 401:
-                scheme = b'Basic realm="pater", charset="UTF-8"' if path == "/" else b"Bearer"
-                answer.headers.append((b"www-authenticate", scheme))
+                answer.headers.append((b"www-authenticate", b"Bearer"))
             elif refusal.status == 405:
                 answer.headers.append((b"allow", b", ".join(method.encode() for method in self._methods(path))))
         except (InputError, ModelFileError) as error:
@@ -155,8 +155,11 @@ class App:
             explain = body.pop("explain", False)
             if not isinstance(explain, bool):
                 raise Refusal(400, "explain must be true or false.")
-        rows = self._engine.rows_of(body, labelled=False, arrow=request.type == ARROW, **self._of_rows)
-        answer = await self._engine.predict(rows, explain=explain)
+        if explain or request.type == ARROW:
+            rows = self._engine.rows_of(body, labelled=False, arrow=request.type == ARROW, **self._of_rows)
+            answer = await self._engine.predict(rows, explain=explain)
+        else:
+            answer = await self._gathering.predict(body)
         if ARROW in request.headers.get(b"accept", b""):
             from .arrow_answers import arrow_bytes
 

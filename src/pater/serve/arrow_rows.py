@@ -32,7 +32,7 @@ _A_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _YEAR_1, _YEAR_10000 = -62135596800.0, 253402300800.0  # seconds since 1970
 
 
-def rows_of_stream(
+def rows_of_arrow(
     content: bytes,
     columns: Columns | None,
     *,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class Keeping:
     """
 
     remember: float = 30 * 86_400.0
-    expire_as: Any = None
+    expire_as: str | None = None
     snapshot_rows: int = 100_000
     snapshot_seconds: float = 60.0
     most_classes: int = 100

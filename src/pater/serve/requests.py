@@ -79,11 +79,13 @@ def join(labels: list[LabelOf], settled: Settled) -> Callable[[Transaction], Wri
     return write
 
 
-def expire(remember: float, as_label: Any, limit: int) -> Callable[[Transaction], Written]:
+def expire(remember: float, as_label: Any, limit: int, settled: Settled) -> Callable[[Transaction], Written]:
     """Forget what is older than so many seconds; with a label, rows that nobody has told of are learned with it."""
 
     def write(transaction: Transaction) -> Written:
         joined = transaction.expire(transaction.time - remember, as_label, limit=limit)
+        if joined.rows:
+            settled(transaction)
         answer = {"expired": len(joined.unknown) + len(joined.rows)}
         return Written(answer, _appended(transaction, joined))
 

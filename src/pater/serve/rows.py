@@ -139,13 +139,6 @@ def finished(
     return Rows(batch, columns, parts.ids, parts.features, labels, parts.weights, arrow)
 
 
-def rows_of_arrow(content: bytes, columns: Columns | None, **more: Any) -> Rows:
-    """The same of a stream of Arrow."""
-    from .arrow_rows import rows_of_stream
-
-    return rows_of_stream(content, columns, **more)
-
-
 def settled(body: Any, wishes: Wishes = DEFAULT_WISHES, limits: Limits = LIMITS) -> Columns:
     """The columns that the first request to learn shows."""
     return rows_of_json(body, None, labelled=True, wishes=wishes, limits=limits).columns
@@ -160,6 +153,8 @@ def rows_of_log(kind: str, content: bytes, columns: Columns, *, keep_missing: bo
     more: dict[str, Any] = {"labelled": True, "wishes": wishes, "limits": limits, "keep_missing": keep_missing}
     try:
         if kind == ARROW:
+            from .arrow_rows import rows_of_arrow
+
             return rows_of_arrow(content, columns, **more)
         return rows_of_json({"rows": [orjson.loads(line) for line in content.split(b"\n") if line]}, columns, **more)
     except Refusal as error:

@@ -9,10 +9,11 @@ import asyncio
 import gc
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import bodies, records
 from .app import App
@@ -20,10 +21,13 @@ from .engine import Engine
 from .journal import Handler, Journal
 from .keeping import Keeping
 from .limits import Limits
-from .server import address_of, bound, serve
+from .server import address_of, bound, check_certificate, serve
 from .state import opened
 from .tokens import LOOPBACK, Access, open_to_others, read_tokens
 from .views import EngineViews
+
+if TYPE_CHECKING:
+    from .kafka import Address
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +40,8 @@ class Setup:
         Rows that quality is told of at a time.
     host, port, tokens, certificate, key
         Where to listen, who may do what, and what TLS needs.
+    consume
+        The topic to learn from beside requests.
     """
 
     state: Path
@@ -50,6 +56,7 @@ class Setup:
     certificate: Path | None = None
     key: Path | None = None
     log_requests: bool = False
+    consume: Address | None = None
 
 
 def run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> None:
@@ -66,11 +73,29 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
+def _consuming(engine: Engine, setup: Setup) -> Callable[[], Awaitable[None]]:
+    """Begin to learn from a topic, if there is one; what ends it."""
+    if setup.consume is None:
+        return partial(asyncio.sleep, 0)
+    from .consume import Consumption
+
+    consumption = Consumption(engine, setup.consume, setup.limits)
+    task = asyncio.create_task(consumption.run())
+
+    async def stop() -> None:
+        consumption.stop()
+        await task
+
+    return stop
+
+
 async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> None:
     limits = setup.limits
     tokens = None if setup.tokens is None else read_tokens(setup.tokens)
     if setup.tokens is not None and open_to_others(setup.tokens):
         journal.say("tokens can be read by others", level="warning", file=str(setup.tokens), do="chmod 600")
+    if setup.certificate is not None and setup.key is not None:
+        check_certificate(setup.certificate, setup.key)
     listener = bound(setup.host, setup.port)  # before anything is written: most mistakes are found here
     try:
         log, settings = opened(
@@ -106,6 +131,7 @@ async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> N
             journal.say("started", address=address, state=str(setup.state), model=engine.told())
 
         with Handler.at([logging.getLogger("pater.serve")], journal):
+            consuming = _consuming(engine, setup)
             try:
                 await serve(
                     app,
@@ -118,6 +144,7 @@ async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> N
                     draining=views.drain,
                 )
             finally:
+                await consuming()
                 await engine.stop()
                 journal.say("stopped", model=engine.told())
     finally:

@@ -16,12 +16,13 @@ from ..formats.json_schema import are_numbers, is_indices
 from ..formats.schema import Wishes
 from ..stream.encoder import is_encoded
 from ..stream.learner import Learner
+from .arrow_rows import rows_of_arrow
 from .bodies import refuse
 from .errors import Refusal
 from .learned import Learned
 from .log import Log
 from .records import LabelOf
-from .rows import Rows, label_of, rows_of_arrow, rows_of_json
+from .rows import Rows, label_of, rows_of_json
 from .transaction import Transaction
 
 COLUMNS, LABELS_KNOWN = "columns", "labels_known"
@@ -47,6 +48,7 @@ class Settling:
     def of(cls, log: Log, learned: Learned, settings: dict[str, Any], most_classes: int) -> Settling:
         """As far as a log has come."""
         known = bool(log.meta(LABELS_KNOWN, default=False))
+        most_classes = 2 if settings.get("options", {}).get("operating_point") else most_classes
         found = cls(settings, learned.columns, labels_known=known, most_classes=most_classes)
         return found if learned.served is None else found.as_of(learned.served.learner)
 
@@ -99,6 +101,12 @@ class Settling:
             self._note([each.label for each in sound])
             self._settle(columns, True)
         return sound
+
+    def label_of_text(self, text: str) -> Any:
+        """The label that a text on the command line stands for: a number where labels are numbers."""
+        columns = self.columns
+        is_number = text.lstrip("-").isdecimal() if columns is None or not self.labels_known else columns.numeric_labels
+        return self.labels([LabelOf("", int(text) if is_number and text.lstrip("-").isdecimal() else text)])[0].label
 
     def _wishes(self, *, by_index: bool) -> Wishes:
         options, scale = self._settings.get("options", {}), bool(self._settings.get("scale"))

@@ -1,0 +1,290 @@
+"""Messages of a topic are learned once each, whatever happens to the process that learns them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="needs Kafka's client: pip install 'pater[kafka]'")
+
+from kafka_broker import Broker
+
+from pater.serve.consume import Consumption
+from pater.serve.engine import Engine
+from pater.serve.errors import Refusal
+from pater.serve.kafka import Address
+from pater.serve.limits import Limits
+from pater.serve.log import Log
+from pater.serve.state import opened
+from pater.serve.writer import write_now
+
+
+@pytest.fixture(scope="module")
+def broker():
+    return Broker()
+
+
+def row(k, label=None, **more):
+    label = "yes" if k % 3 == 0 else "no" if label is None else label
+    return json.dumps({"features": {"amount": k, "country": "DE" if k % 3 else "FR"}, "label": label, **more})
+
+
+@contextlib.asynccontextmanager
+async def consuming(folder, url):
+    """An engine that learns from a topic, as long as the block lasts."""
+    log, settings = opened(folder)
+    engine = Engine(log, settings)
+    await engine.start()
+    consumption = Consumption(engine, Address.of(url), Limits())
+    task = asyncio.create_task(consumption.run())
+    try:
+        yield engine
+    finally:
+        consumption.stop()
+        await asyncio.wait_for(task, 30)
+        await engine.stop()
+
+
+async def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it has not come to be"
+        await asyncio.sleep(0.02)
+
+
+def offsets(folder):
+    log = Log.open_to_read(folder)
+    try:
+        return {part: following for (_, part), following in log.offsets().items() if following}
+    finally:
+        log.close()
+
+
+def events(engine, kind):
+    return [event.content for event in engine.log.events() if event.kind == kind]
+
+
+def amounts(folder):
+    """The rows of the log, in their order."""
+    log = Log.open_to_read(folder)
+    try:
+        return [json.loads(line)["features"]["amount"] for entry in log.entries() for line in entry.lines()]
+    finally:
+        log.close()
+
+
+def test_messages_are_learned_once_over_restarts(broker, tmp_path):
+    url = f"kafka://{broker.address}/restarts"
+
+    async def learn(n):
+        async with consuming(tmp_path / "state", url) as engine:
+            await until(lambda: engine.log.position >= n)
+
+    broker.send("restarts", *map(row, range(20)))
+    broker.send("restarts", *map(row, range(20, 30)), part=2)
+    asyncio.run(learn(30))
+    assert offsets(tmp_path / "state") == {0: 20, 2: 10}
+    broker.send("restarts", *map(row, range(30, 40)), part=1)
+    asyncio.run(learn(40))
+    assert offsets(tmp_path / "state") == {0: 20, 1: 10, 2: 10}
+    assert sorted(amounts(tmp_path / "state")) == list(range(40))
+
+
+BAD = [
+    ("not JSON at all", "it is not JSON"),
+    (None, "it is not JSON"),
+    ("[1, 2]", "it is not an object"),
+    (row(1).replace("amount", "amuont"), "amuont"),
+    ('{"features": {"amount": 1}}', "label"),
+    ('{"label": "yes"}', "id"),
+    ('{"features": {"amount": NaN}, "label": "yes"}', "it is not JSON"),
+]
+
+
+def test_a_bad_message_is_named_and_left_out(broker, tmp_path, caplog):
+    broker.send("bad", row(0), row(1))
+
+    async def learn():
+        async with consuming(tmp_path / "state", f"kafka://{broker.address}/bad") as engine:
+            await until(lambda: engine.log.position == 2)
+            broker.send("bad", row(2), *(text for text, _ in BAD), row(3))
+            await until(lambda: engine.log.position == 4)
+            return events(engine, "messages refused")
+
+    with caplog.at_level(logging.WARNING, "pater.serve"):
+        told = asyncio.run(learn())
+    named = {each["offset"]: each for event in told for each in event["messages"]}
+    assert {event["topic"] for event in told} == {"bad"}
+    assert sorted(named) == list(range(3, 3 + len(BAD)))
+    for place, (_, words) in enumerate(BAD):
+        assert named[3 + place]["partition"] == 0
+        assert words in named[3 + place]["reason"]
+    assert amounts(tmp_path / "state") == [0, 1, 2, 3]
+    assert offsets(tmp_path / "state") == {0: 4 + len(BAD)}
+    assert "partition 0: message 3 is left out: it is not JSON" in caplog.text
+
+
+def test_labels_that_come_late(broker, tmp_path, caplog):
+    broker.send("labels", row(0), row(1))
+
+    async def learn():
+        async with consuming(tmp_path / "state", f"kafka://{broker.address}/labels") as engine:
+            await until(lambda: engine.log.position == 2)
+            asked = {"rows": [{"id": "t1", "features": {"amount": 7, "country": "FR"}}]}
+            await engine.predict(engine.rows_of(asked, labelled=False))
+            broker.send("labels", '{"id": "t1", "label": "yes"}', '{"id": "t9", "label": "no"}', row(3))
+            await until(lambda: engine.log.position == 4)
+            broker.send("labels", '{"id": "t1", "label": "yes"}')  # again
+            await until(lambda: engine.log.offsets()["labels", 0] == 6)
+            return engine.log.position
+
+    with caplog.at_level(logging.WARNING, "pater.serve"):
+        assert asyncio.run(learn()) == 4
+    assert amounts(tmp_path / "state") == [0, 1, 7, 3]
+    assert "unknown" in caplog.text
+    assert "t9" in caplog.text
+
+
+def test_a_full_disk_puts_learning_off(broker, tmp_path, monkeypatch):
+    monkeypatch.setattr("pater.serve.consume.PAUSE", 0.05)
+    broker.send("full", *map(row, range(5)))
+    learn, refusals = Engine.learn, iter([Refusal(507, "the disk is full"), Refusal(429, "busy")])
+
+    async def refused_at_first(engine, rows, *rest, **more):
+        for refusal in refusals:
+            raise refusal
+        return await learn(engine, rows, *rest, **more)
+
+    monkeypatch.setattr(Engine, "learn", refused_at_first)
+
+    async def run():
+        async with consuming(tmp_path / "state", f"kafka://{broker.address}/full") as engine:
+            await until(lambda: engine.log.position == 5)
+            assert events(engine, "messages refused") == []
+
+    asyncio.run(run())
+    assert amounts(tmp_path / "state") == list(range(5))
+
+
+def test_rows_that_the_model_refuses_after_they_were_written_are_not_sent_again(broker, tmp_path, monkeypatch):
+    broker.send("after", *map(row, range(5)))
+    learn = Engine.learn
+
+    async def refused_at_last(engine, rows, *rest, **more):
+        await learn(engine, rows, *rest, **more)
+        raise Refusal(422, "numbers too large", rows=[(0, "too large")])
+
+    monkeypatch.setattr(Engine, "learn", refused_at_last)
+
+    async def run():
+        async with consuming(tmp_path / "state", f"kafka://{broker.address}/after") as engine:
+            await until(lambda: engine.log.offsets().get(("after", 0)) == 5)
+            await asyncio.sleep(0.2)
+
+    asyncio.run(run())
+    assert amounts(tmp_path / "state") == list(range(5))
+
+
+def test_a_refusal_that_names_no_row_is_for_one_message_only(broker, tmp_path, monkeypatch):
+    broker.send("whole", *map(row, range(5)))
+    rows_of = Engine.rows_of
+
+    def refused(engine, body, **more):
+        if any(each["features"]["amount"] == 3 for each in body["rows"]):
+            raise Refusal(422, "one class too many")
+        return rows_of(engine, body, **more)
+
+    monkeypatch.setattr(Engine, "rows_of", refused)
+
+    async def run():
+        async with consuming(tmp_path / "state", f"kafka://{broker.address}/whole") as engine:
+            await until(lambda: engine.log.offsets().get(("whole", 0)) == 5)
+            return events(engine, "messages refused")
+
+    (told,) = asyncio.run(run())
+    assert told["messages"] == [{"partition": 0, "offset": 3, "reason": "one class too many"}]
+    assert amounts(tmp_path / "state") == [0, 1, 2, 4]
+
+
+def test_another_topic_of_the_same_name_is_not_learned_from(broker, tmp_path, caplog):
+    broker.send("another", row(0))
+    log, _ = opened(tmp_path / "state")
+    write_now(log, lambda transaction: transaction.set_offset("another", 0, 7))
+    log.close()
+
+    async def run():
+        async with consuming(tmp_path / "state", f"kafka://{broker.address}/another"):
+            await until(lambda: "is not the topic of before" in caplog.text)
+
+    with caplog.at_level(logging.WARNING, "pater.serve"):
+        asyncio.run(run())
+    assert "nothing more is learned from the topic another" in caplog.text
+    assert amounts(tmp_path / "state") == []
+
+
+@contextlib.contextmanager
+def server(state, url):
+    """A server that is ready; killed at the end of the block, unless it has ended."""
+    command = [sys.executable, "-m", "pater", "serve", "--state", str(state), "--port", "0", "--consume", url]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout.readline().startswith("serving on ")
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_each_message_is_learned_once(broker, tmp_path):
+    state, url, rng, sent, found = tmp_path / "state", f"kafka://{broker.address}/kills", random.Random(0), 0, []
+    for _ in range(3):
+        with server(state, url):
+            end = time.monotonic() + rng.uniform(0.2, 1.5)
+            while time.monotonic() < end:
+                more = rng.randint(1, 100)
+                broker.send("kills", *map(row, range(sent, sent + more)), part=rng.randrange(4))
+                sent += more
+                time.sleep(rng.uniform(0, 0.05))
+        found.append(len(amounts(state)))
+    assert 0 < found[-1] < sent  # it was killed at work
+    with server(state, url) as process:
+        end = time.monotonic() + 60
+        while sum(offsets(state).values()) < sent:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert sorted(amounts(state)) == list(range(sent))
+
+
+@pytest.mark.parametrize(
+    ("url", "words"), [("kafka://here", "it looks like kafka://"), ("kafka://a/b?from=now", "earliest or latest")]
+)
+def test_what_is_no_topic_is_wrong_usage(url, words, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "pater",
+        "serve",
+        "--state",
+        str(tmp_path / "state"),
+        "--port",
+        "0",
+        "--consume",
+        url,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "state").exists()

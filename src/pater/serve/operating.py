@@ -64,9 +64,9 @@ class Operating:
     def told(self, quality: Quality, own: float | None) -> dict[str, Any]:
         """The operating point, its threshold, where that comes from, and what moving it would do.
 
-        `own` is the threshold of the model, None if it has none.
+        `own` is the threshold of the model, None if it does not have two classes: then nothing else has one either.
         """
-        threshold = self.threshold(quality)
+        threshold = None if own is None else self.threshold(quality)
         used = own if threshold is None else threshold
         fpr, fnr = (None, None) if used is None else quality.margins.rates(used)
         return {
@@ -74,17 +74,17 @@ class Operating:
             "threshold": used,
             "own_threshold": own,
             "in_force": threshold is not None,
-            "note": self._note(quality, threshold),
+            "note": self._note(quality, threshold, own),
             "fpr": fpr,
             "fnr": fnr,
-            **moving(quality),
+            **moving(quality if own is not None else Quality()),
         }
 
-    def _note(self, quality: Quality, threshold: float | None) -> str:
+    def _note(self, quality: Quality, threshold: float | None, own: float | None) -> str:
         names = [_short(label) for label in quality.classes]
         seen = list(zip(names, quality.margins.seen, strict=False))
-        if len(quality.classes) > 2:
-            return "An operating point decides between two classes, and the model has more: its own answer stands."
+        if own is None:
+            return "An operating point decides between two classes. The model does not have two: its own answer stands."
         if not self.wish:
             return "The model's own threshold decides."
         if self.fixed is not None:

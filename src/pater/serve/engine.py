@@ -56,6 +56,7 @@ class Engine:
         self.settling = Settling.of(self.log, self.learned, self._settings, self.keeping.most_classes)
         self.operating = Operating.from_json(self.log.meta(OPERATING_POINT, default={}), self.classes)
         self._threshold = self.operating.threshold(self.learned.quality)
+        self._alarms = self.quality.n_alarms  # that were told of
         self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned)
         self.housekeeping = Housekeeping(self)
         await self.conveyor.mark(refused)
@@ -89,6 +90,9 @@ class Engine:
     def _on_learned(self) -> None:
         self._learned_at = self.log.now()
         self._threshold = self.operating.threshold(self.learned.quality)
+        for alarm in self.quality.alarms_after(self._alarms):
+            say.warning("answers have become worse: %s", alarm)
+        self._alarms = self.quality.n_alarms
 
     def _check_open(self) -> None:
         if self._stopping:

@@ -9,8 +9,8 @@ in twenty it is asked to end (SIGTERM) and killed while it does. Clients send ag
 should. In the end everything that was acknowledged is in the log, nothing is in it twice, and the model that is served
 has the bytes of the one that `pater train` makes of the exported log. So it is after every so many kills.
 
-All that a killed server leaves is its state directory: each start is a process of its own. With `--fork` it is a copy
-of one that has imported everything, which saves most of the time of a start.
+All that a killed server leaves is its state directory: each start is a process of its own. It is a copy (a fork) of one
+that has imported and compiled everything, which saves most of the time of a start; with `--fresh` it is not.
 """
 
 from __future__ import annotations
@@ -44,9 +44,18 @@ CLIENTS, UNIT = 4, 1 << 20
 PATIENCE = 60.0  # seconds that anything may take
 ARROW = "application/vnd.apache.arrow.stream"
 COPIES = """
-import os, socket, sys
-import pater.cli.serve, pater.serve.running, pater.stream.training, pater.serve.arrow_rows
+import os, sys
+import pater.serve.running, pater.serve.arrow_rows
 from pater.cli import main
+
+def run(*words):
+    try:
+        main(words)
+    except SystemExit as leave:
+        assert not leave.code, words
+
+run("train", "warm.jsonl", *sys.argv[1:], "-m", "warm.pater", "-q")
+run("predict", "warm.pater", "warm.jsonl", "-o", "warm.csv")
 for line in sys.stdin:
     words = eval(line)
     child = os.fork()
@@ -68,14 +77,18 @@ for line in sys.stdin:
 class Server:
     """A server that is started and killed in one state directory."""
 
-    def __init__(self, folder: Path, settings: list[str], *, fork: bool) -> None:
+    def __init__(self, folder: Path, settings: list[str], *, fresh: bool) -> None:
         self.folder, self.state = folder, folder / "state"
         words = ["serve", "--state", str(self.state), "--port", "0", "--snapshot-every", "40", *settings]
         self._words, self._out, self._err = words, folder / "out", folder / "err"
         self._fork = None
-        if fork:
-            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-            self._fork = subprocess.Popen([sys.executable, "-c", COPIES], **pipes)
+        if not fresh:
+            choice, clients = random.Random(0), Rows(tables=are_tables(settings))
+            rows = [clients.row(choice)[1:] for _ in range(1200)]
+            lines = [json.dumps({"features": features, "label": label}) for features, label in rows]
+            (folder / "warm.jsonl").write_text("\n".join(lines))
+            pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": folder}
+            self._fork = subprocess.Popen([sys.executable, "-c", COPIES, *settings], **pipes)
         self._process: subprocess.Popen[bytes] | None = None
         self.pid = 0
         self.starts: list[float] = []
@@ -132,18 +145,42 @@ class Server:
             self._fork.wait(PATIENCE)
 
 
-class Clients:
+class Rows:
+    """Rows that can be told from each other."""
+
+    def __init__(self, *, tables: bool) -> None:
+        self.tables = tables
+        self.asked: set[int] = set()
+        self._lock = threading.Lock()
+        self._numbers = iter(range(1, 1 << 40))
+
+    def row(self, choice: random.Random) -> tuple[int, Any, int]:
+        """A number of its own, features that hold it, and a label."""
+        with self._lock:
+            number = next(self._numbers)
+            self.asked.add(number)
+        amount, country = round(choice.lognormvariate(0, 1), 3), choice.choice(["DE", "FR", "IT", "ü"])
+        label = int(amount > 1.5) ^ (choice.random() < 0.1)
+        if self.tables:
+            return number, {"u": number / UNIT, "amount": amount, "country": country}, label
+        return number, [[1, number / UNIT], [2, amount], [3 + choice.randrange(40), 1.0]], label
+
+
+def are_tables(settings: list[str]) -> bool:
+    return "arow" not in settings
+
+
+class Clients(Rows):
     """Several clients of a server that goes away and comes back, and what it has acknowledged."""
 
-    def __init__(self, seed: int, *, tables: bool, swaps: bool) -> None:
-        self.tables, self.swaps, self.seed = tables, swaps, seed
+    def __init__(self, seed: int, *, tables: bool) -> None:
+        super().__init__(tables=tables)
+        self.seed = seed
         self.port: int | None = None
-        self.asked: set[int] = set()
         self.acknowledged: set[int] = set()
         self.told: Counter[str] = Counter()
         self.errors: list[str] = []
-        self._up, self._lock, self._stop = threading.Event(), threading.Lock(), False
-        self._numbers = iter(range(1, 1 << 40))
+        self._up, self._stop = threading.Event(), False
         self._threads = [threading.Thread(target=self._work, args=(k,), daemon=True) for k in range(CLIENTS)]
         for thread in self._threads:
             thread.start()
@@ -169,17 +206,6 @@ class Clients:
         except BaseException:
             self.errors.append(traceback.format_exc())
 
-    def row(self, choice: random.Random) -> tuple[int, Any, int]:
-        """A number of its own, features that hold it, and a label."""
-        with self._lock:
-            number = next(self._numbers)
-            self.asked.add(number)
-        amount, country = round(choice.lognormvariate(0, 1), 3), choice.choice(["DE", "FR", "IT", "ü"])
-        label = int(amount > 1.5) ^ (choice.random() < 0.1)
-        if self.tables:
-            return number, {"u": number / UNIT, "amount": amount, "country": country}, label
-        return number, [[1, number / UNIT], [2, amount], [3 + choice.randrange(40), 1.0]], label
-
     def note(self, what: str, numbers: Any = ()) -> None:
         with self._lock:
             self.told[what] += 1
@@ -203,11 +229,12 @@ class _Client:
         while not self.all.is_over():
             doing = self.choice.choices(
                 [self.learn, self.learn_by_id, self.bulk, self.arrow, self.predict, self.label, self.again, self.swap],
-                [4, 2, 2, 2 * self.all.tables, 5, 4, 1, 0.05 * (self.all.swaps and self.number == 0)],
+                [4, 2, 2, 2 * self.all.tables, 5, 4, 1, 0.05 * (self.number == 0)],
             )
             doing[0]()
         while self._waiting:
             self.label()
+        self.learn()  # so that something is learned after the last swap
 
     def name(self) -> str:
         self._count += 1
@@ -299,6 +326,8 @@ class _Client:
             self.all.note("repeated")
 
     def swap(self) -> None:
+        if not self._before:
+            return  # there may be no model yet
         model, _ = self.ask("/v1/model", b"", method="GET")
         self.ask("/v1/model", model, {"Content-Type": "application/octet-stream"})
         self.all.note("swapped")
@@ -311,7 +340,7 @@ def check_all(server: Server, clients: Clients, port: int) -> int:
 
     log = Log.open_to_read(server.state)
     try:
-        rows = [json.loads(line)["features"] for line in lines(log, 0)]
+        rows = [json.loads(line)["features"] for line in list(lines(log, 0))[1:]]
         exported = b"".join(lines(log))
         words = command(log)[2:]
         assert len(rows) == log.position
@@ -323,6 +352,8 @@ def check_all(server: Server, clients: Clients, port: int) -> int:
     lost = clients.acknowledged - set(learned)
     assert not lost, f"{len(lost)} rows were lost"
     assert set(learned) <= clients.asked
+    if not exported:  # a model was swapped in last
+        return len(values)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     connection.request("GET", "/v1/model")
     served = connection.getresponse().read()
@@ -333,12 +364,14 @@ def check_all(server: Server, clients: Clients, port: int) -> int:
     return len(values)
 
 
-def run(folder: Path, settings: list[str], kills: int, seed: int, *, fork: bool, every: int = 100) -> dict[str, Any]:
+def run(
+    folder: Path, settings: list[str], kills: int, seed: int, *, fresh: bool = False, every: int = 100
+) -> dict[str, Any]:
     """Kill a server so often; what was done until then."""
-    choice, tables = random.Random(seed), "arow" not in settings
-    server = Server(folder, settings, fork=fork)
-    clients = Clients(seed, tables=tables, swaps=True)
-    rows, life = 0, 1.0
+    choice = random.Random(seed)
+    server = Server(folder, settings, fresh=fresh)
+    clients = Clients(seed, tables=are_tables(settings))
+    rows, life, longest = 0, 1.0, 2.5 if fresh else 0.25  # the first request of a process loads what is compiled
     try:
         for kill in range(kills + 1):
             server.start()
@@ -354,7 +387,7 @@ def run(folder: Path, settings: list[str], kills: int, seed: int, *, fork: bool,
             clients.up(port)
             if kill == kills:
                 break
-            time.sleep(choice.uniform(0, 0.25))
+            time.sleep(choice.uniform(0, longest))
             if choice.random() < 0.05:
                 server.signal(signal.SIGTERM)
                 time.sleep(choice.uniform(0, 0.05))
@@ -375,17 +408,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--fork", action="store_true")
+    parser.add_argument("--fresh", action="store_true")
     given = parser.parse_args()
     for number, (name, settings) in enumerate(SETTINGS.items()):
         kills = given.kills // len(SETTINGS) + (number < given.kills % len(SETTINGS))
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            told = run(Path(folder), settings, kills, given.seed + number, fork=given.fork)
+            told = run(Path(folder), settings, kills, given.seed + number, fresh=given.fresh)
         rows, start = told.pop("rows"), told.pop("start")
         print(
-            f"{name}: {kills} kills in {time.monotonic() - began:.0f} s; a start takes {start:.2f} s; {rows:,} rows, none "
-            f"lost, none twice, the model that of the log; requests answered: {told}",
+            f"{name}: {kills} kills in {time.monotonic() - began:.0f} s; a start takes {start:.2f} s; {rows:,} rows, "
+            f"none lost, none twice, the model that of the log; requests answered: {told}",
             flush=True,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import socket
 import time
@@ -11,11 +12,12 @@ from importlib import resources
 import pytest
 from served import ARROW, JSON, FakeEngine, served
 
+from pater.formats.errors import InputError
 from pater.serve.app import App
 from pater.serve.errors import Refusal
 from pater.serve.journal import Journal
 from pater.serve.limits import Limits
-from pater.serve.tokens import Access, Token, digest_of
+from pater.serve.tokens import Access, Token, digest_of, open_to_others, read_tokens
 
 SECRETS = {"predict": "p" * 16, "learn": "l" * 16, "admin": "a" * 16}
 TOKENS = [Token(role, digest_of(secret.encode())) for role, secret in SECRETS.items()]
@@ -251,9 +253,8 @@ ALLOWED = {
     ("GET", "/v1/status"): {"predict", "learn", "admin"},
     ("GET", "/metrics"): {"predict", "learn", "admin"},
     ("GET", "/openapi.json"): {"predict", "learn", "admin"},
-    ("GET", "/"): {"predict", "learn", "admin"},
 }
-OPEN = {("GET", "/healthz"), ("GET", "/readyz")}
+OPEN = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/")}
 
 
 @pytest.mark.parametrize(("method", "path"), [*ALLOWED, *OPEN])
@@ -277,11 +278,10 @@ def test_who_may_do_what(guarded, method, path):
     assert status(f"Bearer {SECRETS['admin'][:-1]}") == wrong
 
 
-def test_a_browser_is_asked_for_the_token_as_a_password(guarded):
-    assert guarded.send("GET", "/")[1]["www-authenticate"].startswith("Basic ")
-    assert guarded.send("GET", "/v1/status")[1]["www-authenticate"] == "Bearer"
-    headers = {"Authorization": "Basic bWU6" + "bGxs" * 5 + "bA=="}
-    assert guarded.send("GET", "/", headers=headers)[0] == 200
+def test_a_caller_without_a_token_is_told_how_to_give_one(guarded):
+    status, headers, body = guarded.send("GET", "/v1/status")
+    assert (status, headers["www-authenticate"]) == (401, "Bearer")
+    assert b"Authorization: Bearer" in body
 
 
 def test_every_token_is_compared(monkeypatch):
@@ -423,3 +423,51 @@ def test_references_in_the_document_lead_somewhere(server):
         place = document
         for name in reference.removeprefix("#/").split("/"):
             place = place[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "has no token"),
+        ("# nothing\n\n", "has no token"),
+        ("predict\n", "line 1: a line is a role"),
+        ("# a comment\nguest aaaaaaaaaaaaaaaa\n", "line 2: a line is a role"),
+        ("admin short\n", "line 1: a token needs 16 characters"),
+        ("admin aaaaaaaa aaaaaaaa\n", "line 1: a token is of plain characters"),
+        ("admin aaaaaaaaaaaaaaa\xe9\n", "line 1: a token is of plain characters"),
+        ("admin aaaaaaaaaaaaaaaa\nlearn aaaaaaaaaaaaaaaa\n", "line 2: the same token"),
+    ],
+)
+def test_a_file_of_tokens_that_is_wrong_is_told_by_line_and_never_shown(tmp_path, text, said):
+    path = tmp_path / "tokens.txt"
+    path.write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=said) as error:
+        read_tokens(path)
+    assert "aaaa" not in str(error.value)
+
+
+def test_a_file_of_tokens(tmp_path):
+    path = tmp_path / "tokens.txt"
+    path.write_bytes(b"\r\n# who may do what\r\nadmin   " + b"a" * 16 + b"\r\n  learn " + b"l" * 16)
+    assert read_tokens(path) == [Token("admin", digest_of(b"a" * 16)), Token("learn", digest_of(b"l" * 16))]
+    path.chmod(0o640)
+    assert open_to_others(path)
+    path.chmod(0o600)
+    assert not open_to_others(path)
+    with pytest.raises(InputError, match=r"no\.txt"):
+        read_tokens(tmp_path / "no.txt")
+
+
+def test_lines_of_the_journal_stay_lines():
+    for as_json in (False, True):
+        stream = io.StringIO()
+        Journal(as_json=as_json, stream=stream).say("an\nevent", path="\x1b[2J\u202e\n", label="<b>", n=1)
+        (line,) = stream.getvalue().splitlines()
+        assert line.isprintable()
+        if as_json:
+            told = json.loads(line)
+            assert told["event"] == "an\nevent"
+            assert (told["level"], told["path"], told["n"]) == ("info", "\x1b[2J\u202e\n", 1)
+    closed = io.StringIO()
+    closed.close()
+    Journal(stream=closed).say("nobody hears it")

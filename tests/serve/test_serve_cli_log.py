@@ -35,13 +35,13 @@ def test_export(state, tmp_path, capfdbinary, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, err = run(capfdbinary, "log", "export", "state")
     assert code == 0
-    assert [json.loads(line)["features"]["a"] for line in out.splitlines()] == [0, 1, 2]
+    assert [json.loads(line)["features"]["a"] for line in out.splitlines()[1:]] == [0, 1, 2]
     assert "3 rows\n" in err
     assert "the same model: pater train log.jsonl --algo pater-i --aggressiveness 0.5 -m MODEL.pater\n" in err
     code, out, err = run(capfdbinary, "log", "export", "state", "-o", "some.jsonl", "--since", 2)
     assert (code, out) == (0, "")
     assert err == "1 rows\n"
-    assert (tmp_path / "some.jsonl").read_text() == '{"features":{"a":2},"label":0}\n'
+    assert (tmp_path / "some.jsonl").read_text().splitlines()[1:] == ['{"features":{"a":2},"label":0}']
 
 
 def test_info(state, capfdbinary):

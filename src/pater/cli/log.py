@@ -70,9 +70,8 @@ def export(
         n = 0
         try:
             with writing(output) as file:
-                for line in lines(found, since):
+                for n, line in enumerate(lines(found, since)):  # noqa: B007, the first line tells of columns
                     file.write(line)
-                    n += 1
         except OSError as error:
             why = why_not(error) if output is None else f"{output}: cannot be written: {error.strerror or error}."
             raise CommandError(why) from None

@@ -98,7 +98,7 @@ class App:
             "/healthz": {"GET": Route(self._healthy, everybody)},
             "/readyz": {"GET": Route(self._ready, everybody)},
             "/openapi.json": {"GET": Route(self._openapi, anyone)},
-            "/": {"GET": Route(self._page, anyone)},
+            "/": {"GET": Route(self._page, everybody)},
         }
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -109,8 +109,7 @@ class App:
         except Refusal as refusal:
             answer = refused(refusal)
             if refusal.status == 401:
-                scheme = b'Basic realm="pater", charset="UTF-8"' if path == "/" else b"Bearer"
-                answer.headers.append((b"www-authenticate", scheme))
+                answer.headers.append((b"www-authenticate", b"Bearer"))
             elif refusal.status == 405:
                 answer.headers.append((b"allow", b", ".join(method.encode() for method in self._methods(path))))
         except (InputError, ModelFileError) as error:

@@ -27,6 +27,7 @@ from .records import Entry, LabelOf
 from .recovery import MODEL, Refused, recovered, repaired
 from .requests import Settled
 from .rows import Rows
+from .served import NOTHING_SAID
 from .settling import Settling
 from .status import Facts
 from .swapping import checked_model
@@ -180,8 +181,7 @@ class Engine:
         """What the model says of rows now; those that have an id are remembered before the answer."""
         served = self.learned.served
         if served is None:
-            nothing = {"label": None, "decision": None, "probability": None, "margin": None}
-            answers: list[dict[str, Any]] = [dict(nothing) for _ in range(len(rows))]
+            answers: list[dict[str, Any]] = [dict(NOTHING_SAID) for _ in range(len(rows))]
         else:
             answers = served.answers(rows.batch, self._threshold, explain=explain)
         told = self.told()

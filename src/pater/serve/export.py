@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from ..formats.columns import Columns
 from ..formats.jsonl import line_of_columns
-from ..formats.schema import Wishes
 from ..models.setting_kinds import Switch
 from ..models.settings import by_keyword
 from ..stream.learner import load
 from .beginning import EXPORTED, with_label
 from .log import Log
-from .records import JSON, Entry, Snapshot
+from .records import Entry, Snapshot
+from .rows import lines_of_log
 from .state import SETTINGS
 
 
@@ -42,11 +42,13 @@ def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
     """
     start = begins(log)
     position = start.position if since is None else since
-    columns, wishes = _columns(log), Wishes(drop=tuple((log.meta(SETTINGS) or {}).get("options", {}).get("drop", ())))
-    yield line_of_columns(columns)
+    columns, is_first = _columns(log), True
     for entry in log.entries(start.entry if since is None else 0):
-        if entry.end > position:
-            yield from _rows(entry, columns, wishes)[max(0, position - entry.position) :]
+        for line in _rows(entry, columns)[max(0, position - entry.position) :] if entry.end > position else ():
+            if is_first:
+                yield line_of_columns(columns)
+                is_first = False
+            yield line + b"\n"
 
 
 def _columns(log: Log) -> Columns:
@@ -57,12 +59,8 @@ def _columns(log: Log) -> Columns:
     return with_label((load(log.folder.file(models[-1].file)).columns if models else None) or Columns())
 
 
-def _rows(entry: Entry, columns: Columns, wishes: Wishes) -> list[bytes]:
-    if entry.kind != JSON:
-        from .arrow_rows import lines_of_arrow
-
-        entry = entry._replace(content=lines_of_arrow(entry.content, columns, wishes))
-    return [line + b"\n" for line in entry.lines()]
+def _rows(entry: Entry, columns: Columns) -> list[bytes]:
+    return entry._replace(content=lines_of_log(entry.kind, entry.content, columns)).lines()
 
 
 def command(log: Log, exported: str | os.PathLike[str] = EXPORTED, model: str = "MODEL.pater") -> list[str]:

@@ -87,8 +87,9 @@ class Housekeeping:
         """Forget rows that have waited too long for their label; how many there were."""
         engine, keeping = self._engine, self._engine.keeping
         await engine.model_in_place()
-        some = keeping.expire_as is not None and engine.log.count("pending") > 0
-        label = engine.settling.label_of_text(keeping.expire_as) if some else None
+        label = None
+        if keeping.expire_as is not None and engine.log.count("pending"):
+            label = engine.settling.label_of_text(keeping.expire_as)
         write = requests.expire(keeping.remember, label, AT_ONCE, engine.settling.news())
         expired = int((await engine.conveyor.learn(write)).answer["expired"])
         engine.count(EXPIRED, expired)

@@ -21,7 +21,7 @@ from .engine import Engine
 from .journal import Handler, Journal
 from .keeping import Keeping
 from .limits import Limits
-from .server import address_of, bound, serve
+from .server import address_of, bound, check_certificate, serve
 from .state import opened
 from .tokens import LOOPBACK, Access, open_to_others, read_tokens
 from .views import EngineViews
@@ -94,6 +94,8 @@ async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> N
     tokens = None if setup.tokens is None else read_tokens(setup.tokens)
     if setup.tokens is not None and open_to_others(setup.tokens):
         journal.say("tokens can be read by others", level="warning", file=str(setup.tokens), do="chmod 600")
+    if setup.certificate is not None and setup.key is not None:
+        check_certificate(setup.certificate, setup.key)
     listener = bound(setup.host, setup.port)  # before anything is written: most mistakes are found here
     try:
         log, settings = opened(

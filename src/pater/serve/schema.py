@@ -11,6 +11,7 @@ from .folder import Folder, StateError
 
 VERSION = 1
 _APPLICATION = 0x50415452  # "PATR", by which the file is known from other databases
+_NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -103,11 +104,11 @@ def reading(folder: Folder) -> sqlite3.Connection:
     try:
         try:
             return _opened_to_read(f"{uri}?mode=rw", folder)
-        except sqlite3.OperationalError:
-            # To read what nobody has open, SQLite makes files beside it. Where it cannot, nobody else writes either, and
-            # unless a kill has left a part of it elsewhere, all is in the one file.
+        except sqlite3.OperationalError as error:
+            # To read what nobody has open, SQLite makes files beside it. Where it cannot, nobody else writes either,
+            # and unless a kill has left a part of it elsewhere, all is in the one file.
             aside = folder.log.with_name(f"{folder.log.name}-wal")
-            if aside.exists() and aside.stat().st_size:
+            if error.sqlite_errorcode & 0xFF not in _NOT_WRITABLE or (aside.exists() and aside.stat().st_size):
                 raise
             return _opened_to_read(f"{uri}?mode=ro&immutable=1", folder)
     except sqlite3.Error as error:
@@ -149,7 +150,7 @@ def unusable(path: Path, error: sqlite3.Error) -> StateError:
             f"{path} is damaged ({error}). Nothing was changed. Put back a copy of the directory, or begin in another "
             "one with the last snapshot of models/ as its model."
         )
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+    if code in _NOT_WRITABLE:
         return StateError(f"{path} cannot be written ({error}). Give the user of the server the right to do so.")
     if code == sqlite3.SQLITE_FULL:
         return StateError(f"{path}: the disk is full. Make room on it.")

@@ -21,6 +21,7 @@ from ..stream.learner import Learner
 from .errors import Refusal
 
 BASE, ROUNDING = "(base)", "(rounding)"  # what a margin is made of beside its columns
+NOTHING_SAID = {"label": None, "decision": None, "probability": None, "margin": None}
 STALE = 8  # a learner of rows that are held back is made anew when they are one part in so many more
 
 
@@ -81,17 +82,19 @@ class Served:
         """
         learner = self.speaker()
         if learner is None:
-            nothing = {"label": None, "decision": None, "probability": None, "margin": None}
-            return [dict(nothing) for _ in range(len(batch))]
+            return [dict(NOTHING_SAID) for _ in range(len(batch))]
         margins = _margins(learner, batch)
         classes = learner.classes
         p = learner.probabilities(margins) if learner.specs[0].calibrate else None
         told = learner.labels(margins).tolist()
         decided = told if threshold is None or classes.size != 2 else labels_of(margins, classes, threshold).tolist()
-        if classes.size == 2:
-            sizes, shares = margins[:, 0].tolist(), [None] * len(told) if p is None else p[:, 1].tolist()
+        nothing: list[Any] = [None] * len(told)
+        if classes.size == 1:  # there is nothing to tell it from yet
+            sizes, shares = nothing, nothing
+        elif classes.size == 2:
+            sizes, shares = margins[:, 0].tolist(), nothing if p is None else p[:, 1].tolist()
         else:
-            sizes, shares = _by_class(classes, margins), _by_class(classes, p) if p is not None else [None] * len(told)
+            sizes, shares = _by_class(classes, margins), nothing if p is None else _by_class(classes, p)
         found = [
             {"label": label, "decision": decision, "probability": share, "margin": margin}
             for label, decision, share, margin in zip(told, decided, shares, sizes, strict=True)
@@ -113,7 +116,7 @@ def _margins(learner: Learner, batch: Batch) -> NDArray[np.float64]:
 
 
 def _by_class(classes: NDArray[Any], values: NDArray[np.float64]) -> list[dict[str, float]]:
-    """Numbers of the classes, by name; of one class only, there is one."""
+    """Numbers of the classes, by name."""
     names = [str(label) for label in classes.tolist()]
     return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 

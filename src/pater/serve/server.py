@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -67,6 +68,22 @@ def address_of(listener: socket.socket, *, secure: bool) -> str:
     return f"{'https' if secure else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+def check_certificate(certificate: Path, key: Path) -> None:
+    """An error if a certificate and its key cannot be used."""
+    for path in (certificate, key):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}.") from None
+    try:
+        # Nobody is asked for a password.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+        raise InputError(
+            f"{certificate} and {key} are not a certificate and its key in PEM, without a password: {error}."
+        ) from None
+
+
 async def serve(
     app: Callable[..., Awaitable[None]],
     listener: socket.socket,
@@ -98,10 +115,6 @@ async def serve(
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
-    try:
-        config.load()
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        raise InputError(f"{certificate}: not a certificate with its key: {error}") from None
     server = _Server(config)
     loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio")]
     with Handler.at(loggers, journal, above=logging.WARNING), _signals(server, journal, draining):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import hmac
 import os
@@ -115,14 +113,6 @@ def _same_origin(headers: Headers) -> None:
 
 
 def _secret(authorization: bytes) -> bytes:
-    """The token of a header; a browser sends it as a password."""
+    """The token of a header."""
     scheme, _, secret = authorization.partition(b" ")
-    scheme, secret = scheme.lower(), secret.strip()
-    if scheme == b"bearer":
-        return secret
-    if scheme == b"basic":
-        try:
-            return base64.b64decode(secret, validate=True).partition(b":")[2]
-        except binascii.Error:
-            return b""
-    return b""
+    return secret.strip() if scheme.lower() == b"bearer" else b""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 import socket
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -123,6 +126,18 @@ def test_an_operating_point(client):
     assert {said["decision"] for said in client.predict(frame)} == {"no", "yes"}
     with pytest.raises(ServiceError, match="max_fpr"):
         client.operating_point(max_fpr=2)
+
+
+def test_the_alerts_of_the_page_watch_figures_that_there_are(client):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "serve.md").read_text()
+    frame, labels = table(2, seed=7)
+    client.predict(frame.assign(id=["alert 0", "alert 1"]))
+    client.labels({"alert 0": labels[0]})
+    with urllib.request.urlopen(f"{client.url}/metrics") as answer:
+        told = set(re.findall(r"^(pater_\w+)", answer.read().decode(), flags=re.MULTILINE))
+    named = set(re.findall(r"\bpater_\w+", page))
+    assert len(named) > 8
+    assert named - told <= {"pater_snapshot_age_seconds", "pater_snapshot_behind_rows"}  # of a minute later
 
 
 def test_tokens(tmp_path):

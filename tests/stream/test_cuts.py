@@ -11,7 +11,6 @@ import pytest
 from pater.formats.columns import ENCODED, TEXT, Columns
 from pater.formats.json_labels import labels_of
 from pater.formats.json_rows import RowReader
-from pater.stream import first_class
 from pater.stream.algorithms import specs_of
 from pater.stream.beginning import Beginning
 from pater.stream.encoder import new_encoder
@@ -74,13 +73,8 @@ def test_cuts_of_a_longer_stream_leave_no_trace(tmp_path: Path, n_classes: int) 
         assert saved(tmp_path / "m", features, labels, cut, "auto") == wanted, cut
 
 
-@pytest.mark.parametrize("late", [40, 200])
-def test_nor_does_it_matter_when_the_second_class_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: int
-) -> None:
-    """Whether both classes are known from the start is decided by the row that brings the second, not by its batch."""
-    monkeypatch.setattr(first_class, "FEW", 100)
+def test_nor_does_it_matter_when_the_second_class_comes(tmp_path: Path) -> None:
     features, labels = rows(1100)
-    labels = [0 if k < late else label for k, label in enumerate(labels)]
+    labels = [0 if k < 200 else label for k, label in enumerate(labels)]
     found = [saved(tmp_path / "m", features, labels, cut, "wpater") for cut in (1100, 30, 1)]
     assert found[0] == found[1] == found[2]

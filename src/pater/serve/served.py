@@ -41,7 +41,7 @@ class Served:
     @property
     def is_settled(self) -> bool:
         """Whether the learner is all there is, so that it can be saved and gone on from."""
-        return self.learner.model is not None and not self._held and self.learner.first_class is None
+        return self.learner.model is not None and not self._held
 
     def learn(self, batch: Batch) -> None:
         """Learn from rows; after an error the learner is undefined, since its encoder may have taken them in."""

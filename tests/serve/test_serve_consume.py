@@ -222,8 +222,8 @@ def test_another_topic_of_the_same_name_is_not_learned_from(broker, tmp_path, ca
     log.close()
 
     async def run():
-        async with consuming(tmp_path / "state", f"kafka://{broker.address}/another"):
-            await until(lambda: "is not the topic of before" in caplog.text)
+        async with consuming(tmp_path / "state", f"kafka://{broker.address}/another") as engine:
+            await until(lambda: events(engine, "topic stopped"))
 
     with caplog.at_level(logging.WARNING, "pater.serve"):
         asyncio.run(run())

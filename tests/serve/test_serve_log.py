@@ -224,12 +224,15 @@ def test_keys_give_the_same_answer_again(opened):
     server = opened()
     assert server.do(lambda t: t.known_key("k", b"1")) is None
     server.do(lambda t: t.keep_key("k", b"1", {"learned": 2, "position": 2}))
-    assert server.do(lambda t: t.known_key("k", b"1")) == (200, {"learned": 2, "position": 2})
+    assert server.do(lambda t: t.known_key("k", b"1")) == ({"learned": 2, "position": 2}, ())
     with pytest.raises(Refusal) as error:
         server.do(lambda t: t.known_key("k", b"2"))
     assert error.value.status == 422
-    server.do(lambda t: t.keep_key("k", b"1", {"error": "too large"}, 422))
-    assert server.do(lambda t: t.known_key("k", b"1")) == (422, {"error": "too large"})
+    entry = server.do(lambda t: t.append(JSON, ROW * 3, 3))
+    server.do(lambda t: t.keep_key("other", b"2", {"learned": 3}, entry.number))
+    assert server.do(lambda t: t.known_key("other", b"2")).refused == ()
+    server.do(lambda t: t.refuse(entry.number, [1]))
+    assert server.do(lambda t: t.known_key("other", b"2")).refused == (1,)
 
 
 def test_what_is_remembered_has_limits(opened):

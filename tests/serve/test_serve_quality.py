@@ -111,6 +111,9 @@ def test_an_alarm_has_the_time_of_its_row():
     first = quality.alarms[0]
     assert 7_000 < first["row"] < 9_000
     assert first["time"] == answers.times[first["row"] - 1]
+    assert [alarm.row for alarm in quality.alarms_after(0)] == [each["row"] for each in quality.alarms]
+    assert quality.alarms_after(quality.n_alarms) == []
+    assert "mean error rate" in str(quality.alarms_after(quality.n_alarms - 1)[0])
 
 
 def test_what_was_not_answered_is_counted_apart():

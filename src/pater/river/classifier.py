@@ -141,6 +141,8 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         margins, path = None, self._path or self._find_path(x)
         if path is not None:
             with suppress(*DETOURS):
+                if len(path.classes) == 2:
+                    return dict(zip(path.classes, path.probabilities(x), strict=True))
                 margins = path.margins(x)
         if margins is None:
             if not self._learned():

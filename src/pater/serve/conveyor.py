@@ -17,11 +17,10 @@ from ..formats.errors import InputError
 from .errors import Refusal
 from .log import Log
 from .records import Entry
-from .requests import Written
+from .requests import Written, refusal
 from .transaction import Transaction
 from .writer import Done, Writer
 
-REFUSED = "the model cannot learn from it: its numbers are too large, or its label is one too many"
 T = TypeVar("T")
 say = logging.getLogger("pater.serve")
 
@@ -159,7 +158,7 @@ class Conveyor:
         self._taken()
         for job in jobs:
             assert job.written is not None
-            _answer(job, _refusal(job.written.entries, refused) or job.written)
+            _answer(job, _refusal(job.written, refused) or job.written)
 
     async def mark(self, refused: dict[int, list[int]]) -> None:
         """Take rows that cannot be learned out of the log."""
@@ -181,12 +180,10 @@ def _answer(job: _Job, result: Any) -> None:
         job.future.set_result(result)
 
 
-def _refusal(entries: list[Entry], refused: dict[int, list[int]]) -> Refusal | None:
+def _refusal(written: Written, refused: dict[int, list[int]]) -> Refusal | None:
     places, before = [], 0
-    for entry in entries:
+    for entry in written.entries:
         places += [before + place for place in refused.get(entry.number, [])]
         before += entry.rows
-    if not places:
-        return None
-    told = "the others were learned" if len(places) < before else "nothing was learned"
-    return Refusal(422, f"row {places[0]}: {REFUSED}; {told}.", rows=[(place, REFUSED) for place in places])
+    asked = [written.places[place] for place in places] if written.places else places
+    return refusal(asked, before) if asked else None

@@ -56,6 +56,7 @@ class Engine:
         self.settling = Settling.of(self.log, self.learned, self._settings, self.keeping.most_classes)
         self.operating = Operating.from_json(self.log.meta(OPERATING_POINT, default={}), self.classes)
         self._threshold = self.operating.threshold(self.learned.quality)
+        self._alarms = self.quality.n_alarms  # that were told of
         self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned)
         self.housekeeping = Housekeeping(self)
         await self.conveyor.mark(refused)
@@ -89,6 +90,9 @@ class Engine:
     def _on_learned(self) -> None:
         self._learned_at = self.log.now()
         self._threshold = self.operating.threshold(self.learned.quality)
+        for alarm in self.quality.alarms_after(self._alarms):
+            say.warning("answers have become worse: %s", alarm)
+        self._alarms = self.quality.n_alarms
 
     def _check_open(self) -> None:
         if self._stopping:
@@ -144,6 +148,7 @@ class Engine:
     def facts(self) -> Facts:
         """What is so now."""
         broken = self.conveyor.broken
+        events = [{"time": event.time, "kind": event.kind, **event.content} for event in self.log.events(50)]
         return Facts(
             now=self.log.now(),
             started=self._started,
@@ -159,7 +164,7 @@ class Engine:
             log_bytes=self.log.size(),
             snapshot_time=self.housekeeping.saved_at,
             snapshot_position=self.housekeeping.saved_position,
-            history=[{"time": event.time, "kind": event.kind, **event.content} for event in self.log.events(50)],
+            history=sorted([*events, *self.housekeeping.snapshots], key=lambda each: float(each["time"])),
         )
 
     def count(self, kind: int, rows: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from copy import deepcopy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ TICK = 0.5  # seconds
 SHORTEST_REST, LONGEST_REST, AFTER_A_FAILURE = 1.0, 60.0, 10.0
 AT_ONCE = 1_000  # rows that are forgotten in one go
 KEPT = 3  # snapshots
+TOLD = 10  # snapshots that the history tells of
 say = logging.getLogger("pater.serve")
 
 
@@ -34,6 +36,8 @@ class Housekeeping:
 
     saved_at, saved_position
         When the last snapshot was written, in seconds since 1970, and how many rows of the log it has.
+    snapshots
+        The last few, as the history of the model tells of them.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -43,6 +47,10 @@ class Housekeeping:
         self.saved_at = snapshots[-1].time if snapshots else None
         self.saved_position = snapshots[-1].position if snapshots else None
         self._entry = snapshots[-1].entry if snapshots else 0
+        self.snapshots: deque[dict[str, Any]] = deque(maxlen=TOLD)
+        for each in snapshots:
+            if each.kind == "snapshot":
+                self._note(each.time, each.version, each.position)
         self._last_look = monotonic()
         self._ended = asyncio.Event()
         self._task = asyncio.create_task(self._work())
@@ -56,6 +64,9 @@ class Housekeeping:
         """A model file has all up to an entry."""
         self._entry, self.saved_position, self.saved_at = entry, position, self._engine.log.now()
         self._last_look = monotonic()
+
+    def _note(self, time: float, version: int, position: int) -> None:
+        self.snapshots.append({"time": time, "kind": "snapshot", "version": version, "position": position})
 
     async def snapshot(self) -> None:
         """Write the model to a file, from which the next start goes on, if there is anything new."""
@@ -74,6 +85,7 @@ class Housekeeping:
 
         engine.log.folder.remove(await engine.conveyor.write(write))
         self.is_saved(entry, position)
+        self._note(engine.log.now(), version, position)
 
     def _copied(self) -> tuple[Learner, int, dict[str, Any], int, int] | None:
         """What a snapshot is made of; None if the last one says it all, or rows are held back yet."""

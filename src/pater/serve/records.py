@@ -72,9 +72,13 @@ class JoinedRow(NamedTuple):
 
 @dataclass
 class Joined:
-    """What became of labels: rows to learn, in the order of the labels, and ids of which there is nothing to learn."""
+    """What became of labels: rows to learn, in the order of the labels, and ids of which there is nothing to learn.
+
+    `places` has for each row the place of its label among all.
+    """
 
     rows: list[JoinedRow] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     already: list[str] = field(default_factory=list)
     conflicting: list[str] = field(default_factory=list)
@@ -104,10 +108,10 @@ class Claimed:
 
 
 class Answer(NamedTuple):
-    """What a request with an idempotency key was answered with."""
+    """What a request with an idempotency key was answered with, and the rows that the model has refused since."""
 
-    status: int
     answer: Any
+    refused: tuple[int, ...] = ()
 
 
 class Snapshot(NamedTuple):

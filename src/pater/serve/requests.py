@@ -6,9 +6,10 @@ learned before the answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from .errors import Refusal
 from .records import JSON, Entry, Joined, LabelOf
 from .rows import Rows
 from .transaction import Transaction
@@ -16,11 +17,21 @@ from .transaction import Transaction
 Settled = Callable[[Transaction], None]
 
 
+REFUSED = "the model cannot learn from it: its numbers are too large, or its label is one too many"
+
+
 class Written(NamedTuple):
-    """What is to be answered, and what is to be learned before."""
+    """What is to be answered, and what is to be learned before; `places` are those of its rows in the request."""
 
     answer: dict[str, Any]
     entries: list[Entry] = []  # noqa: RUF012
+    places: Sequence[int] = ()
+
+
+def refusal(places: Sequence[int], n_rows: int) -> Refusal:
+    """What is answered if the model has refused rows in these places of a request, of so many to learn."""
+    told = "the others were learned" if len(places) < n_rows else "nothing was learned"
+    return Refusal(422, f"row {places[0]}: {REFUSED}; {told}.", rows=[(place, REFUSED) for place in places])
 
 
 def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callable[[Transaction], None]:
@@ -45,6 +56,8 @@ def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Calla
 
     def write(transaction: Transaction) -> Written:
         known = transaction.known_key(key, digest) if key is not None else None
+        if known is not None and known.refused:
+            raise refusal(known.refused, known.answer["learned"])
         if known is not None:
             return Written(known.answer)
         settled(transaction)
@@ -59,8 +72,8 @@ def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Calla
         answer = {"learned": len(claimed.fresh), "position": transaction.count("rows")}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(claimed, name))}
         if key is not None:
-            transaction.keep_key(key, digest, answer)
-        return Written(answer, entries)
+            transaction.keep_key(key, digest, answer, entries[0].number if entries else None)
+        return Written(answer, entries, claimed.fresh)
 
     return write
 
@@ -74,7 +87,7 @@ def join(labels: list[LabelOf], settled: Settled) -> Callable[[Transaction], Wri
             settled(transaction)
         answer = {"joined": len(joined.rows), "unknown": joined.unknown}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(joined, name))}
-        return Written(answer, _appended(transaction, joined))
+        return Written(answer, _appended(transaction, joined), joined.places)
 
     return write
 

@@ -81,7 +81,7 @@ class Transaction:
     def join(self, labels: Iterable[LabelOf]) -> Joined:
         """Join labels to the rows that were remembered. They are done with; what was joined is yet to be appended."""
         joined = Joined()
-        for name, label, weight in labels:
+        for place, (name, label, weight) in enumerate(labels):
             known = self._label_of(name)
             if known is not None:
                 (joined.already if known[0] == label else joined.conflicting).append(name)
@@ -92,6 +92,7 @@ class Transaction:
                 continue
             self._finish(name, label)
             joined.rows.append(JoinedRow(name, row[0], label, weight, json.loads(row[1]), row[2]))
+            joined.places.append(place)
         self._within("done", self._limits.done, "ids have been learned")
         return joined
 
@@ -154,19 +155,20 @@ class Transaction:
 
     def known_key(self, key: str, digest: bytes) -> Answer | None:
         """What a request with this key was answered with; a refusal if it was another request."""
-        found = self._run("SELECT digest, status, answer FROM keys WHERE key = ?", (key,)).fetchone()
+        found = self._run(
+            "SELECT digest, answer, refused FROM keys LEFT JOIN entries ON number = entry WHERE key = ?", (key,)
+        ).fetchone()
         if found is None:
             return None
         if found[0] != digest:
             raise Refusal(422, "this Idempotency-Key came with another body before. Each request has a key of its own.")
-        return Answer(found[1], json.loads(found[2]))
+        return Answer(json.loads(found[1]), tuple(json.loads(found[2])) if found[2] else ())
 
-    def keep_key(self, key: str, digest: bytes, answer: Any, status: int = 200) -> None:
-        """Keep what a request is answered with, or will be; the last word counts."""
+    def keep_key(self, key: str, digest: bytes, answer: Any, entry: int | None = None) -> None:
+        """Keep what a request with a new key is answered with, unless the model refuses rows of its entry."""
         self._run(
-            "INSERT INTO keys (key, time, digest, status, answer) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
-            "SET time = excluded.time, digest = excluded.digest, status = excluded.status, answer = excluded.answer",
-            (key, self.time, digest, status, to_json(answer)),
+            "INSERT INTO keys (key, time, digest, answer, entry) VALUES (?, ?, ?, ?, ?)",
+            (key, self.time, digest, to_json(answer), entry),
         )
         self._within("keys", self._limits.keys, "keys of requests are known")
 

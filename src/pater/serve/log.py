@@ -157,7 +157,7 @@ class Log:
                         after = values[0]
                         answers = json.loads(said) if said else None
                         out = tuple(json.loads(refused)) if refused else ()
-                        yield Entry._make([*values, bytes(content), answers, out])
+                        yield Entry._make([*values, bytes(content), answers, out, None])
                 finally:
                     cursor.close()
             if found < _PIECE:

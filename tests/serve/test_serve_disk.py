@@ -13,7 +13,7 @@ SCRIPT = """
 import json, os, resource, sys, threading
 from pater.serve.log import Log
 from pater.serve.records import JSON
-from pater.serve.writer import StorageFull, Writer
+from pater.serve.writer import StorageFull, Writer, write_now
 
 def fill(state, until_full, make_room):
     "Append until the disk takes no more, make room, and append again; what was told."
@@ -113,6 +113,14 @@ def test_a_read_only_disk(tmp_path):
         "    else: sys.exit('it was opened')\n"
         "assert check('/mnt/state').sound, check('/mnt/state').wrong\n"
         "Log.open_to_read('/mnt/state').close()\n"
+        "mount('rw')\n"
+        "if not os.fork():\n"  # a server that is killed, which leaves a part of the log beside it
+        "    log = Log.open('/mnt/state')\n"
+        "    write_now(log, lambda t: t.append(JSON, b'{}\\n', 1))\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "os.wait()\n"
+        "mount('ro')\n"
+        "assert Log.open_to_read('/mnt/state').position == 1\n"
     )
     done = with_own_disk(f"mount -t tmpfs -o size=4m none /mnt\n{sys.executable} {tmp_path / 'script.py'}")
     assert done.returncode == 0, done.stderr

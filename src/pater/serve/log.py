@@ -90,7 +90,7 @@ class Log:
         try:
             yield self._reader.execute
         except sqlite3.Error as error:
-            raise schema.unusable(self.folder.log, error) from None
+            raise schema.unusable(self.folder.log, error, "read") from None
 
     def count(self, name: str) -> int:
         """How many there are of `rows` (learned, not refused), `pending`, `done` or `keys`."""

@@ -98,7 +98,7 @@ def test_a_service_goes_on_with_its_settings(models, tmp_path):
     log, again = opened(state, settings=settings)
     log.close()
     assert again == kept
-    with pytest.raises(StateError, match=r"began there with C = 0.1, but it is now 0.2"):
+    with pytest.raises(StateError, match=r"began there with C = 0.1, but was given C = 0.2"):
         opened(state, settings={**settings, "options": {**settings["options"], "C": 0.2}})
     with pytest.raises(StateError, match="began there without a model"):
         opened(state, model=models / "one.pater")
@@ -114,6 +114,19 @@ def test_what_cannot_be_begun_with_leaves_nothing(models, tmp_path):
     assert settings == {"algo": "pa"}
     assert log.snapshots() == []
     log.close()
+
+
+def test_a_lost_log_does_not_cost_the_models(models, tmp_path):
+    state = tmp_path / "state"
+    log, _ = opened(state)
+    append(log, range(3))
+    snapshot(log, models, 3)
+    log.close()
+    (state / "log.sqlite").unlink()
+    with pytest.raises(StateError, match=r"log.sqlite is missing.*snapshot-000000000003.pater as its model"):
+        opened(state)
+    assert [path.name for path in (state / "models").iterdir()] == ["snapshot-000000000003.pater"]
+    opened(tmp_path / "other", model=state / "models" / "snapshot-000000000003.pater")[0].close()
 
 
 def test_what_is_exported(models, tmp_path):

@@ -47,6 +47,7 @@ class Log:
         folder = Folder(path)
         folder.take()
         try:
+            folder.check_log()
             connection = schema.writing(folder)
             try:
                 return cls(folder, connection, limits or Limits())

@@ -137,8 +137,9 @@ def test_too_much_that_waits_is_busy(opened):
     server.writer.submit(2, lambda t: None)
     with pytest.raises(Busy):
         server.writer.submit(3, lambda t: None)
+    server.writer.submit(4, lambda t: None, urgent=True)
     go.set()
-    server.result(2)
+    server.result(4)
     server.do(lambda t: None, 10_000)  # larger than all that may wait, but alone
 
 

@@ -40,10 +40,8 @@ def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
     `since` is a number of rows to leave out at the beginning, of all there have ever been; without it, the rows are
     those that the model which is served has learned by the log.
     """
-    start = begins(log)
-    position = start.position if since is None else since
-    columns, is_first = _columns(log), True
-    for entry in log.entries(start.entry if since is None else 0):
+    position, columns, is_first = since or 0, _columns(log), True
+    for entry in log.entries(begins(log).entry if since is None else 0):
         for line in _rows(entry, columns)[max(0, position - entry.position) :] if entry.end > position else ():
             if is_first:
                 yield line_of_columns(columns)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sqlite3
+import threading
 
 import numpy as np
 import pytest
 
 from pater.formats.errors import InputError
 from pater.serve.check import check
-from pater.serve.export import command, lines
+from pater.serve.export import begins, command, lines
 from pater.serve.folder import StateError
 from pater.serve.log import Log
-from pater.serve.records import JSON
+from pater.serve.records import JSON, LabelOf
 from pater.serve.state import opened, trim
 from pater.serve.writer import write_now
 from pater.stream import train
@@ -248,3 +250,30 @@ def test_what_check_finds(models, tmp_path):
     content[5000:9000] = b"\xff" * 4000
     (state / "log.sqlite").write_bytes(content)
     assert "damaged" in check(state).wrong[0]
+
+
+def test_a_server_goes_on_while_others_read(tmp_path):
+    log, _ = opened(tmp_path / "state")
+    append(log, [0])
+    stop, numbers = threading.Event(), itertools.count(1)
+
+    def write():
+        while not stop.is_set():
+            append(log, [next(numbers)])
+            write_now(log, lambda t: t.remember([(str(k), b"{}", None) for k in range(3)]))
+            write_now(log, lambda t: t.join([LabelOf("1", 1)]))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(20):
+            assert check(tmp_path / "state").wrong == []
+            reader = Log.open_to_read(tmp_path / "state")
+            start = begins(reader)
+            found = [json.loads(line)["features"]["a"] for line in list(lines(reader, None, start))[1:]]
+            reader.close()
+            assert found == list(range(start.last))
+    finally:
+        stop.set()
+        writer.join(20)
+        log.close()

@@ -93,6 +93,17 @@ class Log:
         except sqlite3.Error as error:
             raise schema.unusable(self.folder.log, error, "read") from None
 
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """What is read meanwhile is of one moment, whatever is being written; for what is soon done."""
+        with self._reading() as run:
+            run("BEGIN")
+        try:
+            yield
+        finally:
+            with self._reading() as run:
+                run("ROLLBACK")
+
     def count(self, name: str) -> int:
         """How many there are of `rows` (learned, not refused), `pending`, `done` or `keys`."""
         with self._reading() as run:

@@ -214,8 +214,10 @@ def test_what_is_old_is_forgotten(opened):
     assert server.do(lambda t: t.expire(1000.0)).unknown == []
     some = server.do(lambda t: t.expire(1500.0, limit=1))
     assert some.unknown == ["p0"]
+    assert some.more
     rest = server.do(lambda t: t.expire(1500.0, as_label=0))
     assert [(row.id, row.label, row.said) for row in rest.rows] == [("p1", 0, 1), ("p2", 0, 2), ("p4", 0, 4)]
+    assert not rest.more
     assert server.log.count("pending") == 2
     assert server.do(lambda t: t.known_key("key", b"1")) is None
     assert server.do(lambda t: t.join([LabelOf("p0", 1), LabelOf("p1", 0), LabelOf("d", 1)])).unknown == ["p0", "d"]

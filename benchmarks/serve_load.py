@@ -5,7 +5,8 @@
 
 Servers and clients are processes of their own. One-row predictions are compared with the same server answering a
 constant to the same requests, in turn, while rows to learn are sent at a steady rate; figures are the medians of some
-rounds. Every run is bounded by `--seconds` or by counts.
+rounds. On a busy machine times say little, and the work of the server's process more, which includes learning. Every
+run is bounded by `--seconds` or by counts.
 """
 
 from __future__ import annotations
@@ -216,7 +217,7 @@ def answering_a_constant() -> None:
 @contextlib.contextmanager
 def server(command: list[str]) -> Iterator[tuple[int, int]]:
     """A server while the block runs; its port and process."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=None, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -251,6 +252,12 @@ def memory(process: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def spent(process: int) -> float:
+    """Seconds of processors that a process has had."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextlib.contextmanager
 def pater(*options: str) -> Iterator[tuple[int, int]]:
     """`pater serve`, with some rows learned."""
@@ -270,21 +277,25 @@ def median(found: list[dict[str, float]]) -> dict[str, float]:
 
 def compare(arguments: argparse.Namespace) -> None:
     constant = [sys.executable, __file__, "--as", '["answering_a_constant"]']
-    with pater() as (port, _), server(constant) as (other, _):
+    with pater() as (port, process), server(constant) as (other, other_process):
         result(client("predicting", port, 1, 1.0))
         for connections in (1, 64):
             found: dict[str, list[dict[str, float]]] = {"pater serve": [], "a constant": []}
             for _ in range(arguments.rounds):
-                for name, at in (("pater serve", port), ("a constant", other)):
+                for name, at, pid in (("pater serve", port, process), ("a constant", other, other_process)):
                     beside = client("learning", at, 1, arguments.seconds + 1, 1 / arguments.rate)
                     time.sleep(0.7)
-                    found[name].append(result(client("predicting", at, connections, arguments.seconds)))
+                    before = spent(pid)
+                    each = result(client("predicting", at, connections, arguments.seconds))
+                    each["work"] = 1e6 * (spent(pid) - before) / (each["per_second"] * arguments.seconds)
+                    found[name].append(each)
                     result(beside)
             ours, theirs = median(found["pater serve"]), median(found["a constant"])
             for name, each in (("pater serve", ours), ("a constant", theirs)):
                 times = ", ".join(f"{q} {each[q]:.2f}" for q in ("p50", "p99", "p99.9"))
-                print(f"{connections:3} connections, {name:12}: {each['per_second']:8,.0f}/s, {times} ms", flush=True)
-            ratios = ", ".join(f"{q} {ours[q] / theirs[q]:.2f}" for q in ("p50", "p99", "p99.9"))
+                line = f"{connections:3} connections, {name:12}: {each['per_second']:8,.0f}/s, {times} ms"
+                print(f"{line}, {each['work']:.0f} µs of a processor each", flush=True)
+            ratios = ", ".join(f"{q} {ours[q] / theirs[q]:.2f}" for q in ("p50", "p99", "p99.9", "work"))
             print(f"{connections:3} connections, ratios      : {ratios}", flush=True)
 
 

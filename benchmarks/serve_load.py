@@ -318,7 +318,7 @@ def grown(arguments: argparse.Namespace) -> None:
         print(f"{arguments.pending:,} rows wait for labels: {memory(process):.0f} MB", flush=True)
         done = 0.0
         while done < arguments.requests:
-            step = result(client("predicting", port, 8, arguments.seconds))
+            step = result(client("predicting", port, 64, arguments.seconds))
             done += step["per_second"] * arguments.seconds
             print(f"after {done:,.0f} requests: {memory(process):.0f} MB", flush=True)
 

@@ -38,6 +38,7 @@ PATER = [sys.executable, "-m", "pater"]
 SETTINGS: dict[str, list[str]] = {
     "a table": ["--algo", "pater-i"],
     "a table, several learners": ["--probabilities"],
+    "a model to begin with": ["--model", "begin.pater"],
     "numbered features": ["--algo", "arow", "--covariance", "diagonal"],
 }
 CLIENTS, UNIT = 4, 1 << 20
@@ -97,11 +98,15 @@ class Server:
         words = ["serve", "--state", str(self.state), "--port", "0", "--snapshot-every", "40", *settings]
         self._words, self._out, self._err = words, folder / "out", folder / "err"
         self._fork = None
+        choice, clients = random.Random(0), Rows(tables=are_tables(settings))
+        rows = [clients.row(choice)[1:] for _ in range(1200)]
+        lines = [json.dumps({"features": features, "label": label}) for features, label in rows]
+        (folder / "warm.jsonl").write_text("\n".join(lines))
+        if "--model" in settings:
+            command = [*PATER, "train", "warm.jsonl", "--algo", "pater-i", "-m", "begin.pater", "-q"]
+            subprocess.run(command, cwd=folder, check=True)
+            settings = []
         if not fresh:
-            choice, clients = random.Random(0), Rows(tables=are_tables(settings))
-            rows = [clients.row(choice)[1:] for _ in range(1200)]
-            lines = [json.dumps({"features": features, "label": label}) for features, label in rows]
-            (folder / "warm.jsonl").write_text("\n".join(lines))
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": folder}
             self._fork = subprocess.Popen([sys.executable, "-c", COPIES, *settings], **pipes)
         self._process: subprocess.Popen[bytes] | None = None
@@ -114,7 +119,7 @@ class Server:
         self._began = time.monotonic()
         if self._fork is None:
             with self._out.open("wb") as out, self._err.open("wb") as err:
-                self._process = subprocess.Popen([*PATER, *self._words], stdout=out, stderr=err)
+                self._process = subprocess.Popen([*PATER, *self._words], stdout=out, stderr=err, cwd=self.folder)
             self.pid = self._process.pid
         else:
             self._fork.stdin.write(repr([str(self._out), str(self._err), *self._words]) + "\n")

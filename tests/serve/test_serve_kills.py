@@ -21,7 +21,8 @@ def kills():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "number"), [("a table", 40), ("a table, several learners", 30), ("numbered features", 30)]
+    ("name", "number"),
+    [("a table", 30), ("a table, several learners", 25), ("a model to begin with", 20), ("numbered features", 25)],
 )
 def test_kills_of_the_server(tmp_path, name, number):
     module = kills()

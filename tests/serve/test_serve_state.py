@@ -222,8 +222,12 @@ def test_what_check_finds(models, tmp_path):
     assert "newer version" in broken("UPDATE meta SET value = '9' WHERE name = 'version'")[0]
     mend()
     (state / "models" / "snapshot-000000000004.pater").write_bytes(b"damaged")
-    assert "snapshot-000000000004.pater" in check(state).wrong[0]
-    mend()
+    found = check(state)  # recovery begins before it
+    assert found.sound
+    assert [line for line in found.found if line.startswith("warning: ") and "snapshot-000000000004.pater" in line]
+    assert "recovery begins with model-000001.pater, and 5 entries of the log after it" in found.found
+    broken("DELETE FROM entries WHERE number = 1")
+    assert "entries 1 to 1, which recovery would go on with, are not in the log" in check(state).wrong
     (state / "models" / "model-000001.pater").unlink()
     assert "model-000001.pater: cannot be read: No such file" in check(state).wrong[0]
     mend()

@@ -56,12 +56,13 @@ class ShortPath:
         self._data, self._weight, code = np.zeros(room), np.ones(1), np.zeros(1, np.int64)
         rows = self._indptr, self._indices, self._data
         self._columns, self._most_columns, self._fitted = columns, model.n_features, fitted
-        self._pass, self._to_learn = row_pass(rows, code, model.state, model.settings(), self._weight)
+        to_learn = row_pass(rows, code, model.state, model.settings(), self._weight)  # which arranges the state
         said = RowMargins.of(rows, model.state, average=average)
-        self._ask, self._to_ask = said.ask, said.to_ask
+        self._pass: Callable[[], int] = _ready(*to_learn)
+        self._ask, self._tell = _ready(said.ask, said.to_ask), _ready(said.tell, said.to_tell)
+        self._judge, self._margins, self._p = _ready(said.judge, said.to_judge), said.margins, said.p
         self._code: Any = code.data
         self._margin: Any = said.margins[0].data
-        self._said = said
         self.classes: list[Any] = model.classes.tolist()
         self._codes = {label: code for code, label in enumerate(self.classes)}
         self._answers = (self.classes * 2)[:2]
@@ -85,14 +86,14 @@ class ShortPath:
         self._code[0] = self._codes[y]
         if w != self._w:
             self._weigh(w)
-        return self._pass(*self._to_learn) < 0
+        return self._pass() < 0
 
     def predict(self, x: Any) -> Any:
         """The label of a row, where there are at most two."""
         if tuple(x) != self._key:
             self._turn_to(tuple(x))
         self._write(self._data, 0, *self._take(x))
-        self._ask(*self._to_ask)
+        self._ask()
         margin = self._margin[0]
         if -math.inf < margin < math.inf:
             return self._answers[margin >= 0.0]
@@ -103,21 +104,19 @@ class ShortPath:
         if tuple(x) != self._key:
             self._turn_to(tuple(x))
         self._write(self._data, 0, *self._take(x))
-        said = self._said
-        said.ask(*said.to_ask)
+        self._ask()
         if math.isfinite(sum(self._margin)):
-            said.tell(*said.to_tell)
+            self._tell()
             if math.isfinite(sum(self._margin)):
-                return said.margins
+                return self._margins
         raise Detour
 
     def probabilities(self, x: Any) -> tuple[float, float]:
         """The probabilities of two classes."""
         self.margins(x)
         if self._fitted:
-            said = self._said
-            said.judge(*said.to_judge)
-            p = said.p.item()
+            self._judge()
+            p = self._p.item()
             return 1.0 - p, p
         margin = self._margin[0]
         less = float(np.exp(-abs(margin)))  # to the bit what NumPy makes of many
@@ -169,6 +168,11 @@ class ShortPath:
             self._layouts.clear()
             raise
         return True
+
+
+def _ready(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[[], Any]:
+    """A call, ready to be made. As a closure it is passed over when River adds up the memory of a model."""
+    return lambda: function(*arguments)
 
 
 def short_path(estimator: Any, columns: Columns, room: int) -> ShortPath | None:

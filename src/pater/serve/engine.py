@@ -145,6 +145,11 @@ class Engine:
         """Whether it is known which columns rows have."""
         return self.settling.columns is not None
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether rows may be read in another thread: to read them leaves nothing behind."""
+        return self.settling.is_fixed
+
     def facts(self) -> Facts:
         """What is so now."""
         broken = self.conveyor.broken

@@ -55,7 +55,8 @@ class Folder:
     def take(self) -> None:
         """Make the directory if it is not there, and lock it; an error if another server has it."""
         try:
-            self.models.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is learned may be personal
+            self.models.mkdir(exist_ok=True)
             handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise self.cannot("it cannot be used as a state directory", error) from None

@@ -27,7 +27,7 @@ TICK = 0.5  # seconds
 SHORTEST_REST, LONGEST_REST, AFTER_A_FAILURE = 1.0, 60.0, 10.0
 AT_ONCE = 1_000  # rows that are forgotten in one go
 KEPT = 3  # snapshots
-TOLD = 10  # snapshots that the history tells of
+TOLD = 5  # snapshots that the history tells of
 say = logging.getLogger("pater.serve")
 
 

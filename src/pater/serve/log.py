@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ class Log:
     def __init__(self, folder: Folder, connection: sqlite3.Connection | None, limits: Limits) -> None:
         self.folder, self.connection, self.limits = folder, connection, limits
         self.clock: Callable[[], float] = time.time
+        self._now = threading.Lock()
         self._reader = schema.reading(folder)
         self._latest = self._last_time()
 
@@ -70,8 +72,9 @@ class Log:
 
     def now(self) -> float:
         """The time, which never goes back: if the clock does, it stands still until the clock has caught up."""
-        self._latest = max(self._latest, self.clock())
-        return self._latest
+        with self._now:
+            self._latest = max(self._latest, self.clock())
+            return self._latest
 
     def _last_time(self) -> float:
         tables = ("entries", "pending", "done", "keys", "snapshots", "events")
@@ -154,7 +157,7 @@ class Log:
                         after = values[0]
                         answers = json.loads(said) if said else None
                         out = tuple(json.loads(refused)) if refused else ()
-                        yield Entry._make([*values, bytes(content), answers, out])
+                        yield Entry._make([*values, bytes(content), answers, out, None])
                 finally:
                     cursor.close()
             if found < _PIECE:

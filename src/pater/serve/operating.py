@@ -77,7 +77,7 @@ class Operating:
             "note": self._note(quality, threshold, own),
             "fpr": fpr,
             "fnr": fnr,
-            **moving(quality if own is not None else Quality()),
+            **moving(quality, has_two=own is not None),
         }
 
     def _note(self, quality: Quality, threshold: float | None, own: float | None) -> str:
@@ -99,11 +99,14 @@ class Operating:
         return f"The threshold follows the margins of answers whose labels have come: {counted}."
 
 
-def moving(quality: Quality, most: int = MOST_POINTS) -> dict[str, Any]:
-    """False alarms and misses at other thresholds, as rates and among a thousand rows of the stream as it is."""
+def moving(quality: Quality, most: int = MOST_POINTS, *, has_two: bool = True) -> dict[str, Any]:
+    """False alarms and misses at other thresholds, as rates and among a thousand rows of the stream as it is.
+
+    There are none if `has_two` is not so: the model has one class, or more than two.
+    """
     negatives, positives = quality.margins.shares
     return {
-        "classes": quality.classes if len(quality.classes) == 2 else [],
+        "classes": quality.classes if has_two and len(quality.classes) == 2 else [],
         "seen": list(quality.margins.seen),
         "shares": [negatives, positives],
         "moving": [
@@ -114,7 +117,7 @@ def moving(quality: Quality, most: int = MOST_POINTS) -> dict[str, Any]:
                 "false_alarms": 1000.0 * negatives * fpr,
                 "misses": 1000.0 * positives * fnr,
             }
-            for threshold, fpr, fnr in quality.margins.moving(most)
+            for threshold, fpr, fnr in (quality.margins.moving(most) if has_two else ())
         ],
     }
 

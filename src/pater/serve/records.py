@@ -14,7 +14,8 @@ class Entry(NamedTuple):
     """A request that was learned: its rows as they came.
 
     `position` counts the rows before it that the model has not refused; `refused` has the places of those within it
-    that it has. `said` has for each row None, or its label and what was answered when it was predicted.
+    that it has. `said` has for each row None, or its label and what was answered when it was predicted. `batch` has the
+    rows as a learner takes them, if they were read from the request a moment ago; else they are read from `content`.
     """
 
     number: int
@@ -25,6 +26,7 @@ class Entry(NamedTuple):
     content: bytes
     said: Any = None
     refused: tuple[int, ...] = ()
+    batch: Any = None
 
     @property
     def end(self) -> int:

@@ -68,7 +68,9 @@ def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Calla
             said = [
                 [labels[place], claimed.said[place][0]] if place in claimed.said else None for place in claimed.fresh
             ]
-            entries.append(transaction.append(kind, content, len(claimed.fresh), said if claimed.said else None))
+            entry = transaction.append(kind, content, len(claimed.fresh), said if claimed.said else None)
+            as_read = len(claimed.fresh) == len(rows) and not rows.columns.bits
+            entries.append(entry._replace(batch=rows.batch) if as_read else entry)
         answer = {"learned": len(claimed.fresh), "position": transaction.count("rows")}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(claimed, name))}
         if key is not None:

@@ -162,23 +162,12 @@ def rows_of_log(kind: str, content: bytes, columns: Columns, *, keep_missing: bo
 
 
 def lines_of_log(kind: str, content: bytes, columns: Columns) -> bytes:
-    """An entry of the log as lines of JSON, from which `pater train` comes to the same bits.
-
-    The first line of an export must name all columns; for that there is `with_all_columns`.
-    """
+    """An entry of the log as lines of JSON, from which `pater train` comes to the same bits."""
     if kind == JSON:
         return content
     rows = rows_of_log(kind, content, columns)
     told = zip(rows.features, rows.labels, rows.weights, rows.ids, strict=True)
     return b"".join([line_of(*each) for each in told])
-
-
-def with_all_columns(line: bytes, columns: Columns) -> bytes:
-    """The same row, with null for columns that it has not; in their order."""
-    row = orjson.loads(line)
-    if isinstance(row["features"], dict) and columns.table:
-        row["features"] = {**{name: None for name, _ in columns.table}, **row["features"]}
-    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def label_of(value: Any, columns: Columns) -> int | str:

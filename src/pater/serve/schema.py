@@ -76,7 +76,10 @@ def writing(folder: Folder) -> sqlite3.Connection:
         connection = sqlite3.connect(folder.log, timeout=5.0, isolation_level=None, check_same_thread=False)
         try:
             _check(connection, folder)
-            connection.execute("PRAGMA journal_mode = WAL")
+            if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+                raise StateError(
+                    f"{folder.path}: its file system cannot hold the log. Name a directory on a local disk."
+                )
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA wal_autocheckpoint = 1000")
             connection.execute("PRAGMA journal_size_limit = 67108864")

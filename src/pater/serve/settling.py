@@ -66,6 +66,11 @@ class Settling:
         found._is_durable = found.columns == self.columns and found.labels_known == self.labels_known
         return found
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing is left to settle, and no names behind hashed columns are taken note of."""
+        return self.columns is not None and self.labels_known and not self.columns.bits
+
     def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Rows:
         """The rows of a request, checked; the first ones settle the columns."""
         wishes = self._wishes(by_index=not arrow and is_indices(_first(body)))

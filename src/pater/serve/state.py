@@ -6,6 +6,7 @@ Knows the log and model files. What it begins with is kept in the directory: a c
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -113,7 +114,10 @@ def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: di
         try:
             digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
         except OSError as error:
-            raise InputError(f"{os.fspath(model)}: {error.strerror}.") from None
+            raise InputError(
+                f"{os.fspath(model)}: {error.strerror}. The service has begun in {where}: to go on, start it without "
+                "--model."
+            ) from None
         if digest != known:
             began = "with another model" if known else "without a model"
             raise StateError(
@@ -165,7 +169,8 @@ def trim(path: str | os.PathLike[str]) -> tuple[int, str]:
         dropped: int = write_now(log, write)
         log.folder.remove(old)
         assert log.connection is not None
-        log.connection.execute("VACUUM")
+        with contextlib.suppress(sqlite3.Error):  # there may be no room to; what is dropped is written over, then
+            log.connection.execute("VACUUM")
     except sqlite3.Error as error:
         raise schema.unusable(log.folder.log, error) from None
     finally:

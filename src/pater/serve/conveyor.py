@@ -55,6 +55,7 @@ class Conveyor:
     ) -> None:
         self._take, self._repair, self._taken = take, repair, taken
         self._loop = asyncio.get_running_loop()
+        self._on_their_way = 0  # to the disk and back; the writer's own count ends before they are back in this thread
         self._to_learn: deque[_Job] = deque()
         self._wake, self._is_busy = asyncio.Event(), False
         self._looks: list[Callable[[], None]] = []
@@ -66,7 +67,7 @@ class Conveyor:
     @property
     def waiting(self) -> int:
         """How many requests wait to be written or learned."""
-        return self.writer.waiting + len(self._to_learn)
+        return self._on_their_way + len(self._to_learn)
 
     @property
     def broken(self) -> Refusal | None:
@@ -89,6 +90,7 @@ class Conveyor:
         self, job: _Job, write: Callable[[Transaction], Any], size: int, *, urgent: bool = False
     ) -> Any:
         self.writer.submit(job, write, size, urgent=urgent)
+        self._on_their_way += 1
         # Whoever waits may go away; what is on its way is written and learned nevertheless.
         return await asyncio.shield(job.future)
 
@@ -117,6 +119,7 @@ class Conveyor:
         self._loop.call_soon_threadsafe(self._back, group)
 
     def _back(self, group: list[Done]) -> None:
+        self._on_their_way -= len(group)
         for job, result in group:
             if isinstance(result, Exception):
                 _answer(job, result)

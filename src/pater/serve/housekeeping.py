@@ -51,6 +51,7 @@ class Housekeeping:
             if each.kind == "snapshot":
                 self._note(each.time, each.version, each.position)
         self._last_look = monotonic()
+        self._is_more = False  # of what is to be forgotten
         self._ended = asyncio.Event()
         self._task = asyncio.create_task(self._work())
 
@@ -102,9 +103,10 @@ class Housekeeping:
         if keeping.expire_as is not None and engine.log.count("pending"):
             label = engine.settling.label_of_text(keeping.expire_as)
         write = requests.expire(keeping.remember, label, AT_ONCE, engine.settling.news())
-        expired = int((await engine.conveyor.learn(write)).answer["expired"])
-        engine.count(EXPIRED, expired)
-        return expired
+        answer = (await engine.conveyor.learn(write)).answer
+        engine.count(EXPIRED, answer["expired"])
+        self._is_more = answer["more"]
+        return int(answer["expired"])
 
     async def _has_ended(self) -> bool:
         """Wait a moment; whether it is time to end."""
@@ -124,7 +126,8 @@ class Housekeeping:
                 if not self._engine.is_swapping and (new >= keeping.snapshot_rows or (new and late)):
                     await self.snapshot()
                 if monotonic() >= next_expiry:
-                    next_expiry = monotonic() + (0 if await self.expire() >= AT_ONCE else rest)
+                    await self.expire()
+                    next_expiry = monotonic() + (0 if self._is_more else rest)
             except (Refusal, InputError, OSError) as error:
                 say.error("housekeeping has failed, and tries again: %s", error)
                 self._last_look, next_expiry = monotonic(), monotonic() + AFTER_A_FAILURE

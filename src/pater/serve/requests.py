@@ -101,7 +101,7 @@ def expire(remember: float, as_label: Any, limit: int, settled: Settled) -> Call
         joined = transaction.expire(transaction.time - remember, as_label, limit=limit)
         if joined.rows:
             settled(transaction)
-        answer = {"expired": len(joined.unknown) + len(joined.rows)}
+        answer = {"expired": len(joined.unknown) + len(joined.rows), "more": joined.more}
         return Written(answer, _appended(transaction, joined))
 
     return write

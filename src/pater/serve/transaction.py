@@ -144,11 +144,11 @@ class Transaction:
             else:
                 self._finish(name, as_label)
                 joined.rows.append(JoinedRow(name, features, as_label, None, json.loads(said), time))
+        joined.more = len(rows) == limit
         for table, key in (("done", "id"), ("keys", "key")):
-            self._run(
-                f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE time < ? LIMIT ?)",
-                (before, 10 * limit),
-            )
+            old = f"SELECT {key} FROM {table} WHERE time < ? LIMIT ?"
+            forgotten = self._run(f"DELETE FROM {table} WHERE {key} IN ({old})", (before, 10 * limit)).rowcount
+            joined.more |= forgotten == 10 * limit
         return joined
 
     # requests by their keys

@@ -51,7 +51,10 @@ def table(n, seed=0):
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    with server(tmp_path_factory.mktemp("served") / "state", "--probabilities") as url, Client(url) as client:
+    with (
+        server(tmp_path_factory.mktemp("served") / "state", "--probabilities") as url,
+        Client(url, timeout=300) as client,
+    ):
         frame, labels = table(1500)
         assert client.learn(frame, labels) == {"learned": 1500, "position": 1500}
         yield client
@@ -146,10 +149,10 @@ def test_tokens(tmp_path):
     tokens.chmod(0o600)
     with server(tmp_path / "state", "--tokens", str(tokens)) as url:
         for token, status in ((None, 401), ("wrong", 401), ("p" * 20, 403)):
-            with Client(url, token) as client, pytest.raises(ServiceError) as caught:
+            with Client(url, token, timeout=300) as client, pytest.raises(ServiceError) as caught:
                 client.learn([{"amount": 1}], ["no"])
             assert caught.value.status == status
-        with Client(url, "l" * 20) as client:
+        with Client(url, "l" * 20, timeout=300) as client:
             assert client.learn([{"amount": 1}], ["no"]) == {"learned": 1, "position": 1}
 
 
@@ -157,7 +160,7 @@ def test_tokens(tmp_path):
 def test_a_client_learns_through_a_kill_and_each_row_once(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    client, n, answers = Client(f"http://127.0.0.1:{port}", timeout=60), 1000, []
+    client, n, answers = Client(f"http://127.0.0.1:{port}", timeout=300), 1000, []
 
     def learn():
         answers.extend(client.learn({"amount": k}, ["yes" if k % 3 else "no"]) for k in range(n))
@@ -165,11 +168,11 @@ def test_a_client_learns_through_a_kill_and_each_row_once(tmp_path):
     thread = threading.Thread(target=learn)
     with server(tmp_path / "state", port=port):
         thread.start()
-        end = time.monotonic() + 30
+        end = time.monotonic() + 180
         while len(answers) < 200 and time.monotonic() < end:
             time.sleep(0.01)
     with server(tmp_path / "state", port=port):
-        thread.join(120)
+        thread.join(300)
         assert [answer["position"] for answer in answers] == list(range(1, n + 1))
         assert client.status()["health"]["position"] == n
     client.close()

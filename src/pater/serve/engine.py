@@ -61,7 +61,10 @@ class Engine:
         self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned)
         self.housekeeping = Housekeeping(self)
         await self.conveyor.mark(refused)
-        await self.conveyor.write(lambda transaction: transaction.event("start", self.told()))
+        try:
+            await self.conveyor.write(lambda transaction: transaction.event("start", self.told()))
+        except Refusal as refusal:  # on a full disk it can predict
+            say.error("%s", refusal.reason)
 
     async def stop(self) -> None:
         """Take nothing more, learn what is on the disk, and write a last snapshot."""

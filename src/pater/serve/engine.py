@@ -196,7 +196,8 @@ class Engine:
 
         Of many rows a copy of the model speaks, in a thread, so that others need not wait.
         """
-        served, told, classes = self.learned.served, self.told(), self.classes
+        served, told, is_named = self.learned.served, self.told(), any(name is not None for name in rows.ids)
+        classes = self.classes if is_named else []
         if served is None:
             answers: list[dict[str, Any]] = [dict(NOTHING_SAID) for _ in range(len(rows))]
         elif len(rows) <= MANY:
@@ -204,7 +205,7 @@ class Engine:
         else:
             copy, threshold = deepcopy(served), self._threshold
             answers = await asyncio.to_thread(copy.answers, rows.batch, threshold, explain=explain)
-        if any(name is not None for name in rows.ids):
+        if is_named:
             beside = {"version": told["version"], "classes": classes}
             said = [{key: answer[key] for key in ("decision", "margin", "probability")} | beside for answer in answers]
             await self.conveyor.write(requests.remember(rows, said, self.settling.news()), size=rows.size)

@@ -148,7 +148,8 @@ class Consumption:
         except InputError as error:
             raise Refusal(422, str(error)) from None
         if unknown:
-            say.warning("the topic %s: labels of unknown ids: %r", self._address.topic, unknown[:MOST_NAMED])
+            told = self._address.topic, len(unknown), unknown[:MOST_NAMED]
+            say.warning("the topic %s: %s labels are of unknown ids, such as %r", *told)
 
     async def _tried(self, call: Callable[[], Awaitable[None]]) -> None:
         """Do something that can only be put off."""

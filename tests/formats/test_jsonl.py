@@ -20,6 +20,7 @@ from pater.formats import json_text
 from pater.formats.columns import INDICES, NUMBER, TEXT, Columns
 from pater.formats.reading import make_input
 from pater.stream import InputError
+from pater.stream.conversion import convert as convert_rows
 from pater.stream.learner import load
 
 ROWS = [{"x": 1.5, "c": "a", "label": 1}, {"x": None, "c": "b", "label": 0}, {"x": 2, "c": None, "label": 1}]
@@ -248,3 +249,29 @@ def test_no_bytes_crash_the_reader(found: list[bytes]) -> None:
         batch = JsonLinesParser(columns)(Block(text, 1, START), "fuzz")
         assert len(batch) >= 1
         assert all(fault.line > 1 for fault in batch.faults)
+
+
+def test_converted_there_and_back(tmp_path: Path, frame: pd.DataFrame) -> None:
+    some = frame.head(50)
+    some.to_csv(tmp_path / "a.csv", index=False)
+
+    def convert(source: str, output: str) -> Path:
+        convert_rows(make_input(tmp_path / source), tmp_path / output, output.rpartition(".")[2])
+        return tmp_path / output
+
+    convert("a.csv", "a.jsonl")
+    again = pd.read_csv(convert("a.jsonl", "b.csv"))
+    pd.testing.assert_frame_equal(again, pd.read_csv(tmp_path / "a.csv"), check_dtype=False)
+    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    _written(tmp_path / "c.jsonl", lines(apart(rows)).encode())
+    found = pd.read_parquet(convert("c.jsonl", "c.parquet"))
+    assert found["label"].tolist() == some["label"].tolist()
+    _written(tmp_path / "mixed.jsonl", b'{"a":1,"b":"x"}\n{"a":2.5,"b":3,"c":true}\n{"a":null,"b":true}\n')
+    assert convert("mixed.jsonl", "mixed.csv").read_text() == '"a","b","c"\n1,"x",\n2.5,"3",true\n,"True",\n'
+    text = "1 1:0.5 3:2\n0 2:1\n"
+    _written(tmp_path / "r.libsvm", text.encode())
+    convert("r.libsvm", "r.jsonl")
+    assert convert("r.jsonl", "again.libsvm").read_text() == text
+    _written(tmp_path / "d.jsonl", b'{"a":[1]}\n')
+    with pytest.raises(InputError, match="holds a list"):
+        convert("d.jsonl", "d.csv")

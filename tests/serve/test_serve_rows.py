@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,17 @@ from hypothesis import strategies as st
 
 from pater.formats.columns import ENCODED, HASHED, INDICES, NUMBER, TABLE, TEXT, Columns
 from pater.formats.errors import InputError
+from pater.formats.jsonl import line_of_columns
 from pater.formats.schema import Wishes
 from pater.preprocessing.columns import as_texts
 from pater.serve import arrow_rows
 from pater.serve.arrow_rows import rows_of_arrow
+from pater.serve.beginning import new_learner
 from pater.serve.bodies import Limits
 from pater.serve.errors import Refusal
 from pater.serve.rows import Rows, check_columns, label_of, line_of, lines_of_log, rows_of_json, rows_of_log, settled
+from pater.serve.served import Served
+from pater.stream import train
 
 ENCODED_COLUMNS = Columns(ENCODED, table=(("x", TEXT), ("c", TEXT)), label="label")
 SEVERAL = [
@@ -299,3 +304,64 @@ def _taken(read: Callable[[], Rows]) -> Rows | Refusal:
         return read()
     except Refusal as error:
         return error
+
+
+SETTINGS = [
+    {"algo": "arow"},
+    {"algo": "pater-i", "options": {"bits": 10}},
+    {"algo": "pater-i", "scale": True, "options": {"drop": ["c", "when", "flag"]}},
+]
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_what_is_learned_is_what_the_exported_lines_come_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    """Requests of both kinds, one row or many, against `pater train` on the export."""
+    monkeypatch.chdir(tmp_path)
+    encoded = settings["algo"] == "arow"
+    wishes = Wishes(encoded=encoded, **settings.get("options", {}))
+    served, exported, columns = None, list[bytes](), None
+    for k, (kind, content) in enumerate(_requests()):
+        more: dict[str, Any] = {"labelled": True, "wishes": wishes, "keep_missing": bool(settings.get("scale"))}
+        body = content if kind == "arrow" else orjson.loads(content)
+        read = (rows_of_arrow if kind == "arrow" else rows_of_json)(body, columns, **more)
+        if served is None or columns is None:
+            columns = read.columns
+            served = Served(new_learner(settings, columns))
+            exported.append(line_of_columns(columns))
+        kind, content = read.logged()
+        served.learn(rows_of_log(kind, content, columns, keep_missing=bool(settings.get("scale"))).batch)
+        exported.append(lines_of_log(kind, content, columns))
+        assert k or kind == "json"
+    assert served is not None
+    Path("log.jsonl").write_bytes(b"".join(exported))
+    told = {name: value for name, value in settings.items() if name != "options"}
+    train("log.jsonl", model="m.pater", **told, **settings.get("options", {}))
+    assert served.content() == Path("m.pater").read_bytes()
+
+
+def _requests() -> Iterator[tuple[str, bytes]]:
+    rng = np.random.default_rng(5)
+    when = dt.datetime(2024, 1, 1)
+    for k in range(60):
+        n = (1, 40, 3)[k % 3]
+        rows = [
+            {
+                "x": None if rng.random() < 0.1 else float(rng.normal()),
+                "n": int(rng.integers(0, 9)),
+                "c": None if rng.random() < 0.1 else f"c{rng.integers(0, 10 + k)}",
+                "flag": bool(rng.random() < 0.5),
+                "when": when + dt.timedelta(minutes=7 * k, microseconds=k % 2),
+            }
+            for _ in range(n)
+        ]
+        labels = [int((row["x"] or 0) + rng.normal() > 0.5) for row in rows]
+        if k % 3 == 1:
+            table = pa.Table.from_pylist([{**row, "label": y} for row, y in zip(rows, labels, strict=True)])
+            table = table.set_column(2, "c", table.column("c").dictionary_encode())
+            yield "arrow", stream(table)
+        else:
+            told = [{**row, "when": row["when"].isoformat()} for row in rows]
+            body = [{"features": row, "label": y, "weight": 1 + y} for row, y in zip(told, labels, strict=True)]
+            yield "json", orjson.dumps({"rows": body})

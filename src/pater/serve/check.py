@@ -39,7 +39,8 @@ def check(path: str | os.PathLike[str]) -> Report:
         report.wrong.append(str(error))
         return report
     try:
-        _check(log, report)
+        with log.at_one_moment():
+            _check(log, report)
     except StateError as error:
         report.wrong.append(str(error))
     except sqlite3.Error as error:

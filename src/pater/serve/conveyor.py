@@ -59,6 +59,7 @@ class Conveyor:
         self._wake, self._is_busy = asyncio.Event(), False
         self._looks: list[Callable[[], None]] = []
         self._failure: Refusal | None = None
+        self._unmarked: dict[int, list[int]] = {}
         self.writer = Writer(log, self._on_disk)
         self._task = asyncio.create_task(self._learn_for_ever())
 
@@ -72,9 +73,9 @@ class Conveyor:
         """Why nothing is learned: what came last could not be written, or learning itself has failed."""
         return self._failure or self.writer.broken
 
-    async def write(self, write: Callable[[Transaction], Any], size: int = 0) -> Any:
+    async def write(self, write: Callable[[Transaction], Any], size: int = 0, *, urgent: bool = False) -> Any:
         """What a write gives back, once it is on the disk."""
-        return await self._submitted(_Job(self._loop.create_future()), write, size)
+        return await self._submitted(_Job(self._loop.create_future()), write, size, urgent=urgent)
 
     async def learn(self, write: Callable[[Transaction], Written], size: int = 0) -> Written:
         """The same of a write whose entries are to be learned, once they are; a Refusal names rows that cannot be."""
@@ -84,8 +85,10 @@ class Conveyor:
         assert isinstance(written, Written)
         return written
 
-    async def _submitted(self, job: _Job, write: Callable[[Transaction], Any], size: int) -> Any:
-        self.writer.submit(job, write, size)
+    async def _submitted(
+        self, job: _Job, write: Callable[[Transaction], Any], size: int, *, urgent: bool = False
+    ) -> Any:
+        self.writer.submit(job, write, size, urgent=urgent)
         # Whoever waits may go away; what is on its way is written and learned nevertheless.
         return await asyncio.shield(job.future)
 
@@ -154,21 +157,32 @@ class Conveyor:
         except InputError as error:
             say.warning("rows are refused: %s", error)
             refused = self._repair(entries[-1].number)
-            await self.mark(refused)
+        await self.mark(refused)
         self._taken()
         for job in jobs:
             assert job.written is not None
             _answer(job, _refusal(job.written, refused) or job.written)
 
     async def mark(self, refused: dict[int, list[int]]) -> None:
-        """Take rows that cannot be learned out of the log."""
+        """Take rows that cannot be learned out of the log; if it cannot be written, with those that come next.
+
+        A start would find them again.
+        """
+        self._unmarked |= refused
+        marked = dict(self._unmarked)
 
         def write(transaction: Transaction) -> None:
-            for number, places in refused.items():
+            for number, places in marked.items():
                 transaction.refuse(number, places)
 
-        if refused:
-            await self.write(write)
+        if not marked:
+            return
+        try:
+            await self.write(write, urgent=True)
+        except Refusal as refusal:
+            say.error("rows that were refused are in the log as yet: %s", refusal.reason)
+        else:
+            self._unmarked = {}
 
 
 def _answer(job: _Job, result: Any) -> None:

@@ -34,6 +34,7 @@ from .swapping import checked_model
 from .transaction import Transaction
 from .volumes import JOINED, LEARNED, PREDICTED, REFUSED, UNKNOWN, Volumes
 
+MANY = 2_000  # rows that are predicted aside
 OPERATING_POINT = "operating_point"
 say = logging.getLogger("pater.serve")
 
@@ -60,7 +61,10 @@ class Engine:
         self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned)
         self.housekeeping = Housekeeping(self)
         await self.conveyor.mark(refused)
-        await self.conveyor.write(lambda transaction: transaction.event("start", self.told()))
+        try:
+            await self.conveyor.write(lambda transaction: transaction.event("start", self.told()))
+        except Refusal as refusal:  # on a full disk it can predict
+            say.error("%s", refusal.reason)
 
     async def stop(self) -> None:
         """Take nothing more, learn what is on the disk, and write a last snapshot."""
@@ -188,15 +192,20 @@ class Engine:
         return self.settling.rows_of(body, labelled=labelled, arrow=arrow, **limits)
 
     async def predict(self, rows: Rows, *, explain: bool = False) -> dict[str, Any]:
-        """What the model says of rows now; those that have an id are remembered before the answer."""
-        served = self.learned.served
+        """What the model says of rows now; those that have an id are remembered before the answer.
+
+        Of many rows a copy of the model speaks, in a thread, so that others need not wait.
+        """
+        served, told, classes = self.learned.served, self.told(), self.classes
         if served is None:
             answers: list[dict[str, Any]] = [dict(NOTHING_SAID) for _ in range(len(rows))]
-        else:
+        elif len(rows) <= MANY:
             answers = served.answers(rows.batch, self._threshold, explain=explain)
-        told = self.told()
+        else:
+            copy, threshold = deepcopy(served), self._threshold
+            answers = await asyncio.to_thread(copy.answers, rows.batch, threshold, explain=explain)
         if any(name is not None for name in rows.ids):
-            beside = {"version": told["version"], "classes": self.classes}
+            beside = {"version": told["version"], "classes": classes}
             said = [{key: answer[key] for key in ("decision", "margin", "probability")} | beside for answer in answers]
             await self.conveyor.write(requests.remember(rows, said, self.settling.news()), size=rows.size)
             self.settling.is_on_disk()

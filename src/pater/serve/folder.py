@@ -22,7 +22,7 @@ try:
 except ImportError:  # a system without such locks: servers there are not told of each other
     fcntl = None  # type: ignore[assignment]
 
-_SNAPSHOT = re.compile(r"snapshot-\d+\.pater")
+_SNAPSHOT = re.compile(r"snapshot-(\d+)\.pater")
 _MODEL = re.compile(r"model-\d+\.pater")
 
 
@@ -48,7 +48,7 @@ class Folder:
 
     def file(self, name: str) -> Path:
         """The file of a model by the name that the log has for it; an error if it is no such name."""
-        if not (_SNAPSHOT.fullmatch(name) or _MODEL.fullmatch(name)):
+        if not _is_ours(name):
             raise StateError(f"{self.path}: the log names a model {name[:60]!r}, which is no name of a snapshot.")
         return self.models / name
 
@@ -80,6 +80,15 @@ class Folder:
         with contextlib.suppress(OSError):  # only for the message above
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+
+    def check_log(self) -> None:
+        """An error if there are models, but no log: it is lost, and with a new one the models would be."""
+        names = sorted(path.name for path in self.models.iterdir() if _is_ours(path.name))
+        if names and not (self.log.exists() and self.log.stat().st_size):
+            raise StateError(
+                f"{self.path}: there are models in it, but {self.log.name} is missing. Put it back; or begin in "
+                f"another directory, with {self.models / names[-1]} as its model."
+            )
 
     def release(self) -> None:
         """Let the next server in."""
@@ -115,12 +124,20 @@ class Folder:
             with contextlib.suppress(OSError):
                 self.file(name).unlink(missing_ok=True)
 
-    def sweep(self, known: Iterable[str]) -> None:
-        """Remove what kills have left behind: snapshots that the log does not know of, and parts of files."""
+    def sweep(self, known: Iterable[str], last: int) -> None:
+        """Remove what kills have left behind: snapshots that the log does not know of, and parts of files.
+
+        Snapshots after the `last` entry of the log are not from a kill, but of another log, and stay.
+        """
         names = set(known)
         with contextlib.suppress(OSError):
             for path in self.models.iterdir():
-                if _SNAPSHOT.fullmatch(path.name) and path.name not in names:
+                found = _SNAPSHOT.fullmatch(path.name)
+                if found and path.name not in names and int(found[1]) <= last:
                     path.unlink(missing_ok=True)
                 elif path.name.endswith(".part"):
                     remove_left_overs(path.with_name(path.name.rsplit(".", 2)[0]))
+
+
+def _is_ours(name: str) -> bool:
+    return bool(_SNAPSHOT.fullmatch(name) or _MODEL.fullmatch(name))

@@ -43,7 +43,6 @@ class Housekeeping:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         snapshots = engine.log.snapshots()
-        engine.log.folder.sweep(each.file for each in snapshots)
         self.saved_at = snapshots[-1].time if snapshots else None
         self.saved_position = snapshots[-1].position if snapshots else None
         self._entry = snapshots[-1].entry if snapshots else 0

@@ -47,6 +47,7 @@ class Log:
         folder = Folder(path)
         folder.take()
         try:
+            folder.check_log()
             connection = schema.writing(folder)
             try:
                 return cls(folder, connection, limits or Limits())
@@ -90,7 +91,18 @@ class Log:
         try:
             yield self._reader.execute
         except sqlite3.Error as error:
-            raise schema.unusable(self.folder.log, error) from None
+            raise schema.unusable(self.folder.log, error, "read") from None
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """What is read meanwhile is of one moment, whatever is being written; for what is soon done."""
+        with self._reading() as run:
+            run("BEGIN")
+        try:
+            yield
+        finally:
+            with self._reading() as run:
+                run("ROLLBACK")
 
     def count(self, name: str) -> int:
         """How many there are of `rows` (learned, not refused), `pending`, `done` or `keys`."""

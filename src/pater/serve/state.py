@@ -51,7 +51,7 @@ def opened(
             _begin(log, model, settings or {})
         else:
             _check_the_same(log, model, settings)
-        log.folder.sweep(each.file for each in log.snapshots())
+        log.folder.sweep((each.file for each in log.snapshots()), log.last_entry)
         kept: dict[str, Any] = log.meta(SETTINGS)
     except sqlite3.Error as error:
         log.close()
@@ -134,9 +134,10 @@ def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: di
     for name in sorted({*_flat(kept), *_flat(given)}):
         old, new = _flat(kept).get(name), _flat(given).get(name)
         if old != new:
+            began, is_now = (f"{name} = {value!r}" if value is not None else f"no {name}" for value in (old, new))
             raise StateError(
-                f"{where}: the service began there with {name} = {old!r}, but it is now {new!r}. Start it with the "
-                "same settings, or with none to go on, or name another directory."
+                f"{where}: the service began there with {began}, but was given {is_now}. Start it with the same "
+                "settings, or with none to go on, or name another directory."
             )
 
 

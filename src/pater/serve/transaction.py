@@ -212,8 +212,10 @@ class Transaction:
         dropped as what they were learned from.
         """
         entry = self._run("SELECT entry FROM snapshots WHERE number = ?", (snapshot,)).fetchone()[0]
+        kept = self._run("SELECT min(position) FROM entries WHERE number > ?", (entry,)).fetchone()[0]
+        position = self.count("rows") if kept is None else kept
         self._run("DELETE FROM snapshots WHERE number <> ? AND kind = 'snapshot'", (snapshot,))
-        self._run("UPDATE snapshots SET kind = 'model' WHERE number = ?", (snapshot,))
+        self._run("UPDATE snapshots SET kind = 'model', position = ? WHERE number = ?", (position, snapshot))
         return self._run("DELETE FROM entries WHERE number <= ?", (entry,)).rowcount
 
     def event(self, kind: str, content: Any) -> int:

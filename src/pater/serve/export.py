@@ -41,7 +41,7 @@ def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
     those that the model which is served has learned by the log.
     """
     start = begins(log)
-    position = start.position if since is None else since
+    position = since or 0
     columns, is_first = _columns(log), True
     for entry in log.entries(start.entry if since is None else 0):
         for line in _rows(entry, columns)[max(0, position - entry.position) :] if entry.end > position else ():

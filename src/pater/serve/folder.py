@@ -22,8 +22,7 @@ try:
 except ImportError:  # a system without such locks: servers there are not told of each other
     fcntl = None  # type: ignore[assignment]
 
-_SNAPSHOT = re.compile(r"snapshot-\d+\.pater")
-_MODEL = re.compile(r"model-\d+\.pater")
+_FILE = re.compile(r"(snapshot|model)-\d+\.pater")
 
 
 class StateError(InputError):
@@ -48,7 +47,7 @@ class Folder:
 
     def file(self, name: str) -> Path:
         """The file of a model by the name that the log has for it; an error if it is no such name."""
-        if not (_SNAPSHOT.fullmatch(name) or _MODEL.fullmatch(name)):
+        if not _FILE.fullmatch(name):
             raise StateError(f"{self.path}: the log names a model {name[:60]!r}, which is no name of a snapshot.")
         return self.models / name
 
@@ -115,11 +114,11 @@ class Folder:
                 self.file(name).unlink(missing_ok=True)
 
     def sweep(self, known: Iterable[str]) -> None:
-        """Remove what kills have left behind: snapshots that the log does not know of, and parts of files."""
+        """Remove what kills have left behind: models that the log does not know of, and parts of files."""
         names = set(known)
         with contextlib.suppress(OSError):
             for path in self.models.iterdir():
-                if _SNAPSHOT.fullmatch(path.name) and path.name not in names:
+                if _FILE.fullmatch(path.name) and path.name not in names:
                     path.unlink(missing_ok=True)
                 elif path.name.endswith(".part"):
                     remove_left_overs(path.with_name(path.name.rsplit(".", 2)[0]))

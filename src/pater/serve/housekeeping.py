@@ -12,6 +12,7 @@ from copy import deepcopy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ..files.container import ModelFileError
 from ..formats.errors import InputError
 from ..stream.learner import Learner
 from . import requests
@@ -39,7 +40,6 @@ class Housekeeping:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         snapshots = engine.log.snapshots()
-        engine.log.folder.sweep(each.file for each in snapshots)
         self.saved_at = snapshots[-1].time if snapshots else None
         self.saved_position = snapshots[-1].position if snapshots else None
         self._entry = snapshots[-1].entry if snapshots else 0
@@ -60,6 +60,7 @@ class Housekeeping:
     async def snapshot(self) -> None:
         """Write the model to a file, from which the next start goes on, if there is anything new."""
         engine = self._engine
+        await engine.conveyor.mark()
         taken = await engine.conveyor.at_rest(self._copied)
         if taken is None:
             self._last_look = monotonic()
@@ -79,6 +80,8 @@ class Housekeeping:
         """What a snapshot is made of; None if the last one says it all, or rows are held back yet."""
         learned, served = self._engine.learned, self._engine.learned.served
         if served is None or not served.is_settled or learned.entry == self._entry:
+            return None
+        if not self._engine.conveyor.is_marked:  # only who starts from the log would find those rows again
             return None
         quality = learned.quality.to_json()
         return deepcopy(served.learner), served.version, quality, learned.entry, learned.position
@@ -114,6 +117,7 @@ class Housekeeping:
                     await self.snapshot()
                 if monotonic() >= next_expiry:
                     next_expiry = monotonic() + (0 if await self.expire() >= AT_ONCE else rest)
-            except (Refusal, InputError, OSError) as error:
-                say.error("housekeeping has failed, and tries again: %s", error)
+            except Exception as error:  # whatever it was, the service lives on, and this with it
+                foreseen = isinstance(error, (Refusal, InputError, ModelFileError, OSError))
+                say.error("housekeeping has failed, and tries again: %s", error, exc_info=not foreseen)
                 self._last_look, next_expiry = monotonic(), monotonic() + AFTER_A_FAILURE

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import schema
 from .folder import Folder
-from .records import Entry, Event, Limits, Snapshot
+from .records import Answer, Entry, Event, Limits, Snapshot
 
 _PIECE = 500  # entries that are read in one go: what is read keeps SQLite from reusing the log's tail
 
@@ -74,10 +74,10 @@ class Log:
         return self._latest
 
     def _last_time(self) -> float:
-        tables = ("entries", "pending", "done", "keys", "snapshots", "events")
+        tables = ("pending", "done", "keys", "snapshots", "events")
         with self._reading() as run:
             found = [
-                *(run(f"SELECT max(time) FROM {name}").fetchone()[0] for name in tables[1:]),
+                *(run(f"SELECT max(time) FROM {name}").fetchone()[0] for name in tables),
                 *(time for (time,) in run("SELECT time FROM entries ORDER BY number DESC LIMIT 1")),
             ]
         return max((float(each) for each in found if each is not None), default=0.0)
@@ -177,6 +177,12 @@ class Log:
                 "SELECT number, time, kind, content FROM events ORDER BY number DESC LIMIT ?", (last,)
             ).fetchall()
         return [Event._make([*values, json.loads(content)]) for *values, content in reversed(rows)]
+
+    def answer_to(self, key: str) -> Answer | None:
+        """What a request with this key is answered with."""
+        with self._reading() as run:
+            found = run("SELECT status, answer FROM keys WHERE key = ?", (key,)).fetchone()
+        return None if found is None else Answer(found[0], json.loads(found[1]))
 
     def offsets(self) -> dict[tuple[str, int], int]:
         """For each partition of a broker, the first message that is not in the log."""

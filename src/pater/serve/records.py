@@ -55,7 +55,10 @@ class LabelOf(NamedTuple):
 
 
 class JoinedRow(NamedTuple):
-    """A row that was remembered, and its label; `said` is what was answered when it was predicted, `time` when."""
+    """A row that was remembered, and its label, the one at `place` among those that came.
+
+    `said` is what was answered when it was predicted, `time` when.
+    """
 
     id: str
     features: bytes
@@ -63,6 +66,7 @@ class JoinedRow(NamedTuple):
     weight: float | None
     said: Any
     time: float
+    place: int
 
     def line(self) -> bytes:
         """The row as a line of the log."""

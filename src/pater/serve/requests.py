@@ -6,7 +6,7 @@ learned before the answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .records import JSON, Entry, Joined, LabelOf
@@ -17,10 +17,21 @@ Settled = Callable[[Transaction], None]
 
 
 class Written(NamedTuple):
-    """What is to be answered, and what is to be learned before."""
+    """What is to be answered, and what is to be learned before.
+
+    entry
+        The rows to learn, if there are any.
+    places, ids
+        Of each of them its place in the request, and its id or None.
+    again
+        Whether a request with the same key has come before. What that comes to is known when it is learned.
+    """
 
     answer: dict[str, Any]
-    entries: list[Entry] = []  # noqa: RUF012
+    entry: Entry | None = None
+    places: Sequence[int] = ()
+    ids: Sequence[str | None] = ()
+    again: bool = False
 
 
 def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callable[[Transaction], None]:
@@ -46,21 +57,21 @@ def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Calla
     def write(transaction: Transaction) -> Written:
         known = transaction.known_key(key, digest) if key is not None else None
         if known is not None:
-            return Written(known.answer)
+            return Written(known.answer, again=True)
         settled(transaction)
         claimed = transaction.claim(list(zip(rows.ids, labels, strict=True)))
-        entries = []
+        entry = None
         if claimed.fresh:
             kind, content = rows.logged(claimed.fresh)
             said = [
                 [labels[place], claimed.said[place][0]] if place in claimed.said else None for place in claimed.fresh
             ]
-            entries.append(transaction.append(kind, content, len(claimed.fresh), said if claimed.said else None))
+            entry = transaction.append(kind, content, len(claimed.fresh), said if claimed.said else None)
         answer = {"learned": len(claimed.fresh), "position": transaction.count("rows")}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(claimed, name))}
         if key is not None:
-            transaction.keep_key(key, digest, answer)
-        return Written(answer, entries)
+            transaction.keep_key(key, digest, answer, entry=None if entry is None else entry.number)
+        return Written(answer, entry, claimed.fresh, [rows.ids[place] for place in claimed.fresh])
 
     return write
 
@@ -69,12 +80,11 @@ def join(labels: list[LabelOf], settled: Settled) -> Callable[[Transaction], Wri
     """Join labels to rows that are remembered, and put those at the end of the log."""
 
     def write(transaction: Transaction) -> Written:
+        settled(transaction)
         joined = transaction.join(labels)
-        if joined.rows:
-            settled(transaction)
         answer = {"joined": len(joined.rows), "unknown": joined.unknown}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(joined, name))}
-        return Written(answer, _appended(transaction, joined))
+        return _with_entry(transaction, answer, joined)
 
     return write
 
@@ -83,11 +93,9 @@ def expire(remember: float, as_label: Any, limit: int, settled: Settled) -> Call
     """Forget what is older than so many seconds; with a label, rows that nobody has told of are learned with it."""
 
     def write(transaction: Transaction) -> Written:
+        settled(transaction)
         joined = transaction.expire(transaction.time - remember, as_label, limit=limit)
-        if joined.rows:
-            settled(transaction)
-        answer = {"expired": len(joined.unknown) + len(joined.rows)}
-        return Written(answer, _appended(transaction, joined))
+        return _with_entry(transaction, {"expired": len(joined.unknown) + len(joined.rows)}, joined)
 
     return write
 
@@ -105,8 +113,9 @@ def with_(beside: Settled | None, write: Callable[[Transaction], Written]) -> Ca
     return both
 
 
-def _appended(transaction: Transaction, joined: Joined) -> list[Entry]:
+def _with_entry(transaction: Transaction, answer: dict[str, Any], joined: Joined) -> Written:
     if not joined.rows:
-        return []
+        return Written(answer)
     said = [[row.label, row.said] for row in joined.rows]
-    return [transaction.append(JSON, joined.content, len(joined.rows), said)]
+    entry = transaction.append(JSON, joined.content, len(joined.rows), said)
+    return Written(answer, entry, [row.place for row in joined.rows], [row.id for row in joined.rows])

@@ -31,7 +31,7 @@ CREATE TABLE entries (
 CREATE TABLE pending (id TEXT PRIMARY KEY, time REAL NOT NULL, features BLOB NOT NULL, said TEXT NOT NULL);
 CREATE TABLE done (id TEXT PRIMARY KEY, time REAL NOT NULL, label TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE keys (key TEXT PRIMARY KEY, time REAL NOT NULL, digest BLOB NOT NULL, status INTEGER NOT NULL,
-                   answer TEXT NOT NULL);
+                   answer TEXT NOT NULL, entry INTEGER);
 CREATE INDEX pending_time ON pending (time);
 CREATE INDEX done_time ON done (time);
 CREATE INDEX keys_time ON keys (time);

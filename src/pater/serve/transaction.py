@@ -47,7 +47,7 @@ class Transaction:
     def refuse(self, number: int, places: Iterable[int] | None = None) -> int:
         """Take rows of an entry out of what was learned, all without `places`; how many they are in all.
 
-        The positions of the entries after it are moved.
+        The positions of the entries after it are moved, and a request that comes again by its key is told.
         """
         rows, before = self._run("SELECT rows, refused FROM entries WHERE number = ?", (number,)).fetchone()
         old = set(json.loads(before)) if before else set()
@@ -56,7 +56,17 @@ class Transaction:
         change = len(out) - len(old)
         self._run("UPDATE entries SET position = position - ? WHERE number > ?", (change, number))
         self._run("UPDATE counts SET value = value - ? WHERE name = 'rows'", (change,))
+        told = {"error": f"{len(out):,} of {rows:,} rows could not be learned when this request came first."}
+        self._run(  # both are of one transaction, and so of one time, by which there is an index
+            "UPDATE keys SET status = 422, answer = ? WHERE entry = ? "
+            "AND time = (SELECT time FROM entries WHERE number = ?)",
+            (to_json(told), number, number),
+        )
         return len(out)
+
+    def disclaim(self, ids: Iterable[str]) -> None:
+        """Let ids be learned that were done with: their rows were refused."""
+        self._run_many("DELETE FROM done WHERE id = ?", [(name,) for name in ids])
 
     # rows by their ids
 
@@ -81,7 +91,7 @@ class Transaction:
     def join(self, labels: Iterable[LabelOf]) -> Joined:
         """Join labels to the rows that were remembered. They are done with; what was joined is yet to be appended."""
         joined = Joined()
-        for name, label, weight in labels:
+        for place, (name, label, weight) in enumerate(labels):
             known = self._label_of(name)
             if known is not None:
                 (joined.already if known[0] == label else joined.conflicting).append(name)
@@ -91,7 +101,7 @@ class Transaction:
                 joined.unknown.append(name)
                 continue
             self._finish(name, label)
-            joined.rows.append(JoinedRow(name, row[0], label, weight, json.loads(row[1]), row[2]))
+            joined.rows.append(JoinedRow(name, row[0], label, weight, json.loads(row[1]), row[2], place))
         self._within("done", self._limits.done, "ids have been learned")
         return joined
 
@@ -136,13 +146,13 @@ class Transaction:
         rows = self._run(
             "SELECT id, features, said, time FROM pending WHERE time < ? ORDER BY time, id LIMIT ?", (before, limit)
         ).fetchall()
-        for name, features, said, time in rows:
+        for place, (name, features, said, time) in enumerate(rows):
             if as_label is None:
                 self._run("DELETE FROM pending WHERE id = ?", (name,))
                 joined.unknown.append(name)
             else:
                 self._finish(name, as_label)
-                joined.rows.append(JoinedRow(name, features, as_label, None, json.loads(said), time))
+                joined.rows.append(JoinedRow(name, features, as_label, None, json.loads(said), time, place))
         for table, key in (("done", "id"), ("keys", "key")):
             self._run(
                 f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE time < ? LIMIT ?)",
@@ -161,26 +171,32 @@ class Transaction:
             raise Refusal(422, "this Idempotency-Key came with another body before. Each request has a key of its own.")
         return Answer(found[1], json.loads(found[2]))
 
-    def keep_key(self, key: str, digest: bytes, answer: Any, status: int = 200) -> None:
-        """Keep what a request is answered with, or will be; the last word counts."""
+    def keep_key(self, key: str, digest: bytes, answer: Any, status: int = 200, *, entry: int | None = None) -> None:
+        """Keep what a request is answered with, or will be; the last word counts, which may be that of `refuse`."""
         self._run(
-            "INSERT INTO keys (key, time, digest, status, answer) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
-            "SET time = excluded.time, digest = excluded.digest, status = excluded.status, answer = excluded.answer",
-            (key, self.time, digest, status, to_json(answer)),
+            "INSERT INTO keys (key, time, digest, status, answer, entry) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET time = excluded.time, digest = excluded.digest, "
+            "status = excluded.status, answer = excluded.answer, entry = excluded.entry",
+            (key, self.time, digest, status, to_json(answer), entry),
         )
         self._within("keys", self._limits.keys, "keys of requests are known")
 
     # models, events, settings, offsets
 
     def snapshot(
-        self, file: str, *, entry: int, position: int, version: int, quality: Any, kind: str = "snapshot"
+        self, file: str, *, version: int, quality: Any, entry: int = 0, position: int = 0, kind: str = "snapshot"
     ) -> int:
         """Take note of a model file that is on the disk; its number.
 
-        A model that is swapped in (kind "model") stands after all entries so far.
+        A model that is swapped in (kind "model") stands after all entries so far. Rows that were refused since an entry
+        was learned have moved its `position`: what the log says of it counts.
         """
         if kind == "model":
             entry, position = self.last_entry(), self.count("rows")
+        else:
+            found = self._run("SELECT position + rows, refused FROM entries WHERE number = ?", (entry,)).fetchone()
+            if found is not None:
+                position = found[0] - len(json.loads(found[1] or "[]"))
         values = (entry, position, version, self.time, kind, file, to_json(quality))
         number = self._run(
             "INSERT INTO snapshots (entry, position, version, time, kind, file, quality) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -31,6 +31,7 @@ def parts(cases: int, kills: int, seed: int) -> dict[str, tuple[list[str], bool]
         "forged sparse matrices": (["forge_csr.py", "--cases", str(cases), *seeded], True),
         "forged model files": (["forge_models.py", "--cases", str(cases), *seeded], True),
         "kills": (["kills.py", "--kills", str(kills), *seeded], False),
+        "kills of a service": (["serve_kills.py", "--kills", str(kills), *seeded], False),
     }
 
 

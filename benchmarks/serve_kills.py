@@ -38,24 +38,40 @@ PATER = [sys.executable, "-m", "pater"]
 SETTINGS: dict[str, list[str]] = {
     "a table": ["--algo", "pater-i"],
     "a table, several learners": ["--probabilities"],
+    "a model to begin with": ["--model", "begin.pater"],
     "numbered features": ["--algo", "arow", "--covariance", "diagonal"],
 }
 CLIENTS, UNIT = 4, 1 << 20
-PATIENCE = 60.0  # seconds that anything may take
+PATIENCE = 60.0  # seconds that anything may take of a server that is there
 ARROW = "application/vnd.apache.arrow.stream"
 COPIES = """
-import os, sys
+import asyncio, json, os, sys
 import pater.serve.running, pater.serve.arrow_rows
 from pater.cli import main
+from pater.serve import housekeeping
+from pater.serve.engine import Engine
+from pater.serve.state import opened
 
-def run(*words):
+housekeeping.TICK = 0.02  # to see whether a snapshot is due, so that a short life has some
+
+async def warm(words, rows):
+    "Everything that a server does, done once."
     try:
-        main(words)
+        main(["train", "warm.jsonl", *words, "-m", "warm.pater", "-q"])
     except SystemExit as leave:
-        assert not leave.code, words
+        assert not leave.code
+    for name, model in (("warm-1", None), ("warm-2", "warm.pater")):
+        log, settings = opened(name, model=model)
+        engine = Engine(log, settings)
+        await engine.start()
+        for some in (rows[:1], rows):
+            await engine.learn(engine.rows_of({"rows": some}, labelled=True))
+            await engine.predict(engine.rows_of({"rows": [{"features": rows[0]["features"]}]}, labelled=False))
+        await engine.swap(await engine.model_file())
+        await engine.stop()
 
-run("train", "warm.jsonl", *sys.argv[1:], "-m", "warm.pater", "-q")
-run("predict", "warm.pater", "warm.jsonl", "-o", "warm.csv")
+with open("warm.jsonl") as file:
+    asyncio.run(warm(sys.argv[1:], [json.loads(line) for line in file]))
 for line in sys.stdin:
     words = eval(line)
     child = os.fork()
@@ -82,23 +98,28 @@ class Server:
         words = ["serve", "--state", str(self.state), "--port", "0", "--snapshot-every", "40", *settings]
         self._words, self._out, self._err = words, folder / "out", folder / "err"
         self._fork = None
+        choice, clients = random.Random(0), Rows(tables=are_tables(settings))
+        rows = [clients.row(choice)[1:] for _ in range(1200)]
+        lines = [json.dumps({"features": features, "label": label}) for features, label in rows]
+        (folder / "warm.jsonl").write_text("\n".join(lines))
+        if "--model" in settings:
+            command = [*PATER, "train", "warm.jsonl", "--algo", "pater-i", "-m", "begin.pater", "-q"]
+            subprocess.run(command, cwd=folder, check=True)
+            settings = []
         if not fresh:
-            choice, clients = random.Random(0), Rows(tables=are_tables(settings))
-            rows = [clients.row(choice)[1:] for _ in range(1200)]
-            lines = [json.dumps({"features": features, "label": label}) for features, label in rows]
-            (folder / "warm.jsonl").write_text("\n".join(lines))
             pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": folder}
             self._fork = subprocess.Popen([sys.executable, "-c", COPIES, *settings], **pipes)
         self._process: subprocess.Popen[bytes] | None = None
-        self.pid = 0
+        self.pid = self.from_snapshots = 0
         self.starts: list[float] = []
 
     def start(self) -> None:
+        self.from_snapshots += any(self.state.glob("models/snapshot-*.pater"))
         self._out.write_text("")
         self._began = time.monotonic()
         if self._fork is None:
             with self._out.open("wb") as out, self._err.open("wb") as err:
-                self._process = subprocess.Popen([*PATER, *self._words], stdout=out, stderr=err)
+                self._process = subprocess.Popen([*PATER, *self._words], stdout=out, stderr=err, cwd=self.folder)
             self.pid = self._process.pid
         else:
             self._fork.stdin.write(repr([str(self._out), str(self._err), *self._words]) + "\n")
@@ -189,6 +210,12 @@ class Clients(Rows):
         self.port = port
         self._up.set()
 
+    def wait_for(self, answers: int) -> None:
+        """Wait for so many answers, but not for ever."""
+        wanted, end = self.told.total() + answers, time.monotonic() + 5
+        while self.told.total() < wanted and time.monotonic() < end:
+            time.sleep(0.001)
+
     def down(self) -> None:
         self._up.clear()
 
@@ -243,7 +270,7 @@ class _Client:
     def ask(self, path: str, body: Any, headers: dict[str, str] | None = None, method: str = "POST") -> tuple[Any, int]:
         """The answer, and how often it was not to be had before."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        tries, end = 0, time.monotonic() + PATIENCE
+        tries, end = 0, time.monotonic() + 10 * PATIENCE
         while True:
             assert time.monotonic() < end, f"no answer to {path}"
             assert not self.all.errors
@@ -371,7 +398,7 @@ def run(
     choice = random.Random(seed)
     server = Server(folder, settings, fresh=fresh)
     clients = Clients(seed, tables=are_tables(settings))
-    rows, life, longest = 0, 1.0, 2.5 if fresh else 0.25  # the first request of a process loads what is compiled
+    rows, life, longest = 0, 1.0, 2.5 if fresh else 0.15  # the first request of a process loads what is compiled
     try:
         for kill in range(kills + 1):
             server.start()
@@ -387,7 +414,11 @@ def run(
             clients.up(port)
             if kill == kills:
                 break
-            time.sleep(choice.uniform(0, longest))
+            if choice.random() < 0.5:
+                time.sleep(choice.uniform(0, longest))
+            else:
+                clients.wait_for(choice.randrange(1, 60))
+                time.sleep(choice.uniform(0, 0.005))
             if choice.random() < 0.05:
                 server.signal(signal.SIGTERM)
                 time.sleep(choice.uniform(0, 0.05))
@@ -401,7 +432,8 @@ def run(
         if server.is_there():
             server.kill()
         server.close()
-    return {"rows": rows, "start": sorted(server.starts)[len(server.starts) // 2], **clients.told}
+    told = {"starts from a snapshot": server.from_snapshots, **clients.told}
+    return {"rows": rows, "start": sorted(server.starts)[len(server.starts) // 2], **told}
 
 
 def main() -> None:
@@ -418,7 +450,7 @@ def main() -> None:
         rows, start = told.pop("rows"), told.pop("start")
         print(
             f"{name}: {kills} kills in {time.monotonic() - began:.0f} s; a start takes {start:.2f} s; {rows:,} rows, "
-            f"none lost, none twice, the model that of the log; requests answered: {told}",
+            f"none lost, none twice, the model that of the log; {told}",
             flush=True,
         )
 

@@ -5,7 +5,8 @@
 
 Servers and clients are processes of their own. One-row predictions are compared with the same server answering a
 constant to the same requests, in turn, while rows to learn are sent at a steady rate; figures are the medians of some
-rounds. Every run is bounded by `--seconds` or by counts.
+rounds. On a busy machine times say little, and the work of the server's process more, which includes learning. Every
+run is bounded by `--seconds` or by counts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -85,18 +87,23 @@ class Caller(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
+        if self._is_whole():
+            self._answered()
+
+    def _is_whole(self) -> bool:
         if self._length < 0:
             end = self._buffer.find(b"\r\n\r\n")
             if end < 0:
-                return
+                return False
             if not self._buffer.startswith(b"HTTP/1.1 200"):
                 self.done.set_exception(RuntimeError(self._buffer[:500].decode("latin-1")))
                 self._transport.close()
-                return
+                return False
             head = self._buffer[:end].lower()
             self._length = end + 4 + int(head[head.index(b"content-length:") + 15 :].split(b"\r\n", 1)[0])
-        if len(self._buffer) < self._length:
-            return
+        return len(self._buffer) >= self._length
+
+    def _answered(self) -> None:
         now = time.perf_counter()
         self._taken.append(now - self._at)
         self._buffer, self._length = b"", -1
@@ -107,14 +114,23 @@ class Caller(asyncio.Protocol):
             self._send()
 
 
-async def called(port: int, requests: Callable[[], Iterator[bytes]], connections: int, **options: Any) -> list[float]:
+class LineCaller(Caller):
+    """The same for a daemon that answers a line with a line."""
+
+    def _is_whole(self) -> bool:
+        return self._buffer.endswith(b"\n")
+
+
+async def called(
+    port: int, requests: Callable[[], Iterator[bytes]], connections: int, caller: type[Caller] = Caller, **options: Any
+) -> list[float]:
     taken: list[float] = []
     loop = asyncio.get_running_loop()
     callers = [
-        (await loop.create_connection(lambda: Caller(requests(), taken, **options), "127.0.0.1", port))[1]
+        (await loop.create_connection(lambda: caller(requests(), taken, **options), "127.0.0.1", port))[1]
         for _ in range(connections)
     ]
-    await asyncio.gather(*(caller.done for caller in callers))
+    await asyncio.gather(*(each.done for each in callers))
     return taken
 
 
@@ -141,8 +157,22 @@ def counted(bodies: list[bytes]) -> Callable[[], Iterator[bytes]]:
 
 def predicting(port: int, connections: int, seconds: float) -> dict[str, float]:
     bodies = [request("/v1/predict", packed({"rows": [{"features": r["features"]}]})) for r in rows(BODIES, 1)]
+    return _times(port, bodies, connections, seconds, Caller)
+
+
+def asking_vw(port: int, seconds: float) -> dict[str, float]:
+    return _times(port, [line_of(r["features"]).encode() for r in rows(BODIES, 1)], 1, seconds, LineCaller)
+
+
+def line_of(features: dict[str, Any], label: str = "") -> str:
+    """A row in VW's text."""
+    told = (f"{name}={value}" if isinstance(value, str) else f"{name}:{value}" for name, value in features.items())
+    return f"{label}| {' '.join(each.replace(' ', '_') for each in told)}\n"
+
+
+def _times(port: int, bodies: list[bytes], connections: int, seconds: float, kind: type[Caller]) -> dict[str, float]:
     begun = time.perf_counter()
-    taken = np.array(uvloop.run(called(port, until(begun + seconds, bodies), connections)))
+    taken = np.array(uvloop.run(called(port, until(begun + seconds, bodies), connections, kind)))
     at = {f"p{q:g}": 1e3 * float(np.percentile(taken, q)) for q in (50, 99, 99.9)}
     return {"per_second": taken.size / (time.perf_counter() - begun), **at}
 
@@ -216,7 +246,7 @@ def answering_a_constant() -> None:
 @contextlib.contextmanager
 def server(command: list[str]) -> Iterator[tuple[int, int]]:
     """A server while the block runs; its port and process."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=None, text=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -251,6 +281,12 @@ def memory(process: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def spent(process: int) -> float:
+    """Seconds of processors that a process has had."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextlib.contextmanager
 def pater(*options: str) -> Iterator[tuple[int, int]]:
     """`pater serve`, with some rows learned."""
@@ -270,22 +306,55 @@ def median(found: list[dict[str, float]]) -> dict[str, float]:
 
 def compare(arguments: argparse.Namespace) -> None:
     constant = [sys.executable, __file__, "--as", '["answering_a_constant"]']
-    with pater() as (port, _), server(constant) as (other, _):
+    with pater() as (port, process), server(constant) as (other, other_process):
         result(client("predicting", port, 1, 1.0))
         for connections in (1, 64):
             found: dict[str, list[dict[str, float]]] = {"pater serve": [], "a constant": []}
             for _ in range(arguments.rounds):
-                for name, at in (("pater serve", port), ("a constant", other)):
+                for name, at, pid in (("pater serve", port, process), ("a constant", other, other_process)):
                     beside = client("learning", at, 1, arguments.seconds + 1, 1 / arguments.rate)
                     time.sleep(0.7)
-                    found[name].append(result(client("predicting", at, connections, arguments.seconds)))
+                    before = spent(pid)
+                    each = result(client("predicting", at, connections, arguments.seconds))
+                    each["work"] = 1e6 * (spent(pid) - before) / (each["per_second"] * arguments.seconds)
+                    found[name].append(each)
                     result(beside)
             ours, theirs = median(found["pater serve"]), median(found["a constant"])
             for name, each in (("pater serve", ours), ("a constant", theirs)):
                 times = ", ".join(f"{q} {each[q]:.2f}" for q in ("p50", "p99", "p99.9"))
-                print(f"{connections:3} connections, {name:12}: {each['per_second']:8,.0f}/s, {times} ms", flush=True)
-            ratios = ", ".join(f"{q} {ours[q] / theirs[q]:.2f}" for q in ("p50", "p99", "p99.9"))
+                line = f"{connections:3} connections, {name:12}: {each['per_second']:8,.0f}/s, {times} ms"
+                print(f"{line}, {each['work']:.0f} µs of a processor each", flush=True)
+            ratios = ", ".join(f"{q} {ours[q] / theirs[q]:.2f}" for q in ("p50", "p99", "p99.9", "work"))
             print(f"{connections:3} connections, ratios      : {ratios}", flush=True)
+
+
+def beside_vw(arguments: argparse.Namespace) -> None:
+    """One connection, nothing is learned meanwhile: the daemon of the Python package takes one at a time."""
+    with tempfile.TemporaryDirectory() as folder, pater() as (port, _):
+        data, model = Path(folder, "rows.vw"), Path(folder, "model.vw")
+        data.write_text("".join(line_of(r["features"], "1 " if r["label"] else "-1 ") for r in rows(ROWS, 3)))
+        make = [arguments.vw, "-m", "vowpalwabbit", "-d", data, "-f", model, "--loss_function", "logistic", "--quiet"]
+        subprocess.run(make, check=True)
+        daemon = "import sys, vowpalwabbit as v; w = v.Workspace(arg_list=sys.argv[1:]); w.run_parser()"
+        found: dict[str, list[dict[str, float]]] = {"pater serve": [], "VW's daemon": []}
+        for _ in range(arguments.rounds):
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                at = free.getsockname()[1]
+            listen = ["--daemon", "--foreground", "--port", str(at), "-i", str(model), "-t", "--quiet"]
+            process = subprocess.Popen([arguments.vw, "-c", daemon, *listen], stdout=subprocess.DEVNULL)
+            try:
+                time.sleep(2)
+                found["VW's daemon"].append(result(client("asking_vw", at, arguments.seconds)))
+            finally:
+                process.kill()
+                process.wait()
+            found["pater serve"].append(result(client("predicting", port, 1, arguments.seconds)))
+        for name, each in found.items():
+            times = ", ".join(f"{q} {median(each)[q]:.2f}" for q in ("p50", "p99", "p99.9"))
+            print(
+                f"  1 connection, nothing learned, {name:12}: {median(each)['per_second']:8,.0f}/s, {times} ms",
+                flush=True,
+            )
 
 
 def durable(arguments: argparse.Namespace) -> None:
@@ -307,7 +376,7 @@ def grown(arguments: argparse.Namespace) -> None:
         print(f"{arguments.pending:,} rows wait for labels: {memory(process):.0f} MB", flush=True)
         done = 0.0
         while done < arguments.requests:
-            step = result(client("predicting", port, 8, arguments.seconds))
+            step = result(client("predicting", port, 64, arguments.seconds))
             done += step["per_second"] * arguments.seconds
             print(f"after {done:,.0f} requests: {memory(process):.0f} MB", flush=True)
 
@@ -319,7 +388,8 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=200.0, help="rows a second that are learned meanwhile")
     parser.add_argument("--requests", type=int, default=100_000, help="over which memory is watched")
     parser.add_argument("--pending", type=int, default=100_000, help="rows that wait for labels meanwhile")
-    parser.add_argument("--only", choices=["compare", "durable", "memory"])
+    parser.add_argument("--only", choices=["compare", "durable", "memory", "vw"])
+    parser.add_argument("--vw", default=sys.executable, help="a Python that has vowpalwabbit")
     parser.add_argument("--as", dest="role", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.role:
@@ -328,11 +398,11 @@ def main() -> None:
         if found is not None:
             print(json.dumps(found))
         return
-    for name, part in (("compare", compare), ("durable", durable), ("memory", grown)):
-        if arguments.only in (None, name):
+    for name, part in (("compare", compare), ("durable", durable), ("memory", grown), ("vw", beside_vw)):
+        if name == "vw" and subprocess.run([arguments.vw, "-c", "import vowpalwabbit"], capture_output=True).returncode:
+            print("VW's daemon is not compared: --vw names a Python that has vowpalwabbit")
+        elif arguments.only in (None, name):
             part(arguments)
-    if shutil.which("vw") is None:
-        print("VW's daemon is not compared: there is no vw on the path (its Python package has none)")
 
 
 if __name__ == "__main__":

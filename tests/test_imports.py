@@ -25,6 +25,7 @@ HEAVY = [
     "dask",
     "distributed",
     "pyspark",
+    "river",
 ]
 
 

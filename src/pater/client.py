@@ -25,9 +25,8 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-ARROW = "application/vnd.apache.arrow.stream"
-BUSY = (429, 503)  # told before anything was done
-LOST_BEHIND_A_PROXY = (502, 504)
+ARROW, LABEL = "application/vnd.apache.arrow.stream", ("id", "label", "weight")
+BUSY, LOST_BEHIND_A_PROXY = (429, 503), (502, 504)  # the first are told before anything was done
 LONGEST_WAIT = 2.0  # between two tries, unless the service asks for more
 
 
@@ -113,8 +112,7 @@ class Client:
             A dict or Series of labels by id, or a list of `(id, label)`, `(id, label, weight)` or `{"id", "label", …}`.
         """
         pairs = labels.items() if hasattr(labels, "items") else labels
-        names = ("id", "label", "weight")
-        told = [each if isinstance(each, Mapping) else dict(zip(names, each, strict=False)) for each in pairs]
+        told = [each if isinstance(each, Mapping) else dict(zip(LABEL, each, strict=False)) for each in pairs]
         return _object(self._call("POST", "/v1/labels", _json({"labels": told})))
 
     def model(self) -> bytes:
@@ -271,6 +269,7 @@ def _arrow(rows: Any, given: Mapping[str, list[Any]]) -> bytes:
     table = pa.Table.from_pandas(rows, preserve_index=False) if hasattr(rows, "iloc") else pa.table(rows)
     for name, values in given.items():
         table = table.append_column(name, pa.array(_one_each(table.num_rows, name, values)))
+    table = table.replace_schema_metadata()  # versions of libraries, which would make the same rows another body
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)

@@ -183,6 +183,15 @@ def test_copies_learn_by_themselves():
     assert model.clone().predict_one(rows[0][0]) is None
 
 
+def test_memory_is_that_of_the_model():
+    model = preprocessing.StandardScaler() | learners.AROWClassifier()
+    for x, y in phishing(60):
+        model.learn_one(x, y)
+    before = model._raw_memory_usage
+    model.predict_one(x)
+    assert before <= model._raw_memory_usage < 50_000
+
+
 def test_frames_of_other_libraries():
     rows = phishing(100)
     X, y = pd.DataFrame([x for x, _ in rows]), pd.Series([y for _, y in rows], name="spam")

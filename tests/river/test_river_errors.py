@@ -148,7 +148,7 @@ def test_frames_are_checked():
 def test_parameters_are_checked_at_once_and_can_be_changed():
     with pytest.raises(ValueError, match="variant must be one of 'I', 'II'"):
         learners.PATERClassifier("III")
-    with pytest.raises(TypeError, match="n_passes"):
+    with pytest.raises(TypeError, match="PATERClassifier: got an unexpected keyword argument 'n_passes'"):
         learners.PATERClassifier(n_passes=2)
     with pytest.raises(ValueError, match="C"):
         learners.PassiveAggressiveClassifier(C=-1.0)

@@ -26,7 +26,7 @@ class FakeEngine:
     def __init__(self):
         self.asked, self.observed, self.error, self.why, self.model = [], [], None, None, b"a model"
 
-    is_settled = True
+    is_settled = is_fixed = True
 
     def rows_of(self, body, *, labelled, arrow=False):
         if arrow:

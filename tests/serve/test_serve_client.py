@@ -185,6 +185,7 @@ def test_a_table_is_sent_as_arrow_without_its_index(table):
     sent = pa.ipc.open_stream(asked.content).read_all()
     assert sent.column_names == list(table.columns if hasattr(table, "iloc") else sent.column_names)
     assert sent.num_rows == len(table)
+    assert sent.schema.metadata is None
 
 
 LEARNED = (200, {"learned": 3, "position": 3}, {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ SCRIPT = """
 import json, os, resource, sys, threading
 from pater.serve.log import Log
 from pater.serve.records import JSON
-from pater.serve.writer import StorageFull, Writer
+from pater.serve.writer import StorageFull, Writer, write_now
 
 def fill(state, until_full, make_room):
     "Append until the disk takes no more, make room, and append again; what was told."
@@ -112,7 +113,71 @@ def test_a_read_only_disk(tmp_path):
         "    else: sys.exit('it was opened')\n"
         "assert check('/mnt/state').sound, check('/mnt/state').wrong\n"
         "Log.open_to_read('/mnt/state').close()\n"
+        "mount('rw')\n"
+        "if not os.fork():\n"  # a server that is killed, which leaves a part of the log beside it
+        "    log = Log.open('/mnt/state')\n"
+        "    write_now(log, lambda t: t.append(JSON, b'{}\\n', 1))\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "os.wait()\n"
+        "mount('ro')\n"
+        "assert Log.open_to_read('/mnt/state').position == 1\n"
     )
     done = with_own_disk(f"mount -t tmpfs -o size=4m none /mnt\n{sys.executable} {tmp_path / 'script.py'}")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Read-only file system. Name a directory on a disk that can be written.") == 2
+
+
+SERVICE = """
+import json, os, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from process import running
+
+def fill():
+    with open("/mnt/big", "wb") as file:
+        for size in (1_000_000, 10_000, 100):
+            try:
+                while True: os.write(file.fileno(), bytes(size))
+            except OSError: pass
+
+def rows(k):
+    return [{"features": {"a": k + j / 8, "text": "x" * 500}, "label": (k + j) % 2} for j in range(8)]
+
+learned = 0
+with running("--state", "/mnt/state", "--algo", "pater-i", "--snapshot-every", "1s") as server:
+    def ask(path, body): return server.ask("POST", path, body)
+    for full in range(2):
+        for k in range(20):
+            assert ask("/v1/learn", {"rows": rows(k)})[0] == 200
+            learned += 8
+        fill()
+        found = [ask("/v1/learn", {"rows": rows(k)}) for k in range(400)]
+        learned += 8 * sum(status == 200 for status, _ in found)
+        told = {status for status, _ in found}
+        assert told in ({507}, {200, 507}), told
+        assert "the disk is full" in found[-1][1]["error"], found[-1]
+        assert ask("/v1/predict", {"rows": [{"features": {"a": 1}}]})[0] == 200
+        assert ask("/v1/predict", {"rows": [{"id": "x" * 200, "features": {"text": "x" * 5000}}]})[0] == 507
+        status, model = server.ask("GET", "/v1/model")
+        assert status == 200, model
+        if full:
+            break
+        os.unlink("/mnt/big")
+    assert server.end() == 0, server.errors
+    assert "Traceback" not in "".join(server.errors), server.errors
+os.unlink("/mnt/big")
+with running("--state", "/mnt/state") as server:
+    assert server.ask("GET", "/v1/model")[1] == model
+    status, answer = server.ask("POST", "/v1/learn", {"rows": rows(0)})
+    assert (status, answer["position"]) == (200, learned + 8), (answer, learned)
+print("learned", learned)
+"""
+
+
+@pytest.mark.slow
+def test_a_service_on_a_full_disk_predicts_and_learns_again_when_there_is_room(tmp_path):
+    (tmp_path / "script.py").write_text(SERVICE)
+    here = Path(__file__).parent
+    command = f"{sys.executable} {tmp_path / 'script.py'} {here}"
+    done = with_own_disk(f"mount -t tmpfs -o size=8m none /mnt\n{command}")
+    assert done.returncode == 0, done.stderr
+    assert "learned" in done.stdout

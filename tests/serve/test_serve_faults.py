@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from test_serve_engine import asked, learn, predict, service, trained
 
-from pater.serve import export
+from pater.serve import export, housekeeping
+from pater.serve.check import check
 from pater.serve.errors import Refusal
 from pater.serve.log import Log
-from pater.serve.records import LabelOf
+from pater.serve.records import JSON, LabelOf
 from pater.serve.state import trim
 from pater.serve.transaction import Transaction
-from pater.serve.writer import StorageFull
+from pater.serve.writer import StorageFull, write_now
 from pater.stream import train
 
 pytestmark = pytest.mark.filterwarnings("ignore::pater.formats.errors.Hint")
@@ -342,3 +343,64 @@ async def test_a_service_starts_on_a_full_disk_and_predicts(tmp_path: Path, monk
         is_full = False
         await learn(engine, numbered(1))
         assert engine.facts().learning
+
+
+# Who reads while others write
+
+
+def entered(state: Path, n: int) -> Log:
+    log = Log.open(state)
+    write_now(log, lambda t: [t.append(JSON, b'{"features":[[1,1.0]],"label":1}\n', 1) for _ in range(n)])
+    return log
+
+
+def test_who_reads_slowly_does_not_keep_the_log_from_being_folded(tmp_path: Path) -> None:
+    log = entered(tmp_path, 600)
+    slow = Log.open_to_read(tmp_path)
+    entries = slow.entries()
+    assert next(entries).number == 1
+    assert log.connection is not None
+    assert log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0  # nobody is in the way
+    assert [entry.number for entry in entries] == list(range(2, 601))
+    slow.close()
+    log.close()
+
+
+def test_a_log_is_sound_though_it_is_written_while_it_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, entries = entered(tmp_path, 3), Log.entries
+
+    def meanwhile(self: Log, *arguments: Any) -> Any:
+        yield from entries(self, *arguments)
+        write_now(log, lambda t: (t.append(JSON, b"{}\n", 1), t.remember([("a", b"{}", None)])))
+
+    monkeypatch.setattr(Log, "entries", meanwhile)
+    assert check(tmp_path).wrong == []
+    log.close()
+
+
+@running
+async def test_all_that_is_too_old_is_forgotten_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(housekeeping, "AT_ONCE", 2)
+    async with service(tmp_path, settings=PLAIN, keeping={"remember": 100.0}) as engine:
+        rows = numbered(50)
+        await learn(engine, [row | {"id": f"done{k}"} for k, row in enumerate(rows)])
+        await predict(engine, *(asked(row, f"waits{k}") for k, row in enumerate(rows[:7])))
+        now = engine.log.now()
+        engine.log.clock = lambda: now + 101.0
+        assert await engine.housekeeping.expire() == 7
+        assert engine.log.count("pending") == engine.log.count("done") == 0
+
+
+@running
+async def test_rows_that_go_nowhere_settle_nothing(tmp_path: Path) -> None:
+    async with service(tmp_path, settings=PLAIN) as engine:
+        assert (await predict(engine, {"features": {"a typo": 1.0}}))[0]["label"] is None
+        assert not engine.is_settled
+        await learn(engine, numbered(3))
+
+
+def test_a_state_directory_is_for_its_owner(tmp_path: Path) -> None:
+    entered(tmp_path / "state", 1).close()
+    assert (tmp_path / "state").stat().st_mode & 0o077 == 0

@@ -125,15 +125,47 @@ def test_a_topic_that_is_not_there_yet(broker, reading):
     assert read(topic, 1) == [(0, 0, b"a")]
 
 
-def test_no_broker_is_an_error_that_passes():
+def marks(monkeypatch, *answers):
+    """Let the broker tell where a partition begins and ends, in this order, and then what is true."""
+    answers = list(answers)
+
+    class Consumer(confluent_kafka.Consumer):
+        def get_watermark_offsets(self, partition, **more):
+            told = super().get_watermark_offsets(partition, **more)
+            return answers.pop(0) if answers and partition.partition == 0 else told
+
+    monkeypatch.setattr(kafka, "Consumer", Consumer)
+
+
+def test_messages_that_the_broker_has_dropped_are_told(broker, reading, monkeypatch):
+    broker.send("dropped", *"abcde")
+    marks(monkeypatch, (3, 5))
+    topic = reading("dropped", {0: 1})
+    assert read(topic, 2) == [(0, 3, b"d"), (0, 4, b"e")]
+    assert topic.beginnings()[0] == (0, 3, 1)
+
+
+def test_an_offset_that_is_gone_before_it_is_read_is_looked_for_again(broker, reading, monkeypatch):
+    broker.send("gone", *"abc")
+    marks(monkeypatch, (0, 100), (2, 3))
+    topic = reading("gone", {0: 50})
+    with pytest.raises(kafka.TopicError, match="message 50 is the next to be learned, but the topic ends before 3"):
+        read(topic, 1)
+    marks(monkeypatch, (0, 100))
+    topic = reading("gone", {0: 50})
+    assert topic.next(wait=0.1) == []
+    topic._offsets[0] = 1  # as if the broker had dropped the first ones, and not been begun anew
+    assert read(topic, 2) == [(0, 1, b"b"), (0, 2, b"c")]
+
+
+def test_no_broker_is_an_error_that_passes(monkeypatch):
+    monkeypatch.setattr(kafka, "TIMEOUT", 0.5)
     topic = kafka.Topic(kafka.Address.of("kafka://127.0.0.1:1/payments"), {})
     try:
-        kafka.TIMEOUT, before = 0.5, kafka.TIMEOUT
         with pytest.raises(confluent_kafka.KafkaException) as caught:
             topic.next(wait=0.1)
         assert kafka.words(caught.value)
     finally:
-        kafka.TIMEOUT = before
         topic.close()
 
 

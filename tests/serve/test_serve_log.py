@@ -137,8 +137,9 @@ def test_too_much_that_waits_is_busy(opened):
     server.writer.submit(2, lambda t: None)
     with pytest.raises(Busy):
         server.writer.submit(3, lambda t: None)
+    server.writer.submit(4, lambda t: None, urgent=True)
     go.set()
-    server.result(2)
+    server.result(4)
     server.do(lambda t: None, 10_000)  # larger than all that may wait, but alone
 
 
@@ -224,12 +225,15 @@ def test_keys_give_the_same_answer_again(opened):
     server = opened()
     assert server.do(lambda t: t.known_key("k", b"1")) is None
     server.do(lambda t: t.keep_key("k", b"1", {"learned": 2, "position": 2}))
-    assert server.do(lambda t: t.known_key("k", b"1")) == (200, {"learned": 2, "position": 2})
+    assert server.do(lambda t: t.known_key("k", b"1")) == ({"learned": 2, "position": 2}, ())
     with pytest.raises(Refusal) as error:
         server.do(lambda t: t.known_key("k", b"2"))
     assert error.value.status == 422
-    server.do(lambda t: t.keep_key("k", b"1", {"error": "too large"}, 422))
-    assert server.do(lambda t: t.known_key("k", b"1")) == (422, {"error": "too large"})
+    entry = server.do(lambda t: t.append(JSON, ROW * 3, 3))
+    server.do(lambda t: t.keep_key("other", b"2", {"learned": 3}, entry.number))
+    assert server.do(lambda t: t.known_key("other", b"2")).refused == ()
+    server.do(lambda t: t.refuse(entry.number, [1]))
+    assert server.do(lambda t: t.known_key("other", b"2")).refused == (1,)
 
 
 def test_what_is_remembered_has_limits(opened):
@@ -284,11 +288,13 @@ def test_snapshots_stand_in_the_order_of_the_log(opened):
     old = server.do(lambda t: t.forget_snapshots(2))
     assert old == ["snapshot-000000000003.pater", "snapshot-000000000002.pater", "snapshot-000000000001.pater"]
     folder.remove(old)
-    folder.snapshot(77).write_bytes(b"left by a kill")
+    folder.snapshot(1).write_bytes(b"left by a kill")
+    folder.snapshot(77).write_bytes(b"of another log")
     (folder.models / "mine.pater").write_bytes(b"somebody's")
-    folder.sweep(each.file for each in server.log.snapshots())
+    folder.sweep((each.file for each in server.log.snapshots()), server.log.last_entry)
     left = sorted(path.name for path in folder.models.iterdir())
-    assert left == ["mine.pater", "model-000002.pater", "snapshot-000000000004.pater", "snapshot-000000000005.pater"]
+    kept = [f"snapshot-{entry:012}.pater" for entry in (4, 5, 77)]
+    assert left == ["mine.pater", "model-000002.pater", *kept]
 
 
 def test_the_time_never_goes_back(opened):

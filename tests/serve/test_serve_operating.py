@@ -122,7 +122,15 @@ def test_of_more_classes_the_point_waits():
     quality = Quality()
     quality.add(Answers([0.0], ["c"], ["a"], [None], [None], ("a", "b", "c")))
     assert operating.threshold(quality) is None
-    assert "the model has more" in operating.told(quality, own=None)["note"]
+    told = operating.told(quality, own=None)
+    assert "does not have two" in told["note"]
+    assert (told["in_force"], told["threshold"], told["moving"], told["classes"]) == (False, None, [], [])
+
+
+def test_a_model_that_has_just_got_a_third_class_has_no_threshold():
+    quality = judged(*some())  # of answers that were given before
+    told = Operating.from_json({"max_fpr": 0.05}).told(quality, own=None)
+    assert (told["in_force"], told["threshold"], told["moving"]) == (False, None, [])
 
 
 def test_costs_by_label_or_by_mistake():

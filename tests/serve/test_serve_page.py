@@ -30,11 +30,11 @@ NASTY = '<img src=x onerror="document.title=1"></script><b>&amp;'
 DAY = 1_700_000_000.0
 
 PROBE = """
-const wait = setInterval(() => {
+const wait = setInterval(async () => {
   const done = !document.getElementById("all").hidden || !document.getElementById("token").hidden;
   if (!done) return;
   clearInterval(wait);
-  const before = window.before ? window.before() : null;
+  const before = window.before ? await window.before() : null;
   const result = document.createElement("pre");
   result.id = "found"; result.hidden = true;
   result.textContent = JSON.stringify({
@@ -64,6 +64,13 @@ window.before = () => {
   slider.value = 10;
   slider.dispatchEvent(new Event("input"));
   return steps;
+};
+"""
+TYPED = """
+window.before = async () => {
+  document.getElementById("secret").value = " secret ";
+  document.getElementById("token").requestSubmit();
+  while (document.getElementById("all").hidden) await new Promise((done) => setTimeout(done, 20));
 };
 """
 
@@ -220,13 +227,17 @@ def test_dark_is_dark(statuses, tmp_path):
 
 
 @needs_browser
-def test_without_a_token_it_asks_for_one_and_shows_nothing(statuses, tmp_path):
+def test_without_a_token_it_asks_for_one(statuses, tmp_path):
     with Site(statuses["two"], token="secret") as site:
         found, console, _ = look(site, tmp_path)
     assert "This service wants a token" in found["text"]
     assert "Quality" not in found["text"]
     assert found["focus"] == "secret"
     assert all("401" in line for line in console)
+    with Site(statuses["two"], token="secret", script=TYPED) as site:
+        found, _, _ = look(site, tmp_path / "typed")
+    assert "This service wants a token" not in found["text"]
+    assert "Quality" in found["text"]
 
 
 @needs_browser

@@ -111,6 +111,9 @@ def test_an_alarm_has_the_time_of_its_row():
     first = quality.alarms[0]
     assert 7_000 < first["row"] < 9_000
     assert first["time"] == answers.times[first["row"] - 1]
+    assert [alarm.row for alarm in quality.alarms_after(0)] == [each["row"] for each in quality.alarms]
+    assert quality.alarms_after(quality.n_alarms) == []
+    assert "mean error rate" in str(quality.alarms_after(quality.n_alarms - 1)[0])
 
 
 def test_what_was_not_answered_is_counted_apart():
@@ -168,7 +171,7 @@ def test_old_answers_whose_labels_come_late_do_not_take_classes_away():
 
 def test_old_windows_are_put_together_and_memory_stays(monkeypatch):
     monkeypatch.setattr(module, "MOST_WINDOWS", 20)
-    answers, quality = stream(n=2_000), Quality(window=10)
+    answers, quality = stream(n=500), Quality(window=10)
     tracemalloc.start()
     for k in range(30):
         quality.add(answers)
@@ -178,7 +181,7 @@ def test_old_windows_are_put_together_and_memory_stays(monkeypatch):
     tracemalloc.stop()
     assert grown < 50_000
     assert len(quality.windows) <= 20
-    assert sum(window.rows for window in quality.windows) + quality.window.rows == quality.rows == 60_000
+    assert sum(window.rows for window in quality.windows) + quality.window.rows == quality.rows == 15_000
     assert quality.windows[-1].rows == 10
     assert len(json.dumps(quality.to_json())) < 60_000
     right = sum(three[2] for window in [*quality.windows, quality.window] for three in window.classes.values())

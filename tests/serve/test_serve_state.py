@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import sqlite3
+import threading
 
 import numpy as np
 import pytest
 
 from pater.formats.errors import InputError
 from pater.serve.check import check
-from pater.serve.export import command, lines
+from pater.serve.export import begins, command, lines
 from pater.serve.folder import StateError
 from pater.serve.log import Log
-from pater.serve.records import JSON
+from pater.serve.records import JSON, LabelOf
 from pater.serve.state import opened, trim
 from pater.serve.writer import write_now
 from pater.stream import train
@@ -98,7 +100,7 @@ def test_a_service_goes_on_with_its_settings(models, tmp_path):
     log, again = opened(state, settings=settings)
     log.close()
     assert again == kept
-    with pytest.raises(StateError, match=r"began there with C = 0.1, but it is now 0.2"):
+    with pytest.raises(StateError, match=r"began there with C = 0.1, but was given C = 0.2"):
         opened(state, settings={**settings, "options": {**settings["options"], "C": 0.2}})
     with pytest.raises(StateError, match="began there without a model"):
         opened(state, model=models / "one.pater")
@@ -114,6 +116,19 @@ def test_what_cannot_be_begun_with_leaves_nothing(models, tmp_path):
     assert settings == {"algo": "pa"}
     assert log.snapshots() == []
     log.close()
+
+
+def test_a_lost_log_does_not_cost_the_models(models, tmp_path):
+    state = tmp_path / "state"
+    log, _ = opened(state)
+    append(log, range(3))
+    snapshot(log, models, 3)
+    log.close()
+    (state / "log.sqlite").unlink()
+    with pytest.raises(StateError, match=r"log.sqlite is missing.*snapshot-000000000003.pater as its model"):
+        opened(state)
+    assert [path.name for path in (state / "models").iterdir()] == ["snapshot-000000000003.pater"]
+    opened(tmp_path / "other", model=state / "models" / "snapshot-000000000003.pater")[0].close()
 
 
 def test_what_is_exported(models, tmp_path):
@@ -222,8 +237,12 @@ def test_what_check_finds(models, tmp_path):
     assert "newer version" in broken("UPDATE meta SET value = '9' WHERE name = 'version'")[0]
     mend()
     (state / "models" / "snapshot-000000000004.pater").write_bytes(b"damaged")
-    assert "snapshot-000000000004.pater" in check(state).wrong[0]
-    mend()
+    found = check(state)  # recovery begins before it
+    assert found.sound
+    assert [line for line in found.found if line.startswith("warning: ") and "snapshot-000000000004.pater" in line]
+    assert "recovery begins with model-000001.pater, and 5 entries of the log after it" in found.found
+    broken("DELETE FROM entries WHERE number = 1")
+    assert "entries 1 to 1, which recovery would go on with, are not in the log" in check(state).wrong
     (state / "models" / "model-000001.pater").unlink()
     assert "model-000001.pater: cannot be read: No such file" in check(state).wrong[0]
     mend()
@@ -231,3 +250,30 @@ def test_what_check_finds(models, tmp_path):
     content[5000:9000] = b"\xff" * 4000
     (state / "log.sqlite").write_bytes(content)
     assert "damaged" in check(state).wrong[0]
+
+
+def test_a_server_goes_on_while_others_read(tmp_path):
+    log, _ = opened(tmp_path / "state")
+    append(log, [0])
+    stop, numbers = threading.Event(), itertools.count(1)
+
+    def write():
+        while not stop.is_set():
+            append(log, [next(numbers)])
+            write_now(log, lambda t: t.remember([(str(k), b"{}", None) for k in range(3)]))
+            write_now(log, lambda t: t.join([LabelOf("1", 1)]))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(20):
+            assert check(tmp_path / "state").wrong == []
+            reader = Log.open_to_read(tmp_path / "state")
+            start = begins(reader)
+            found = [json.loads(line)["features"]["a"] for line in list(lines(reader, None, start))[1:]]
+            reader.close()
+            assert found == list(range(start.last))
+    finally:
+        stop.set()
+        writer.join(20)
+        log.close()

@@ -28,7 +28,9 @@ def convert(
     output_format: Annotated[
         str | None,
         typer.Option(
-            "--output-format", metavar="NAME", help="libsvm, vw, csv, tsv, parquet or arrow.  [default: by the ending]"
+            "--output-format",
+            metavar="NAME",
+            help="libsvm, vw, csv, tsv, jsonl, parquet or arrow.  [default: by the ending]",
         ),
     ] = None,
     label: o.Label = None,
@@ -38,7 +40,7 @@ def convert(
     bits: o.Bits = None,
     on_error: o.OnError = "stop",
 ) -> None:
-    """Convert data between libsvm, VW, CSV, TSV, Parquet and Arrow."""
+    """Convert data between libsvm, VW, CSV, TSV, JSON lines, Parquet and Arrow."""
     with o.one_line_errors():
         from pater.formats.reading import make_input
         from pater.formats.sources import FORMATS, format_of

@@ -67,20 +67,19 @@ def export(
 
         if output is not None and output.resolve().is_relative_to(found.folder.path.resolve()):
             raise UsageError(f"{output} is in the state directory; name a file elsewhere.")
-        n = 0
+        n, start = 0, begins(found)
         try:
             with writing(output) as file:
-                for n, line in enumerate(lines(found, since)):  # noqa: B007, the first line tells of columns
+                for n, line in enumerate(lines(found, since, start)):  # noqa: B007, the first line tells of columns
                     file.write(line)
         except OSError as error:
             why = why_not(error) if output is None else f"{output}: cannot be written: {error.strerror or error}."
             raise CommandError(why) from None
-        start = begins(found)
         if since is None and start.position:
             say(f"{start.position:,} rows before the model that is served began are left out; --since 0 has them, too.")
         say(f"{n:,} rows")
         if since is None:
-            say(f"the same model: {shlex.join(command(found, output or EXPORTED))}")
+            say(f"the same model: {shlex.join(command(found, output or EXPORTED, start))}")
 
 
 @app.command("info")
@@ -101,7 +100,7 @@ def info(state: State, as_json: o.AsJson = False) -> None:
             "events": [
                 {"time": _time(each.time), "kind": each.kind, "content": each.content} for each in found.events(10)
             ],
-            "train": shlex.join(command(found)),
+            "train": shlex.join(command(found, start=start)),
         }
     if as_json:
         tell_json(told, indent=2)

@@ -45,7 +45,7 @@ Format = Annotated[
         "--format",
         "-f",
         metavar="NAME",
-        help="libsvm, vw, csv, tsv, parquet or arrow.  [default: by the ending of the name, else libsvm]",
+        help="libsvm, vw, csv, tsv, jsonl, parquet or arrow.  [default: by the ending of the name, else libsvm]",
     ),
 ]
 Label = Annotated[

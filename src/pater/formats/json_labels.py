@@ -27,7 +27,7 @@ def labels_of(values: Sequence[Any], numeric: bool, faults: Faults) -> NDArray[A
             numbers = np.array(values, np.float64)
         except OverflowError:
             numbers = np.array([np.inf])
-        if not label_faults(numbers).any():
+        if not (label_faults(numbers) | (np.abs(numbers) == LARGEST_LABEL)).any():  # beyond it, floats are not exact
             return numbers.astype(np.int64)
     found: dict[Any, tuple[int | str | None, str | None]] = {}
     labels = np.empty(len(values), np.int64 if numeric else object)

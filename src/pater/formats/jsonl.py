@@ -44,6 +44,11 @@ def is_apart(row: dict[str, Any]) -> bool:
     return isinstance(row.get(FEATURES), dict | list)
 
 
+def is_of_columns(row: Any) -> bool:
+    """Whether a line says what the columns are."""
+    return isinstance(row, dict) and row.keys() == {COLUMNS} and isinstance(row[COLUMNS], dict)
+
+
 def objects(block: Block, source: str, faults: list[Fault]) -> Iterator[Line]:
     """The objects of a block; `faults` takes note of lines that hold none. Empty lines are passed over."""
     text = block.text
@@ -57,7 +62,7 @@ def objects(block: Block, source: str, faults: list[Fault]) -> Iterator[Line]:
         except ValueError as error:
             faults.append(Fault(source, number, getattr(error, "colno", 0), _what(error)))
             continue
-        if isinstance(row, dict) and row.keys() == {COLUMNS}:
+        if is_of_columns(row):
             continue
         if isinstance(row, dict):
             yield Line(number, row)
@@ -140,7 +145,7 @@ class JsonLinesParser:
 
 def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
     """The columns of a file that begins with this block."""
-    told = _told_columns(block)
+    told = _told_columns(block, source)
     if told is not None and bool(wishes.encoded) == (told.kind == ENCODED):
         return told
     rows = [line.row for line in objects(block, source, [])]
@@ -157,12 +162,18 @@ def line_of_columns(columns: Columns) -> bytes:
     return json.dumps({COLUMNS: columns.to_json()}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _told_columns(block: Block) -> Columns | None:
+def _told_columns(block: Block, source: str) -> Columns | None:
     """What the first line of a file says the columns are, if it says that."""
     try:
-        return Columns.from_json(parsed(block.text.partition(b"\n")[0])[COLUMNS])
-    except (ValueError, TypeError, LookupError):
+        row = parsed(block.text.partition(b"\n")[0])
+    except ValueError:
         return None
+    if not is_of_columns(row):
+        return None
+    try:
+        return Columns.from_json(row[COLUMNS])
+    except ValueError as error:
+        raise InputError(f"{source}, line 1: {error}.") from None
 
 
 def names_in_lines(block: Block, source: str) -> list[str]:

@@ -6,18 +6,19 @@ asking a model of a million features about one row does not spell out a million 
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import kernel, straight
+from ..kernels.compile import exact_part, kernel, straight
 from ..kernels.doors import Rows, check_rows, number_of_rows
 from ..kernels.memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from ..kernels.progress import probability
 from ..kernels.rows import count, dot, entry, size
 from ..kernels.simd import four_products
-from ..kernels.state import State, sizes
+from ..kernels.state import State
 
 BLOCK = 4096  # rows of single precision widened at a time
 
@@ -96,7 +97,7 @@ def probabilities(margins: Any, scalars: NDArray[np.void], n_classes: int, *, av
     if margins.ndim != 2 or margins.shape[1] != scalars.size:
         raise ValueError(f"margins must be of shape (rows, {scalars.size}), got {margins.shape}.")
     p = np.empty_like(margins)
-    _probabilities(margins, scalars, sizes(scalars, average=average), p)
+    _probabilities(margins, scalars, average, p)
     if n_classes == 1:
         return np.ones_like(p)
     return np.hstack([1 - p, p]) if n_classes == 2 else np.asarray(p / p.sum(axis=1, keepdims=True))
@@ -112,13 +113,36 @@ def labels_of(margins: Any, classes: NDArray[Any], threshold: float = 0.0) -> ND
     return np.asarray(classes[(margins[:, 0] >= threshold).view(np.int8) if wanted == 1 else margins.argmax(axis=1)])
 
 
+@exact_part
+def _size(m, average):
+    """What the margins of one model are divided by to be told (`kernels.state.sizes`)."""
+    if not m.size_square > 0.0:
+        return 1.0
+    return m.mean_size if average and m.mean_size > 0.0 else math.sqrt(m.size_square)
+
+
 @kernel
-def _probabilities(margins, scalars, sizes, p):
-    """Fill p with the probability of +1 for each margin (rows, models), told in these sizes."""
+def _tell(margins, scalars, average):
+    """Bring margins (rows, models) to the units that they are told in (`State.units`)."""
+    largest = 0
+    for k in range(margins.shape[1]):
+        if not scalars[k].size_square > 0.0:
+            largest = max(largest, scalars[k].exponent)
     for k in range(margins.shape[1]):
         m = scalars[k]
+        usual, shift = _size(m, average), 0 if m.size_square > 0.0 else m.exponent
         for i in range(margins.shape[0]):
-            p[i, k] = probability(m, sizes[k] * margins[i, k])
+            margins[i, k] = math.ldexp(margins[i, k] / usual, shift - largest)
+
+
+@kernel
+def _probabilities(margins, scalars, average, p):
+    """Fill p with the probability of +1 for each margin (rows, models) as it is told."""
+    for k in range(margins.shape[1]):
+        m = scalars[k]
+        usual = _size(m, average)
+        for i in range(margins.shape[0]):
+            p[i, k] = probability(m, usual * margins[i, k])
 
 
 def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
@@ -158,19 +182,33 @@ def told(margins: NDArray[np.float64], rows: Rows, state: State, *, average: boo
         return margins
     if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not
         _margins(rows, *state.own_weights(average=average), margins)
-    size, shift = state.units(average=average)
-    return np.ldexp(margins / size, shift) if shift.any() or (size != 1.0).any() else margins
+    _tell(margins, state.scalars, average)
+    return margins
 
 
-def row_margins(
-    rows: Rows, state: State, margins: NDArray[np.float64], *, average: bool
-) -> tuple[Any, tuple[Any, ...]]:
-    """What fills in the margins of one sparse row, not yet as they are told, to be called again and again.
+class RowMargins(NamedTuple):
+    """What is said of one sparse row, to be asked again and again: functions without another check, and arguments.
 
-    The function, without another check, and its arguments. It reads the row where it is at the time, and it is good for
-    as long as the arrays of the state are the same.
+    `ask` fills in the margins, `tell` brings them to the units that they are told in, and `judge` fills in the
+    probabilities that go with them. The row is read where it is at the time. All this is good for as long as the
+    arrays of the state are the same.
     """
-    rows = check_rows(rows, state.n_features)
-    ask, arguments = _of_sparse_rows(state), (rows, state.vectors, state.scalars, average, margins)
-    assert ask is not None
-    return straight(ask, *arguments), arguments
+
+    ask: Any
+    to_ask: tuple[Any, ...]
+    tell: Any
+    to_tell: tuple[Any, ...]
+    judge: Any
+    to_judge: tuple[Any, ...]
+    margins: NDArray[np.float64]
+    p: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: Rows, state: State, *, average: bool) -> RowMargins:
+        rows, (margins, p) = check_rows(rows, state.n_features), np.zeros((2, 1, state.n_models))
+        ask = _of_sparse_rows(state)
+        assert ask is not None
+        to_ask, to_tell = (rows, state.vectors, state.scalars, average, margins), (margins, state.scalars, average)
+        to_judge = (margins, state.scalars, average, p)
+        tell, judge = straight(_tell, *to_tell), straight(_probabilities, *to_judge)
+        return cls(straight(ask, *to_ask), to_ask, tell, to_tell, judge, to_judge, margins, p)

@@ -47,7 +47,10 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         wanted = [each for name, each in signature.parameters.items() if name not in OF_FIT]
 
         def __init__(self: Any, *values: Any, **named: Any) -> None:  # noqa: N807
-            given = cls.__init__.__signature__.bind(self, *values, **named).arguments  # type: ignore[attr-defined]
+            try:
+                given = cls.__init__.__signature__.bind(self, *values, **named).arguments  # type: ignore[attr-defined]
+            except TypeError as error:
+                raise TypeError(f"{cls.__name__}: {error}") from None
             self._estimator = cls._kind(**{name: value for name, value in given.items() if name != "self"})
             self._estimator._checked_specs()
             self._columns = Columns()
@@ -141,6 +144,8 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         margins, path = None, self._path or self._find_path(x)
         if path is not None:
             with suppress(*DETOURS):
+                if len(path.classes) == 2:
+                    return dict(zip(path.classes, path.probabilities(x), strict=True))
                 margins = path.margins(x)
         if margins is None:
             if not self._learned():

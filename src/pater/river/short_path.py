@@ -24,7 +24,7 @@ from ..kernels.doors import are_weights
 from ..kernels.run import row_pass
 from ..models.model import Model
 from ..models.pool import Pool
-from ..models.predict import row_margins, told
+from ..models.predict import RowMargins
 from .rows import Columns
 
 LEAST_ROOM = 16  # numbers of a row
@@ -50,17 +50,19 @@ class Layout(NamedTuple):
 class ShortPath:
     """Good for as long as the model has the same classes, settings and room for columns."""
 
-    def __init__(self, model: Model, columns: Columns, room: int, *, average: bool) -> None:
+    def __init__(self, model: Model, columns: Columns, room: int, *, average: bool, fitted: bool) -> None:
         room = max(LEAST_ROOM, 1 << max(0, room - 1).bit_length())
         self._indptr, self._indices = np.zeros(2, np.uint32), np.zeros(room, np.uint32)
         self._data, self._weight, code = np.zeros(room), np.ones(1), np.zeros(1, np.int64)
-        self._rows = self._indptr, self._indices, self._data
-        self._margins = np.zeros((1, model.state.n_models))
-        self._columns, self._most_columns, self._state, self._average = columns, model.n_features, model.state, average
-        self._pass, self._to_learn = row_pass(self._rows, code, model.state, model.settings(), self._weight)
-        self._ask, self._to_ask = row_margins(self._rows, model.state, self._margins, average=average)
+        rows = self._indptr, self._indices, self._data
+        self._columns, self._most_columns, self._fitted = columns, model.n_features, fitted
+        to_learn = row_pass(rows, code, model.state, model.settings(), self._weight)  # which arranges the state
+        said = RowMargins.of(rows, model.state, average=average)
+        self._pass: Callable[[], int] = _ready(*to_learn)
+        self._ask, self._tell = _ready(said.ask, said.to_ask), _ready(said.tell, said.to_tell)
+        self._judge, self._margins, self._p = _ready(said.judge, said.to_judge), said.margins, said.p
         self._code: Any = code.data
-        self._margin: Any = self._margins[0].data
+        self._margin: Any = said.margins[0].data
         self.classes: list[Any] = model.classes.tolist()
         self._codes = {label: code for code, label in enumerate(self.classes)}
         self._answers = (self.classes * 2)[:2]
@@ -84,14 +86,14 @@ class ShortPath:
         self._code[0] = self._codes[y]
         if w != self._w:
             self._weigh(w)
-        return self._pass(*self._to_learn) < 0
+        return self._pass() < 0
 
     def predict(self, x: Any) -> Any:
         """The label of a row, where there are at most two."""
         if tuple(x) != self._key:
             self._turn_to(tuple(x))
         self._write(self._data, 0, *self._take(x))
-        self._ask(*self._to_ask)
+        self._ask()
         margin = self._margin[0]
         if -math.inf < margin < math.inf:
             return self._answers[margin >= 0.0]
@@ -102,11 +104,24 @@ class ShortPath:
         if tuple(x) != self._key:
             self._turn_to(tuple(x))
         self._write(self._data, 0, *self._take(x))
-        self._ask(*self._to_ask)
-        margins = told(self._margins, self._rows, self._state, average=self._average)
-        if not np.isfinite(margins).all():
-            raise Detour
-        return margins
+        self._ask()
+        if math.isfinite(sum(self._margin)):
+            self._tell()
+            if math.isfinite(sum(self._margin)):
+                return self._margins
+        raise Detour
+
+    def probabilities(self, x: Any) -> tuple[float, float]:
+        """The probabilities of two classes."""
+        self.margins(x)
+        if self._fitted:
+            self._judge()
+            p = self._p.item()
+            return 1.0 - p, p
+        margin = self._margin[0]
+        less = float(np.exp(-abs(margin)))  # to the bit what NumPy makes of many
+        likely, other = 1.0 / (1.0 + less), less / (1.0 + less)
+        return (other, likely) if margin >= 0.0 else (likely, other)
 
     def _weigh(self, w: float) -> None:
         weight = np.array([w], np.float64)
@@ -155,9 +170,14 @@ class ShortPath:
         return True
 
 
+def _ready(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[[], Any]:
+    """A call, ready to be made. As a closure it is passed over when River adds up the memory of a model."""
+    return lambda: function(*arguments)
+
+
 def short_path(estimator: Any, columns: Columns, room: int) -> ShortPath | None:
     """The short path of what an estimator has learned, if it is one model for each class and nothing more."""
     model: Model | Pool | None = vars(estimator).get("_model")
     if not isinstance(model, Model) or len(model.specs) > 1 or model.seen is not None or not model.classes.size:
         return None
-    return ShortPath(model, columns, room, average=estimator._average_of(model))
+    return ShortPath(model, columns, room, average=estimator._average_of(model), fitted=bool(estimator.probability))

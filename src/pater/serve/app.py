@@ -6,9 +6,11 @@ fixed, and one lookup takes a tenth of the time of a router.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import secrets
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
@@ -26,6 +28,7 @@ from .limits import Limits
 from .records import LabelOf
 from .tokens import Access, Headers
 
+LARGE = 64 << 10  # bytes of a body that is read aside
 LONGEST_KEY = 255  # characters of an idempotency key
 MOST_SHOWN = 80  # characters of a path that an answer repeats
 
@@ -33,6 +36,8 @@ MOST_SHOWN = 80  # characters of a path that an answer repeats
 class Engine(Predicting, Protocol):
     """What owns the model. Answers are what JSON is made of; what cannot be done is a `Refusal`."""
 
+    @property
+    def is_fixed(self) -> bool: ...
     def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Any: ...
     async def learn(self, rows: Any, key: str | None = None, digest: bytes = b"") -> dict[str, Any]: ...
     async def labels(self, labels: list[LabelOf]) -> dict[str, Any]: ...
@@ -78,7 +83,8 @@ class App:
     ) -> None:
         self._engine, self._views, self._access, self._journal = engine, views, access, journal
         self._limits, self._of_rows = limits, of_rows or {}  # the latter for `Engine.rows_of`
-        self._gathering = Gathering(engine, lambda body: engine.rows_of(body, labelled=False, **self._of_rows))
+        self._gathering = Gathering(engine, self._rows_of)
+        self._reader = ThreadPoolExecutor(1, "pater-reader")
         self._bodies = Bodies(limits)
         self._log_requests = log_requests
         predicting, learning = frozenset({"predict", "admin"}), frozenset({"learn", "admin"})
@@ -149,17 +155,15 @@ class App:
         return [*there, "HEAD"] if "GET" in there else [*there]
 
     async def _predict(self, request: Request) -> Answer:
-        explain = False
-        body = self._body(request)
-        if isinstance(body, dict):
-            explain = body.pop("explain", False)
-            if not isinstance(explain, bool):
-                raise Refusal(400, "explain must be true or false.")
-        if explain or request.type == ARROW:
-            rows = self._engine.rows_of(body, labelled=False, arrow=request.type == ARROW, **self._of_rows)
-            answer = await self._engine.predict(rows, explain=explain)
+        if request.type == JSON and len(request.body) <= LARGE:
+            body = json_of(request.body)
+            if _explains(body):
+                answer = await self._engine.predict(self._rows_of(body), explain=True)
+            else:
+                answer = await self._gathering.predict(body)
         else:
-            answer = await self._gathering.predict(body)
+            rows, explain = await self._aside(request, labelled=False)
+            answer = await self._engine.predict(rows, explain=explain)
         if ARROW in request.headers.get(b"accept", b""):
             from .arrow_answers import arrow_bytes
 
@@ -168,8 +172,7 @@ class App:
 
     async def _learn(self, request: Request) -> Answer:
         key = _key(request.headers)
-        arrow = request.type == ARROW
-        rows = self._engine.rows_of(self._body(request), labelled=True, arrow=arrow, **self._of_rows)
+        rows, _ = await self._aside(request, labelled=True)
         digest = b"" if key is None else hashlib.sha256(request.type + b"\n" + request.body).digest()
         return Answer(json_bytes(await self._engine.learn(rows, key, digest)))
 
@@ -177,9 +180,21 @@ class App:
         labels = labels_of_json(json_of(request.body), self._limits)
         return Answer(json_bytes(await self._engine.labels(labels)))
 
-    @staticmethod
-    def _body(request: Request) -> Any:
-        return request.body if request.type == ARROW else json_of(request.body)
+    def _rows_of(self, body: Any) -> Any:
+        return self._engine.rows_of(body, labelled=False, **self._of_rows)
+
+    def _read(self, request: Request, labelled: bool) -> tuple[Any, bool]:
+        """The rows of a request, and whether predictions of them are to be explained."""
+        arrow = request.type == ARROW
+        body = request.body if arrow else json_of(request.body)
+        explain = not labelled and _explains(body)
+        return self._engine.rows_of(body, labelled=labelled, arrow=arrow, **self._of_rows), explain
+
+    async def _aside(self, request: Request, *, labelled: bool) -> tuple[Any, bool]:
+        """The same. Large ones are read one at a time in a thread, so that small ones need not wait for them."""
+        if len(request.body) > LARGE and self._engine.is_fixed:
+            return await asyncio.get_running_loop().run_in_executor(self._reader, self._read, request, labelled)
+        return self._read(request, labelled)
 
     async def _model(self, request: Request) -> Answer:
         name = (b"content-disposition", b'attachment; filename="model.pater"')
@@ -214,6 +229,14 @@ class App:
         page = front_page()
         headers = [(name.encode(), value.encode()) for name, value in page.headers.items()]
         return Answer(page.content, type=b"text/html; charset=utf-8", headers=headers)
+
+
+def _explains(body: Any) -> bool:
+    """Take out of a body whether predictions are to be explained."""
+    explain = body.pop("explain", False) if isinstance(body, dict) else False
+    if not isinstance(explain, bool):
+        raise Refusal(400, "explain must be true or false.")
+    return explain
 
 
 def _content_type(headers: Headers, types: tuple[bytes, ...]) -> bytes:

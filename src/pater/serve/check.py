@@ -39,7 +39,8 @@ def check(path: str | os.PathLike[str]) -> Report:
         report.wrong.append(str(error))
         return report
     try:
-        _check(log, report)
+        with log.at_one_moment():
+            _check(log, report)
     except StateError as error:
         report.wrong.append(str(error))
     except sqlite3.Error as error:
@@ -60,14 +61,12 @@ def _check(log: Log, report: Report) -> None:
         report.found.append(f"{found:,} {what}")
         if found != kept:
             report.wrong.append(f"there are {found:,} {what}, but {kept:,} were counted")
-    snapshots = log.snapshots()
-    for snapshot in snapshots:
-        _check_snapshot(log, snapshot, last, report)
-    begins = snapshots[-1] if snapshots else None
-    first = log.first_entry
+    begins = _check_snapshots(log, last, report)
     start = begins.entry if begins else 0
-    if last > start and first > start + 1:
-        report.wrong.append(f"entries {start + 1:,} to {first - 1:,} are missing between the last snapshot and the log")
+    if last > start and log.first_entry > start + 1:
+        report.wrong.append(
+            f"entries {start + 1:,} to {log.first_entry - 1:,}, which recovery would go on with, are not in the log"
+        )
     behind = begins.file if begins else "no model"
     report.found.append(f"recovery begins with {behind}, and {log.entries_after(start):,} entries of the log after it")
 
@@ -90,13 +89,24 @@ def _check_entries(log: Log, report: Report) -> int:
     return log.last_entry
 
 
-def _check_snapshot(log: Log, snapshot: Snapshot, last: int, report: Report) -> None:
-    path = log.folder.file(snapshot.file)
-    if not 0 <= snapshot.entry <= last:
-        report.wrong.append(f"{path} is of entry {snapshot.entry:,}, but the log has {last:,}")
-    try:
-        learner = load(path)
-    except ModelFileError as error:
-        report.wrong.append(str(error))
-        return
-    report.found.append(f"{snapshot.file}: version {snapshot.version}, {learner.rows:,} rows, sound")
+def _check_snapshots(log: Log, last: int, report: Report) -> Snapshot | None:
+    """The model that recovery begins with: the last one that can be read, but none before one that was swapped in."""
+    begins: Snapshot | None = None
+    needed = True
+    for snapshot in reversed(log.snapshots()):
+        path = log.folder.file(snapshot.file)
+        if not 0 <= snapshot.entry <= last:
+            report.wrong.append(f"{path} is of entry {snapshot.entry:,}, but the log has {last:,}")
+        try:
+            learner = load(path)
+        except ModelFileError as error:
+            if needed and snapshot.kind == "model":
+                report.wrong.append(str(error))
+                needed = False
+            else:
+                report.found.append(f"warning: {error}")
+            continue
+        report.found.append(f"{snapshot.file}: version {snapshot.version}, {learner.rows:,} rows, sound")
+        if needed:
+            begins, needed = snapshot, False
+    return begins

@@ -54,6 +54,14 @@ class Connection(HttpToolsProtocol):
         if self._overhead > self.limits.head + self._body // 8:
             self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large.")
 
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """A caller that sends nothing more may still wait for its answer; TLS knows no such half."""
+        waits = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+        if waits and self.scheme == "http":
+            self.cycle.keep_alive = False
+            return True
+        return None
+
     def on_body(self, body: bytes) -> None:
         self._overhead -= len(body)
         self._body += len(body)

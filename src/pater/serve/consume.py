@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -78,6 +79,9 @@ class Consumption:
         except Exception as error:  # of the topic, or one that nobody has thought of: the service goes on without it
             told = error if isinstance(error, TopicError) else f"{type(error).__name__}: {error}"
             say.error("nothing more is learned from the topic %s: %s", name, told)
+            with suppress(Refusal):
+                stopped = {"topic": name, "reason": str(told)}
+                await self._engine.conveyor.write(lambda transaction: transaction.event("topic stopped", stopped))
         finally:
             await asyncio.to_thread(topic.close)
 

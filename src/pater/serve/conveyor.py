@@ -17,12 +17,11 @@ from ..formats.errors import InputError
 from .errors import Refusal
 from .log import Log
 from .records import Entry
-from .requests import Written
+from .requests import Written, refusal
 from .transaction import Transaction
 from .writer import Done, Writer
 
 FAILED = "learning has failed, which the log of the server tells more of; start the service again"
-REFUSED = "the model cannot learn from it: its numbers are too large, or its label is one too many"
 Places = dict[int, list[int]]  # by the number of an entry, those of its rows
 T = TypeVar("T")
 say = logging.getLogger("pater.serve")
@@ -81,9 +80,9 @@ class Conveyor:
         if self._has_failed:
             raise Refusal(503, f"{FAILED}.")
 
-    async def write(self, write: Callable[[Transaction], Any], size: int = 0) -> Any:
+    async def write(self, write: Callable[[Transaction], Any], size: int = 0, *, urgent: bool = False) -> Any:
         """What a write gives back, once it is on the disk."""
-        return await self._submitted(_Job(self._loop.create_future()), write, size)
+        return await self._submitted(_Job(self._loop.create_future()), write, size, urgent=urgent)
 
     async def learn(self, write: Callable[[Transaction], Written], size: int = 0) -> Written:
         """The same of a write whose entries are to be learned, once they are; a Refusal names rows that cannot be."""
@@ -92,8 +91,10 @@ class Conveyor:
         assert isinstance(written, Written)
         return written
 
-    async def _submitted(self, job: _Job, write: Callable[[Transaction], Any], size: int) -> Any:
-        self.writer.submit(job, write, size)
+    async def _submitted(
+        self, job: _Job, write: Callable[[Transaction], Any], size: int, *, urgent: bool = False
+    ) -> Any:
+        self.writer.submit(job, write, size, urgent=urgent)
         if job.learns:
             self._learning.add(job)
         # Whoever waits may go away; what is on its way is written and learned nevertheless.
@@ -222,14 +223,11 @@ class Conveyor:
                 transaction.disclaim(names)
 
         if marks:
-            await self.write(write)
+            await self.write(write, urgent=True)
             for number in marks:
                 self._unmarked.pop(number, None)
 
 
 def _refusal(written: Written, refused: Places) -> Refusal | None:
     places = [written.places[place] for place in refused.get(written.entry.number, ())] if written.entry else []
-    if not places:
-        return None
-    told = "the others were learned" if len(places) < len(written.places) else "nothing was learned"
-    return Refusal(422, f"row {places[0]}: {REFUSED}; {told}.", rows=[(place, REFUSED) for place in places])
+    return refusal(places, len(written.places)) if places else None

@@ -33,6 +33,7 @@ from .swapping import swap
 from .transaction import Transaction
 from .volumes import JOINED, LEARNED, PREDICTED, REFUSED, UNKNOWN, Volumes
 
+MANY = 2_000  # rows that are predicted aside
 OPERATING_POINT = "operating_point"
 say = logging.getLogger("pater.serve")
 
@@ -55,13 +56,14 @@ class Engine:
         self.settling = Settling.of(self.log, self.learned, self._settings, self.keeping.most_classes)
         self.operating = Operating.kept(self.log.meta(OPERATING_POINT, default={}), self.classes)
         self._threshold = self.operating.threshold(self.learned.quality)
+        self._alarms = self.quality.n_alarms  # that were told of
         self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned)
         self.housekeeping = Housekeeping(self)
         try:
             await self.conveyor.mark(refused)
             await self.conveyor.write(lambda transaction: transaction.event("start", self.told()))
-        except Refusal as error:  # predictions can be made all the same, and the next write tries again
-            say.error("nothing can be written: %s", error)
+        except Refusal as refusal:  # on a full disk it can predict
+            say.error("%s", refusal.reason)
 
     async def stop(self) -> None:
         """Take nothing more, learn what is on the disk, and write a last snapshot."""
@@ -92,6 +94,9 @@ class Engine:
     def _on_learned(self) -> None:
         self._learned_at = self.log.now()
         self._threshold = self.operating.threshold(self.learned.quality)
+        for alarm in self.quality.alarms_after(self._alarms):
+            say.warning("answers have become worse: %s", alarm)
+        self._alarms = self.quality.n_alarms
 
     def _check_open(self) -> None:
         if self._stopping:
@@ -144,9 +149,15 @@ class Engine:
         """Whether it is known which columns rows have."""
         return self.settling.columns is not None
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether rows may be read in another thread: to read them leaves nothing behind."""
+        return self.settling.is_fixed
+
     def facts(self) -> Facts:
         """What is so now."""
         broken = self.conveyor.broken
+        events = [{"time": event.time, "kind": event.kind, **event.content} for event in self.log.events(50)]
         return Facts(
             now=self.log.now(),
             started=self._started,
@@ -162,7 +173,7 @@ class Engine:
             log_bytes=self.log.size(),
             snapshot_time=self.housekeeping.saved_at,
             snapshot_position=self.housekeeping.saved_position,
-            history=[{"time": event.time, "kind": event.kind, **event.content} for event in self.log.events(50)],
+            history=sorted([*events, *self.housekeeping.snapshots], key=lambda each: float(each["time"])),
         )
 
     def count(self, kind: int, rows: int) -> None:
@@ -183,15 +194,22 @@ class Engine:
         return self.settling.rows_of(body, labelled=labelled, arrow=arrow, **limits)
 
     async def predict(self, rows: Rows, *, explain: bool = False) -> dict[str, Any]:
-        """What the model says of rows now; those that have an id are remembered before the answer."""
-        served = self.learned.served
+        """What the model says of rows now; those that have an id are remembered before the answer.
+
+        Of many rows a copy of the model speaks, in a thread, so that others need not wait.
+        """
+        if rows.reader is not self.settling:
+            raise Refusal(503, "a model was swapped in while the rows were read; try again.", retry_after=1)
+        served, told, classes = self.learned.served, self.told(), self.classes
         if served is None:
             answers: list[dict[str, Any]] = [dict(NOTHING_SAID) for _ in range(len(rows))]
-        else:
+        elif len(rows) <= MANY:
             answers = served.answers(rows.batch, self._threshold, explain=explain)
-        told = self.told()
+        else:
+            copy, threshold = deepcopy(served), self._threshold
+            answers = await asyncio.to_thread(copy.answers, rows.batch, threshold, explain=explain)
         if any(name is not None for name in rows.ids):
-            beside = {"version": told["version"], "classes": self.classes}
+            beside = {"version": told["version"], "classes": classes}
             said = [{key: answer[key] for key in ("decision", "margin", "probability")} | beside for answer in answers]
             news = self.settling.news()
             await self.conveyor.write(requests.remember(rows, said, news), size=rows.size)
@@ -210,24 +228,15 @@ class Engine:
         `beside` writes what belongs to the same transaction.
         """
         await self.model_in_place()
-        news = self.settling.news()
-        write = requests.with_(beside, requests.learn(rows, key, digest, news))
+        news, as_read = self.settling.news(), rows.reader is self.settling
+        write = requests.with_(beside, requests.learn(rows, key, digest, news, as_read=as_read))
         written = await self.conveyor.learn(write, size=rows.size)
-        if written.again:
-            return self._told_before(key)
+        known = self.log.answer_to(key) if written.again and key is not None else None
+        if known is not None and known.refused:
+            raise requests.refusal(known.refused, known.answer["learned"])
         self.settling.is_on_disk(news)
         self.count(LEARNED, len(written.places))
         return written.answer
-
-    def _told_before(self, key: str | None) -> dict[str, Any]:
-        """What a request that has come again is answered with, after the first one was learned, or refused."""
-        known = self.log.answer_to(key or "")
-        if known is None:
-            raise Refusal(409, "the key of this request has just been forgotten; send it with another.")
-        if known.status != 200:
-            raise Refusal(known.status, known.answer["error"])
-        answer: dict[str, Any] = known.answer
-        return answer
 
     async def labels(self, labels: list[LabelOf], *, beside: Settled | None = None) -> dict[str, Any]:
         """Labels of rows that were predicted: those that are remembered are learned, as they were predicted."""

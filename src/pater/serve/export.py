@@ -19,31 +19,33 @@ from .state import SETTINGS
 
 
 class Begins(NamedTuple):
-    """Where an export begins: after which rows and which entry, and with which model, if with one."""
+    """Where an export begins: after which rows and which entry, and with which model, if with one; its `last` entry."""
 
-    position: int = 0
-    entry: int = 0
-    model: Snapshot | None = None
+    position: int
+    entry: int
+    model: Snapshot | None
+    last: int
 
 
 def begins(log: Log) -> Begins:
     """Where the log of the model that is served begins: with the last one that was swapped in, or with nothing."""
-    models = log.snapshots("model")
-    return Begins(models[-1].position, models[-1].entry, models[-1]) if models else Begins()
+    with log.at_one_moment():
+        models, last = log.snapshots("model"), log.last_entry
+    return Begins(models[-1].position, models[-1].entry, models[-1], last) if models else Begins(0, 0, None, last)
 
 
-def lines(log: Log, since: int | None = None) -> Iterator[bytes]:
+def lines(log: Log, since: int | None = None, start: Begins | None = None) -> Iterator[bytes]:
     """What the columns are, then the rows that were learned, each a line, in order and constant memory.
 
     Rows that were refused are left out.
 
     `since` is a number of rows to leave out at the beginning, of all there have ever been; without it, the rows are
-    those that the model which is served has learned by the log.
+    those that the model which is served has learned by the log. A server may go on meanwhile; `start` says of which
+    moment the export is, by default of now.
     """
-    start = begins(log)
-    position = since or 0
-    columns, is_first = _columns(log), True
-    for entry in log.entries(start.entry if since is None else 0):
+    start = start or begins(log)
+    position, columns, is_first = since or 0, _columns(log), True
+    for entry in log.entries(start.entry if since is None else 0, start.last):
         for line in _rows(entry, columns)[max(0, position - entry.position) :] if entry.end > position else ():
             if is_first:
                 yield line_of_columns(columns)
@@ -63,14 +65,14 @@ def _rows(entry: Entry, columns: Columns) -> list[bytes]:
     return entry._replace(content=lines_of_log(entry.kind, entry.content, columns)).lines()
 
 
-def command(log: Log, exported: str | os.PathLike[str] = EXPORTED, model: str = "MODEL.pater") -> list[str]:
-    """The command that learns from an export what is served, word by word."""
-    start = begins(log)
+def command(log: Log, exported: str | os.PathLike[str] = EXPORTED, start: Begins | None = None) -> list[str]:
+    """The command that learns from an export what is served, word by word; the model goes to MODEL.pater."""
+    start = start or begins(log)
     if start.model is not None:
         words = ["-i", os.fspath(log.folder.file(start.model.file))]
     else:
         words = list(_options(log.meta(SETTINGS) or {}))
-    return ["pater", "train", os.fspath(exported), *words, "-m", model]
+    return ["pater", "train", os.fspath(exported), *words, "-m", "MODEL.pater"]
 
 
 def _options(settings: dict[str, Any]) -> Iterator[str]:

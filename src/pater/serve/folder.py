@@ -22,7 +22,8 @@ try:
 except ImportError:  # a system without such locks: servers there are not told of each other
     fcntl = None  # type: ignore[assignment]
 
-_FILE = re.compile(r"(snapshot|model)-\d+\.pater")
+_SNAPSHOT = re.compile(r"snapshot-(\d+)\.pater")
+_MODEL = re.compile(r"model-\d+\.pater")
 
 
 class StateError(InputError):
@@ -47,14 +48,15 @@ class Folder:
 
     def file(self, name: str) -> Path:
         """The file of a model by the name that the log has for it; an error if it is no such name."""
-        if not _FILE.fullmatch(name):
+        if not _is_ours(name):
             raise StateError(f"{self.path}: the log names a model {name[:60]!r}, which is no name of a snapshot.")
         return self.models / name
 
     def take(self) -> None:
         """Make the directory if it is not there, and lock it; an error if another server has it."""
         try:
-            self.models.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is learned may be personal
+            self.models.mkdir(exist_ok=True)
             handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise self.cannot("it cannot be used as a state directory", error) from None
@@ -78,6 +80,15 @@ class Folder:
         with contextlib.suppress(OSError):  # only for the message above
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+
+    def check_log(self) -> None:
+        """An error if there are models, but no log: it is lost, and with a new one the models would be."""
+        names = sorted(path.name for path in self.models.iterdir() if _is_ours(path.name))
+        if names and not (self.log.exists() and self.log.stat().st_size):
+            raise StateError(
+                f"{self.path}: there are models in it, but {self.log.name} is missing. Put it back; or begin in "
+                f"another directory, with {self.models / names[-1]} as its model."
+            )
 
     def release(self) -> None:
         """Let the next server in."""
@@ -113,12 +124,20 @@ class Folder:
             with contextlib.suppress(OSError):
                 self.file(name).unlink(missing_ok=True)
 
-    def sweep(self, known: Iterable[str]) -> None:
-        """Remove what kills have left behind: models that the log does not know of, and parts of files."""
+    def sweep(self, known: Iterable[str], last: int) -> None:
+        """Remove what kills have left behind: snapshots that the log does not know of, and parts of files.
+
+        Snapshots after the `last` entry of the log are not from a kill, but of another log, and stay.
+        """
         names = set(known)
         with contextlib.suppress(OSError):
             for path in self.models.iterdir():
-                if _FILE.fullmatch(path.name) and path.name not in names:
+                found = _SNAPSHOT.fullmatch(path.name)
+                if found and path.name not in names and int(found[1]) <= last:
                     path.unlink(missing_ok=True)
                 elif path.name.endswith(".part"):
                     remove_left_overs(path.with_name(path.name.rsplit(".", 2)[0]))
+
+
+def _is_ours(name: str) -> bool:
+    return bool(_SNAPSHOT.fullmatch(name) or _MODEL.fullmatch(name))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from copy import deepcopy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ TICK = 0.5  # seconds
 SHORTEST_REST, LONGEST_REST, AFTER_A_FAILURE = 1.0, 60.0, 10.0
 AT_ONCE = 1_000  # rows that are forgotten in one go
 KEPT = 3  # snapshots
+TOLD = 5  # snapshots that the history tells of
 say = logging.getLogger("pater.serve")
 
 
@@ -35,6 +37,8 @@ class Housekeeping:
 
     saved_at, saved_position
         When the last snapshot was written, in seconds since 1970, and how many rows of the log it has.
+    snapshots
+        The last few, as the history of the model tells of them.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -43,6 +47,10 @@ class Housekeeping:
         self.saved_at = snapshots[-1].time if snapshots else None
         self.saved_position = snapshots[-1].position if snapshots else None
         self._entry = snapshots[-1].entry if snapshots else 0
+        self.snapshots: deque[dict[str, Any]] = deque(maxlen=TOLD)
+        for each in snapshots:
+            if each.kind == "snapshot":
+                self._note(each.time, each.version, each.position)
         self._last_look = monotonic()
         self._ended = asyncio.Event()
         self._task = asyncio.create_task(self._work())
@@ -56,6 +64,9 @@ class Housekeeping:
         """A model file has all up to an entry."""
         self._entry, self.saved_position, self.saved_at = entry, position, self._engine.log.now()
         self._last_look = monotonic()
+
+    def _note(self, time: float, version: int, position: int) -> None:
+        self.snapshots.append({"time": time, "kind": "snapshot", "version": version, "position": position})
 
     async def snapshot(self) -> None:
         """Write the model to a file, from which the next start goes on, if there is anything new."""
@@ -75,6 +86,7 @@ class Housekeeping:
 
         engine.log.folder.remove(await engine.conveyor.write(write))
         self.is_saved(entry, position)
+        self._note(engine.log.now(), version, position)
 
     def _copied(self) -> tuple[Learner, int, dict[str, Any], int, int] | None:
         """What a snapshot is made of; None if the last one says it all, or rows are held back yet."""
@@ -88,14 +100,16 @@ class Housekeeping:
 
     async def expire(self) -> int:
         """Forget rows that have waited too long for their label; how many there were."""
-        engine, keeping = self._engine, self._engine.keeping
-        await engine.model_in_place()
-        label = None
-        if keeping.expire_as is not None and engine.log.count("pending"):
-            label = engine.settling.label_of_text(keeping.expire_as)
-        write = requests.expire(keeping.remember, label, AT_ONCE, engine.settling.news())
-        expired = int((await engine.conveyor.learn(write)).answer["expired"])
-        engine.count(EXPIRED, expired)
+        engine, keeping, expired, more = self._engine, self._engine.keeping, 0, True
+        while more and not self._ended.is_set():
+            await engine.model_in_place()
+            label = None
+            if keeping.expire_as is not None and engine.log.count("pending"):
+                label = engine.settling.label_of_text(keeping.expire_as)
+            write = requests.expire(keeping.remember, label, AT_ONCE, engine.settling.news())
+            answer = (await engine.conveyor.learn(write)).answer
+            expired, more = expired + answer["expired"], answer["more"]
+            engine.count(EXPIRED, answer["expired"])
         return expired
 
     async def _has_ended(self) -> bool:
@@ -116,7 +130,8 @@ class Housekeeping:
                 if not self._engine.is_swapping and (new >= keeping.snapshot_rows or (new and late)):
                     await self.snapshot()
                 if monotonic() >= next_expiry:
-                    next_expiry = monotonic() + (0 if await self.expire() >= AT_ONCE else rest)
+                    await self.expire()
+                    next_expiry = monotonic() + rest
             except Exception as error:  # whatever it was, the service lives on, and this with it
                 foreseen = isinstance(error, (Refusal, InputError, ModelFileError, OSError))
                 say.error("housekeeping has failed, and tries again: %s", error, exc_info=not foreseen)

@@ -20,7 +20,7 @@ from ..formats.errors import InputError
 SCHEME = "kafka://"
 EXAMPLE = "kafka://host:9092/topic"
 REFRESH = 30.0  # seconds after which partitions are looked for again
-TIMEOUT = 10.0  # seconds for a question to the broker
+TIMEOUT = 5.0  # seconds for a question to the broker
 OWN = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -141,6 +141,7 @@ class Topic:
                 messages.append(Message(part, offset, value.encode() if isinstance(value, str) else value))
                 self._offsets[part] = offset + 1
             elif error.code() == KafkaError._AUTO_OFFSET_RESET and part is not None:
+                self._consumer.incremental_unassign([TopicPartition(self.name, part)])
                 self._assigned.discard(part)
                 self._refreshed = 0.0
             elif error.code() != KafkaError._PARTITION_EOF:

@@ -26,6 +26,7 @@ from .records import JSON, Entry
 from .rows import rows_of_log
 from .served import Served
 
+MANY = 100  # rows of an entry that is not read again together with others, if it was read before
 PIECE = 256  # rows that are learned at a time: a millisecond or two
 MOST_BYTES = 1 << 20  # of entries that are read together
 
@@ -78,7 +79,9 @@ class Learned:
         served = self._server()
         assert self.columns is not None
         first, scale = entries[0], served.learner.scale
-        if first.kind == JSON:
+        if len(entries) == 1 and first.batch is not None and not first.refused:
+            batch = first.batch
+        elif first.kind == JSON:
             content = b"".join(line + b"\n" for entry in entries for line in entry.lines())
             batch = rows_of_log(JSON, content, self.columns, keep_missing=scale).batch if content else None
         else:
@@ -90,7 +93,7 @@ class Learned:
             yield
 
     def _server(self) -> Served:
-        """The model, which begins with the first entry."""
+        """The model, which begins with the first entry, even if all of that is refused."""
         if self.served is None:
             assert self.columns is not None
             self.served = Served(new_learner(self.settings, self.columns))
@@ -130,13 +133,17 @@ def _together(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
     some: list[Entry] = []
     size = 0
     for entry in entries:
-        if some and (entry.kind != JSON or some[-1].kind != JSON or size > MOST_BYTES):
+        if some and (_is_alone(entry) or _is_alone(some[-1]) or size > MOST_BYTES):
             yield some
             some, size = [], 0
         some.append(entry)
         size += len(entry.content)
     if some:
         yield some
+
+
+def _is_alone(entry: Entry) -> bool:
+    return entry.kind != JSON or (entry.batch is not None and entry.rows >= MANY)
 
 
 def pieces(batch: Batch) -> Iterator[Batch]:

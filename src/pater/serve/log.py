@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,9 @@ from . import schema
 from .folder import Folder
 from .records import Answer, Entry, Event, Limits, Snapshot
 
-_PIECE = 500  # entries that are read in one go: what is read keeps SQLite from reusing the log's tail
+# Entries that are read in one go. While they are used, which may take long, none is being read: that would keep SQLite
+# from reusing the log's tail.
+_PIECE, _PIECE_BYTES = 500, 1 << 22
 
 
 class Log:
@@ -36,6 +39,7 @@ class Log:
     def __init__(self, folder: Folder, connection: sqlite3.Connection | None, limits: Limits) -> None:
         self.folder, self.connection, self.limits = folder, connection, limits
         self.clock: Callable[[], float] = time.time
+        self._now = threading.Lock()
         self._reader = schema.reading(folder)
         self._latest = self._last_time()
 
@@ -45,6 +49,7 @@ class Log:
         folder = Folder(path)
         folder.take()
         try:
+            folder.check_log()
             connection = schema.writing(folder)
             try:
                 return cls(folder, connection, limits or Limits())
@@ -70,8 +75,9 @@ class Log:
 
     def now(self) -> float:
         """The time, which never goes back: if the clock does, it stands still until the clock has caught up."""
-        self._latest = max(self._latest, self.clock())
-        return self._latest
+        with self._now:
+            self._latest = max(self._latest, self.clock())
+            return self._latest
 
     def _last_time(self) -> float:
         tables = ("pending", "done", "keys", "snapshots", "events")
@@ -87,7 +93,18 @@ class Log:
         try:
             yield self._reader.execute
         except sqlite3.Error as error:
-            raise schema.unusable(self.folder.log, error) from None
+            raise schema.unusable(self.folder.log, error, "read") from None
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """What is read meanwhile is of one moment, whatever is being written; for what is soon done."""
+        with self._reading() as run:
+            run("BEGIN")
+        try:
+            yield
+        finally:
+            with self._reading() as run:
+                run("ROLLBACK")
 
     def count(self, name: str) -> int:
         """How many there are of `rows` (learned, not refused), `pending`, `done` or `keys`."""
@@ -141,24 +158,26 @@ class Log:
         """The entries after a number, up to another one, in order and one at a time."""
         last = self.last_entry if until is None else until
         while True:
-            found = 0
+            some: list[Entry] = []
+            size = 0
             with self._reading() as run:
                 cursor = run(
                     "SELECT number, position, rows, time, kind, content, said, refused FROM entries "
                     "WHERE number > ? AND number <= ? ORDER BY number LIMIT ?",
                     (after, last, _PIECE),
                 )
-                try:
-                    for *values, content, said, refused in cursor:
-                        found += 1
-                        after = values[0]
-                        answers = json.loads(said) if said else None
-                        out = tuple(json.loads(refused)) if refused else ()
-                        yield Entry._make([*values, bytes(content), answers, out])
-                finally:
-                    cursor.close()
-            if found < _PIECE:
+                for *values, content, said, refused in cursor:
+                    answers = json.loads(said) if said else None
+                    out = tuple(json.loads(refused)) if refused else ()
+                    some.append(Entry._make([*values, bytes(content), answers, out, None]))
+                    size += len(content)
+                    if size > _PIECE_BYTES:
+                        break
+                cursor.close()
+            if not some:
                 return
+            yield from some
+            after = some[-1].number
 
     def snapshots(self, kind: str | None = None) -> list[Snapshot]:
         """The models that are kept, in the order of the log: the last one is where recovery begins."""
@@ -181,8 +200,10 @@ class Log:
     def answer_to(self, key: str) -> Answer | None:
         """What a request with this key is answered with."""
         with self._reading() as run:
-            found = run("SELECT status, answer FROM keys WHERE key = ?", (key,)).fetchone()
-        return None if found is None else Answer(found[0], json.loads(found[1]))
+            found = run(
+                "SELECT answer, refused FROM keys LEFT JOIN entries ON number = entry WHERE key = ?", (key,)
+            ).fetchone()
+        return None if found is None else Answer(json.loads(found[0]), tuple(json.loads(found[1] or "[]")))
 
     def offsets(self) -> dict[tuple[str, int], int]:
         """For each partition of a broker, the first message that is not in the log."""

@@ -99,10 +99,10 @@ class Metrics(Collector):
         yield CounterMetricFamily("pater_drift_alarms", "Alarms of answers that became worse.", quality.n_alarms)
         if quality.alarms:
             yield _gauge("pater_last_drift_alarm_time_seconds", "When the last alarm was.", quality.alarms[-1]["time"])
-        threshold = operating.threshold(quality)
-        threshold = own_threshold(self._engine.speaker()) if threshold is None else threshold
-        if threshold is not None:
-            yield _gauge("pater_threshold", "The margin from which on the second class is said.", threshold)
+        own, threshold = own_threshold(self._engine.speaker()), operating.threshold(quality)
+        if own is not None:
+            used = own if threshold is None else threshold
+            yield _gauge("pater_threshold", "The margin from which on the second class is said.", used)
 
 
 def _of_facts(facts: Facts) -> Iterator[Metric]:

@@ -22,6 +22,7 @@ WANTED = (
 )
 KINDS = ("max_fpr", "max_fnr", "cost", "threshold")
 MOST_POINTS = 120  # of thresholds that are told of
+LONGEST = 28  # characters of a label that a sentence repeats
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,9 @@ class Operating:
     def told(self, quality: Quality, own: float | None) -> dict[str, Any]:
         """The operating point, its threshold, where that comes from, and what moving it would do.
 
-        `own` is the threshold of the model, None if it has none.
+        `own` is the threshold of the model, None if it does not have two classes: then nothing else has one either.
         """
-        threshold = self.threshold(quality)
+        threshold = None if own is None else self.threshold(quality)
         used = own if threshold is None else threshold
         fpr, fnr = (None, None) if used is None else quality.margins.rates(used)
         return {
@@ -81,35 +82,39 @@ class Operating:
             "threshold": used,
             "own_threshold": own,
             "in_force": threshold is not None,
-            "note": self._note(quality, threshold),
+            "note": self._note(quality, threshold, own),
             "fpr": fpr,
             "fnr": fnr,
-            **moving(quality),
+            **moving(quality, has_two=own is not None),
         }
 
-    def _note(self, quality: Quality, threshold: float | None) -> str:
-        seen = dict(zip(quality.classes, quality.margins.seen, strict=False))
-        if len(quality.classes) > 2:
-            return "An operating point decides between two classes, and the model has more: its own answer stands."
+    def _note(self, quality: Quality, threshold: float | None, own: float | None) -> str:
+        names = [_short(label) for label in quality.classes]
+        seen = list(zip(names, quality.margins.seen, strict=False))
+        if own is None:
+            return "An operating point decides between two classes. The model does not have two: its own answer stands."
         if not self.wish:
             return "The model's own threshold decides."
         if self.fixed is not None:
             return "The threshold is the one that was set."
         if threshold is None:
-            missing = [str(label) for label, n in seen.items() if not n] or ["both classes"]
+            missing = [label for label, n in seen if not n] or ["both classes"]
             return (
                 "The model's own threshold decides until labels of both classes have come for what was predicted; "
                 f"missing: {', '.join(missing)}."
             )
-        counted = ", ".join(f"{n:,} of {label}" for label, n in seen.items())
+        counted = ", ".join(f"{n:,} of {label}" for label, n in seen)
         return f"The threshold follows the margins of answers whose labels have come: {counted}."
 
 
-def moving(quality: Quality, most: int = MOST_POINTS) -> dict[str, Any]:
-    """False alarms and misses at other thresholds, as rates and among a thousand rows of the stream as it is."""
+def moving(quality: Quality, most: int = MOST_POINTS, *, has_two: bool = True) -> dict[str, Any]:
+    """False alarms and misses at other thresholds, as rates and among a thousand rows of the stream as it is.
+
+    There are none if `has_two` is not so: the model has one class, or more than two.
+    """
     negatives, positives = quality.margins.shares
     return {
-        "classes": quality.classes if len(quality.classes) == 2 else [],
+        "classes": quality.classes if has_two and len(quality.classes) == 2 else [],
         "seen": list(quality.margins.seen),
         "shares": [negatives, positives],
         "moving": [
@@ -120,9 +125,14 @@ def moving(quality: Quality, most: int = MOST_POINTS) -> dict[str, Any]:
                 "false_alarms": 1000.0 * negatives * fpr,
                 "misses": 1000.0 * positives * fnr,
             }
-            for threshold, fpr, fnr in quality.margins.moving(most)
+            for threshold, fpr, fnr in (quality.margins.moving(most) if has_two else ())
         ],
     }
+
+
+def _short(label: Any) -> str:
+    text = str(label)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _margin(told: Any) -> float:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..stream.drift import DriftWatch
+from ..stream.drift import Alarm, DriftWatch
 from .margins import JudgedMargins
 from .tally import Tally, losses, losses_by_class
 
@@ -110,6 +110,11 @@ class Quality:
     def recent(self) -> Tally:
         """The last full window and the rows after it: never too few, and never old."""
         return self.windows[-1].with_later(self.window) if self.windows else self.window
+
+    def alarms_after(self, n: int) -> list[Alarm]:
+        """The alarms after the first n, as far as they are told of."""
+        new = min(self.n_alarms - n, len(self.alarms))
+        return [Alarm.from_json(alarm) for alarm in self.alarms[len(self.alarms) - new :]]
 
     def told(self, tally: Tally) -> dict[str, Any]:
         """A stretch of answers as JSON has it: its scores, and the rows of each class."""

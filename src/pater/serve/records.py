@@ -14,7 +14,8 @@ class Entry(NamedTuple):
     """A request that was learned: its rows as they came.
 
     `position` counts the rows before it that the model has not refused; `refused` has the places of those within it
-    that it has. `said` has for each row None, or its label and what was answered when it was predicted.
+    that it has. `said` has for each row None, or its label and what was answered when it was predicted. `batch` has the
+    rows as a learner takes them, if they were read from the request a moment ago; else they are read from `content`.
     """
 
     number: int
@@ -25,6 +26,7 @@ class Entry(NamedTuple):
     content: bytes
     said: Any = None
     refused: tuple[int, ...] = ()
+    batch: Any = None
 
     @property
     def end(self) -> int:
@@ -55,10 +57,7 @@ class LabelOf(NamedTuple):
 
 
 class JoinedRow(NamedTuple):
-    """A row that was remembered, and its label, the one at `place` among those that came.
-
-    `said` is what was answered when it was predicted, `time` when.
-    """
+    """A row that was remembered, and its label; `said` is what was answered when it was predicted, `time` when."""
 
     id: str
     features: bytes
@@ -66,7 +65,6 @@ class JoinedRow(NamedTuple):
     weight: float | None
     said: Any
     time: float
-    place: int
 
     def line(self) -> bytes:
         """The row as a line of the log."""
@@ -76,12 +74,17 @@ class JoinedRow(NamedTuple):
 
 @dataclass
 class Joined:
-    """What became of labels: rows to learn, in the order of the labels, and ids of which there is nothing to learn."""
+    """What became of labels: rows to learn, in the order of the labels, and ids of which there is nothing to learn.
+
+    `places` has for each row the place of its label among all; `more` says whether more may have expired.
+    """
 
     rows: list[JoinedRow] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
     already: list[str] = field(default_factory=list)
     conflicting: list[str] = field(default_factory=list)
+    more: bool = False
 
     @property
     def content(self) -> bytes:
@@ -108,10 +111,10 @@ class Claimed:
 
 
 class Answer(NamedTuple):
-    """What a request with an idempotency key was answered with."""
+    """What a request with an idempotency key was answered with, and the rows that the model has refused since."""
 
-    status: int
     answer: Any
+    refused: tuple[int, ...] = ()
 
 
 class Snapshot(NamedTuple):

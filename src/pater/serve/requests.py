@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from .errors import Refusal
 from .records import JSON, Entry, Joined, LabelOf
 from .rows import Rows
 from .transaction import Transaction
 
 Settled = Callable[[Transaction], None]
+
+
+REFUSED = "the model cannot learn from it: its numbers are too large, or its label is one too many"
 
 
 class Written(NamedTuple):
@@ -24,7 +28,7 @@ class Written(NamedTuple):
     places, ids
         Of each of them its place in the request, and its id or None.
     again
-        Whether a request with the same key has come before. What that comes to is known when it is learned.
+        Whether a request with the same key has come before. What became of it is known when all before is learned.
     """
 
     answer: dict[str, Any]
@@ -32,6 +36,12 @@ class Written(NamedTuple):
     places: Sequence[int] = ()
     ids: Sequence[str | None] = ()
     again: bool = False
+
+
+def refusal(places: Sequence[int], n_rows: int) -> Refusal:
+    """What is answered if the model has refused rows in these places of a request, of so many to learn."""
+    told = "the others were learned" if len(places) < n_rows else "nothing was learned"
+    return Refusal(422, f"row {places[0]}: {REFUSED}; {told}.", rows=[(place, REFUSED) for place in places])
 
 
 def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callable[[Transaction], None]:
@@ -49,16 +59,21 @@ def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callab
     return write
 
 
-def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Callable[[Transaction], Written]:
-    """Put rows at the end of the log, but for those whose id was learned before; once for each key."""
+def learn(
+    rows: Rows, key: str | None, digest: bytes, settled: Settled, *, as_read: bool = True
+) -> Callable[[Transaction], Written]:
+    """Put rows at the end of the log, but for those whose id was learned before; once for each key.
+
+    They are learned as they were read from the request, or else read again from the log.
+    """
     assert rows.batch.labels is not None
     labels = rows.batch.labels.tolist()
 
     def write(transaction: Transaction) -> Written:
+        settled(transaction)
         known = transaction.known_key(key, digest) if key is not None else None
         if known is not None:
             return Written(known.answer, again=True)
-        settled(transaction)
         claimed = transaction.claim(list(zip(rows.ids, labels, strict=True)))
         entry = None
         if claimed.fresh:
@@ -67,10 +82,12 @@ def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Calla
                 [labels[place], claimed.said[place][0]] if place in claimed.said else None for place in claimed.fresh
             ]
             entry = transaction.append(kind, content, len(claimed.fresh), said if claimed.said else None)
+            if as_read and len(claimed.fresh) == len(rows) and not rows.columns.bits:
+                entry = entry._replace(batch=rows.batch)
         answer = {"learned": len(claimed.fresh), "position": transaction.count("rows")}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(claimed, name))}
         if key is not None:
-            transaction.keep_key(key, digest, answer, entry=None if entry is None else entry.number)
+            transaction.keep_key(key, digest, answer, entry.number if entry else None)
         return Written(answer, entry, claimed.fresh, [rows.ids[place] for place in claimed.fresh])
 
     return write
@@ -95,7 +112,8 @@ def expire(remember: float, as_label: Any, limit: int, settled: Settled) -> Call
     def write(transaction: Transaction) -> Written:
         settled(transaction)
         joined = transaction.expire(transaction.time - remember, as_label, limit=limit)
-        return _with_entry(transaction, {"expired": len(joined.unknown) + len(joined.rows)}, joined)
+        answer = {"expired": len(joined.unknown) + len(joined.rows), "more": joined.more}
+        return _with_entry(transaction, answer, joined)
 
     return write
 
@@ -118,4 +136,4 @@ def _with_entry(transaction: Transaction, answer: dict[str, Any], joined: Joined
         return Written(answer)
     said = [[row.label, row.said] for row in joined.rows]
     entry = transaction.append(JSON, joined.content, len(joined.rows), said)
-    return Written(answer, entry, [row.place for row in joined.rows], [row.id for row in joined.rows])
+    return Written(answer, entry, joined.places or range(len(joined.rows)), [row.id for row in joined.rows])

@@ -49,6 +49,8 @@ class Rows:
         Of each row, or None; labels are whole numbers or text, as the columns say.
     arrow
         The stream that they came in, if it was Arrow's.
+    reader
+        Who has said what the columns are: they are read anew if it is another by the time they are learned.
     """
 
     batch: Batch
@@ -58,6 +60,7 @@ class Rows:
     labels: Sequence[Any] = field(repr=False)
     weights: Sequence[Any] = field(repr=False)
     arrow: bytes | None = field(default=None, repr=False)
+    reader: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -75,18 +78,23 @@ class Rows:
     @property
     def size(self) -> int:
         """About how many bytes they take in the log."""
-        return (
-            len(self.arrow) if self.arrow is not None else A_CELL * len(self) * (1 + len(self.columns.table or "abcd"))
-        )
+        return A_CELL * len(self) * (2 + len(self.columns.table)) if self.arrow is None else len(self.arrow)
 
     def logged(self, places: Sequence[int] | None = None) -> tuple[str, bytes]:
         """The kind of entry of the log for these rows, or for those in some places, and its content."""
         if self.arrow is not None and (places is None or len(places) == len(self)):
             return ARROW, self.arrow
-        some = range(len(self)) if places is None else places
-        given, labels, weights, ids = self.given, self.labels, self.weights, self.ids
-        rows = (_line(given[r], labels[r], weights[r], ids[r]) for r in some)
-        return JSON, b"".join([orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows])
+        parts: Any = self.given, self.labels, self.weights, self.ids
+        if places is not None:
+            parts = tuple([part[place] for place in places] for part in parts)
+        return JSON, _lines([_line(*row) for row in zip(*parts, strict=True)])
+
+
+def _lines(rows: list[dict[str, Any]]) -> bytes:
+    """Rows as lines of JSON, written in one go: a row has no objects in it that could be taken for the next."""
+    if not rows:
+        return b""
+    return orjson.dumps(rows)[1:-1].replace(b'},{"features":', b'}\n{"features":') + b"\n"
 
 
 def _line(features: Any, label: Any, weight: Any, id: str | None) -> dict[str, Any]:
@@ -162,23 +170,12 @@ def rows_of_log(kind: str, content: bytes, columns: Columns, *, keep_missing: bo
 
 
 def lines_of_log(kind: str, content: bytes, columns: Columns) -> bytes:
-    """An entry of the log as lines of JSON, from which `pater train` comes to the same bits.
-
-    The first line of an export must name all columns; for that there is `with_all_columns`.
-    """
+    """An entry of the log as lines of JSON, from which `pater train` comes to the same bits."""
     if kind == JSON:
         return content
     rows = rows_of_log(kind, content, columns)
     told = zip(rows.features, rows.labels, rows.weights, rows.ids, strict=True)
     return b"".join([line_of(*each) for each in told])
-
-
-def with_all_columns(line: bytes, columns: Columns) -> bytes:
-    """The same row, with null for columns that it has not; in their order."""
-    row = orjson.loads(line)
-    if isinstance(row["features"], dict) and columns.table:
-        row["features"] = {**{name: None for name, _ in columns.table}, **row["features"]}
-    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def label_of(value: Any, columns: Columns) -> int | str:

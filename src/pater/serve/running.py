@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from .kafka import Address
 
 
+SWITCH = 0.001  # seconds that a thread which reads or writes may keep the event loop waiting
+
+
 @dataclass(frozen=True, kw_only=True)
 class Setup:
     """What the command line says of a service.
@@ -125,6 +128,7 @@ async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> N
         address = address_of(listener, secure=setup.certificate is not None)
 
         def started() -> None:
+            sys.setswitchinterval(SWITCH)
             gc.collect()
             gc.freeze()  # what is there now stays: to look through it again and again would cost every request
             told(address)

@@ -30,8 +30,8 @@ CREATE TABLE entries (
 );
 CREATE TABLE pending (id TEXT PRIMARY KEY, time REAL NOT NULL, features BLOB NOT NULL, said TEXT NOT NULL);
 CREATE TABLE done (id TEXT PRIMARY KEY, time REAL NOT NULL, label TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE keys (key TEXT PRIMARY KEY, time REAL NOT NULL, digest BLOB NOT NULL, status INTEGER NOT NULL,
-                   answer TEXT NOT NULL, entry INTEGER);
+CREATE TABLE keys (key TEXT PRIMARY KEY, time REAL NOT NULL, digest BLOB NOT NULL, answer TEXT NOT NULL,
+                   entry INTEGER);  -- what was learned of the request
 CREATE INDEX pending_time ON pending (time);
 CREATE INDEX done_time ON done (time);
 CREATE INDEX keys_time ON keys (time);
@@ -76,7 +76,10 @@ def writing(folder: Folder) -> sqlite3.Connection:
         connection = sqlite3.connect(folder.log, timeout=5.0, isolation_level=None, check_same_thread=False)
         try:
             _check(connection, folder)
-            connection.execute("PRAGMA journal_mode = WAL")
+            if connection.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
+                raise StateError(
+                    f"{folder.path}: its file system cannot hold the log. Name a directory on a local disk."
+                )
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA wal_autocheckpoint = 1000")
             connection.execute("PRAGMA journal_size_limit = 67108864")
@@ -100,19 +103,17 @@ def reading(folder: Folder) -> sqlite3.Connection:
         raise StateError(
             f"{folder.path}: there is no {folder.log.name} in it; it is not a state directory of a service."
         )
-    uri = folder.log.resolve().as_uri()
-    try:
+    # To read what nobody has open, SQLite makes files beside it. Where it cannot, nobody else writes either, and unless
+    # a kill has left a part of it in such a file, all is in the one.
+    uri, aside = folder.log.resolve().as_uri(), folder.log.with_name(f"{folder.log.name}-wal")
+    ways = ["mode=rw", "mode=ro", *([] if aside.exists() and aside.stat().st_size else ["mode=ro&immutable=1"])]
+    for way in ways:
         try:
-            return _opened_to_read(f"{uri}?mode=rw", folder)
-        except sqlite3.OperationalError as error:
-            # To read what nobody has open, SQLite makes files beside it. Where it cannot, nobody else writes either,
-            # and unless a kill has left a part of it elsewhere, all is in the one file.
-            aside = folder.log.with_name(f"{folder.log.name}-wal")
-            if error.sqlite_errorcode & 0xFF not in _NOT_WRITABLE or (aside.exists() and aside.stat().st_size):
-                raise
-            return _opened_to_read(f"{uri}?mode=ro&immutable=1", folder)
-    except sqlite3.Error as error:
-        raise unusable(folder.log, error) from None
+            return _opened_to_read(f"{uri}?{way}", folder)
+        except sqlite3.Error as error:
+            if way == ways[-1] or error.sqlite_errorcode & 0xFF not in _NOT_WRITABLE:
+                raise unusable(folder.log, error, "read") from None
+    raise AssertionError
 
 
 def _opened_to_read(uri: str, folder: Folder) -> sqlite3.Connection:
@@ -142,7 +143,7 @@ def _check(connection: sqlite3.Connection, folder: Folder) -> None:
         )
 
 
-def unusable(path: Path, error: sqlite3.Error) -> StateError:
+def unusable(path: Path, error: sqlite3.Error, done: str = "written") -> StateError:
     """What SQLite says of a database that cannot be opened or read, as words that say what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
@@ -151,7 +152,7 @@ def unusable(path: Path, error: sqlite3.Error) -> StateError:
             "one with the last snapshot of models/ as its model."
         )
     if code in _NOT_WRITABLE:
-        return StateError(f"{path} cannot be written ({error}). Give the user of the server the right to do so.")
+        return StateError(f"{path} cannot be {done} ({error}). Give this user the right to write in its directory.")
     if code == sqlite3.SQLITE_FULL:
         return StateError(f"{path}: the disk is full. Make room on it.")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -1,7 +1,7 @@
 """What the columns of rows are: those of the model, or settled by the first rows of a service that began without one.
 
-Knows `rows`. Names are settled by the first request that has features, and whether labels are numbers by the first
-label. What was settled goes into the log with the request that has settled it.
+Knows `rows`. Names are settled by the first rows that are learned or remembered, and whether labels are numbers by the
+first label. What was settled goes into the log with the request that has settled it.
 """
 
 from __future__ import annotations
@@ -80,8 +80,13 @@ class Settling:
         found._on_disk = self._on_disk
         return found
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing is left to settle, and no names behind hashed columns are taken note of."""
+        return self.columns is not None and self.labels_known and not self.columns.bits
+
     def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Rows:
-        """The rows of a request, checked; the first ones settle the columns."""
+        """The rows of a request, checked; the first ones that go to the log settle the columns."""
         wishes = self._wishes(by_index=not arrow and is_indices(_first(body)))
         more = {"labelled": labelled, "wishes": wishes, "keep_missing": bool(self._settings.get("scale")), **limits}
         read: Callable[..., Rows] = rows_of_arrow if arrow else rows_of_json
@@ -94,7 +99,9 @@ class Settling:
                 rows = read(body, replace(self.columns, numeric_labels=False), **more)
         if labelled:
             self._note(rows.batch.labels.tolist())  # type: ignore[union-attr]
-        self._settle(rows.columns, self.labels_known or labelled)
+        if labelled or any(name is not None for name in rows.ids):
+            self._settle(rows.columns, self.labels_known or labelled)
+        rows.reader = self
         return rows
 
     def labels(self, labels: list[LabelOf]) -> list[LabelOf]:

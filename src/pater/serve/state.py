@@ -6,6 +6,7 @@ Knows the log and model files. What it begins with is kept in the directory: a c
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -50,7 +51,7 @@ def opened(
             _begin(log, model, settings or {})
         else:
             _check_the_same(log, model, settings)
-        log.folder.sweep(each.file for each in log.snapshots())
+        log.folder.sweep((each.file for each in log.snapshots()), log.last_entry)
         kept: dict[str, Any] = log.meta(SETTINGS)
     except sqlite3.Error as error:
         log.close()
@@ -113,7 +114,10 @@ def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: di
         try:
             digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
         except OSError as error:
-            raise InputError(f"{os.fspath(model)}: {error.strerror}.") from None
+            raise InputError(
+                f"{os.fspath(model)}: {error.strerror}. The service has begun in {where}: to go on, start it without "
+                "--model."
+            ) from None
         if digest != known:
             began = "with another model" if known else "without a model"
             raise StateError(
@@ -130,9 +134,10 @@ def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: di
     for name in sorted({*_flat(kept), *_flat(given)}):
         old, new = _flat(kept).get(name), _flat(given).get(name)
         if old != new:
+            began, is_now = (f"{name} = {value!r}" if value is not None else f"no {name}" for value in (old, new))
             raise StateError(
-                f"{where}: the service began there with {name} = {old!r}, but it is now {new!r}. Start it with the "
-                "same settings, or with none to go on, or name another directory."
+                f"{where}: the service began there with {began}, but was given {is_now}. Start it with the same "
+                "settings, or with none to go on, or name another directory."
             )
 
 
@@ -165,7 +170,8 @@ def trim(path: str | os.PathLike[str]) -> tuple[int, str]:
         dropped: int = write_now(log, write)
         log.folder.remove(old)
         assert log.connection is not None
-        log.connection.execute("VACUUM")
+        with contextlib.suppress(sqlite3.Error):  # there may be no room to; what is dropped is written over, then
+            log.connection.execute("VACUUM")
     except sqlite3.Error as error:
         raise schema.unusable(log.folder.log, error) from None
     finally:

@@ -7,6 +7,7 @@ import hmac
 import os
 import stat
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -98,12 +99,17 @@ class Access:
             raise Refusal(403, f"a token of the role {role} may not do this; it is for {' and '.join(sorted(roles))}.")
 
     def _own_name(self, headers: Headers) -> None:
-        try:
-            host = urlsplit("//" + headers.get(b"host", b"").decode("ascii")).hostname
-        except ValueError:
-            host = None
-        if host not in self._hosts:
+        if _name(headers.get(b"host", b"")) not in self._hosts:
             raise Refusal(421, "this server answers to the names of this machine only; call it by 127.0.0.1.")
+
+
+@lru_cache(maxsize=64)
+def _name(host: bytes) -> str | None:
+    """The name in a header Host, without a port; None if there is none."""
+    try:
+        return urlsplit("//" + host.decode("ascii")).hostname
+    except ValueError:
+        return None
 
 
 def _same_origin(headers: Headers) -> None:

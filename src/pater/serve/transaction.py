@@ -47,7 +47,7 @@ class Transaction:
     def refuse(self, number: int, places: Iterable[int] | None = None) -> int:
         """Take rows of an entry out of what was learned, all without `places`; how many they are in all.
 
-        The positions of the entries after it are moved, and a request that comes again by its key is told.
+        The positions of the entries after it are moved.
         """
         rows, before = self._run("SELECT rows, refused FROM entries WHERE number = ?", (number,)).fetchone()
         old = set(json.loads(before)) if before else set()
@@ -56,12 +56,6 @@ class Transaction:
         change = len(out) - len(old)
         self._run("UPDATE entries SET position = position - ? WHERE number > ?", (change, number))
         self._run("UPDATE counts SET value = value - ? WHERE name = 'rows'", (change,))
-        told = {"error": f"{len(out):,} of {rows:,} rows could not be learned when this request came first."}
-        self._run(  # both are of one transaction, and so of one time, by which there is an index
-            "UPDATE keys SET status = 422, answer = ? WHERE entry = ? "
-            "AND time = (SELECT time FROM entries WHERE number = ?)",
-            (to_json(told), number, number),
-        )
         return len(out)
 
     def disclaim(self, ids: Iterable[str]) -> None:
@@ -101,7 +95,8 @@ class Transaction:
                 joined.unknown.append(name)
                 continue
             self._finish(name, label)
-            joined.rows.append(JoinedRow(name, row[0], label, weight, json.loads(row[1]), row[2], place))
+            joined.rows.append(JoinedRow(name, row[0], label, weight, json.loads(row[1]), row[2]))
+            joined.places.append(place)
         self._within("done", self._limits.done, "ids have been learned")
         return joined
 
@@ -146,38 +141,40 @@ class Transaction:
         rows = self._run(
             "SELECT id, features, said, time FROM pending WHERE time < ? ORDER BY time, id LIMIT ?", (before, limit)
         ).fetchall()
-        for place, (name, features, said, time) in enumerate(rows):
+        for name, features, said, time in rows:
             if as_label is None:
                 self._run("DELETE FROM pending WHERE id = ?", (name,))
                 joined.unknown.append(name)
             else:
                 self._finish(name, as_label)
-                joined.rows.append(JoinedRow(name, features, as_label, None, json.loads(said), time, place))
+                joined.rows.append(JoinedRow(name, features, as_label, None, json.loads(said), time))
+        joined.more = len(rows) == limit
         for table, key in (("done", "id"), ("keys", "key")):
-            self._run(
+            gone = self._run(
                 f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE time < ? LIMIT ?)",
                 (before, 10 * limit),
-            )
+            ).rowcount
+            joined.more |= gone == 10 * limit
         return joined
 
     # requests by their keys
 
     def known_key(self, key: str, digest: bytes) -> Answer | None:
         """What a request with this key was answered with; a refusal if it was another request."""
-        found = self._run("SELECT digest, status, answer FROM keys WHERE key = ?", (key,)).fetchone()
+        found = self._run(
+            "SELECT digest, answer, refused FROM keys LEFT JOIN entries ON number = entry WHERE key = ?", (key,)
+        ).fetchone()
         if found is None:
             return None
         if found[0] != digest:
             raise Refusal(422, "this Idempotency-Key came with another body before. Each request has a key of its own.")
-        return Answer(found[1], json.loads(found[2]))
+        return Answer(json.loads(found[1]), tuple(json.loads(found[2])) if found[2] else ())
 
-    def keep_key(self, key: str, digest: bytes, answer: Any, status: int = 200, *, entry: int | None = None) -> None:
-        """Keep what a request is answered with, or will be; the last word counts, which may be that of `refuse`."""
+    def keep_key(self, key: str, digest: bytes, answer: Any, entry: int | None = None) -> None:
+        """Keep what a request with a new key is answered with, unless the model refuses rows of its entry."""
         self._run(
-            "INSERT INTO keys (key, time, digest, status, answer, entry) VALUES (?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (key) DO UPDATE SET time = excluded.time, digest = excluded.digest, "
-            "status = excluded.status, answer = excluded.answer, entry = excluded.entry",
-            (key, self.time, digest, status, to_json(answer), entry),
+            "INSERT INTO keys (key, time, digest, answer, entry) VALUES (?, ?, ?, ?, ?)",
+            (key, self.time, digest, to_json(answer), entry),
         )
         self._within("keys", self._limits.keys, "keys of requests are known")
 
@@ -188,15 +185,10 @@ class Transaction:
     ) -> int:
         """Take note of a model file that is on the disk; its number.
 
-        A model that is swapped in (kind "model") stands after all entries so far. Rows that were refused since an entry
-        was learned have moved its `position`: what the log says of it counts.
+        A model that is swapped in (kind "model") stands after all entries so far.
         """
         if kind == "model":
             entry, position = self.last_entry(), self.count("rows")
-        else:
-            found = self._run("SELECT position + rows, refused FROM entries WHERE number = ?", (entry,)).fetchone()
-            if found is not None:
-                position = found[0] - len(json.loads(found[1] or "[]"))
         values = (entry, position, version, self.time, kind, file, to_json(quality))
         number = self._run(
             "INSERT INTO snapshots (entry, position, version, time, kind, file, quality) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -226,8 +218,10 @@ class Transaction:
         dropped as what they were learned from.
         """
         entry = self._run("SELECT entry FROM snapshots WHERE number = ?", (snapshot,)).fetchone()[0]
+        kept = self._run("SELECT min(position) FROM entries WHERE number > ?", (entry,)).fetchone()[0]
+        position = self.count("rows") if kept is None else kept
         self._run("DELETE FROM snapshots WHERE number <> ? AND kind = 'snapshot'", (snapshot,))
-        self._run("UPDATE snapshots SET kind = 'model' WHERE number = ?", (snapshot,))
+        self._run("UPDATE snapshots SET kind = 'model', position = ? WHERE number = ?", (position, snapshot))
         return self._run("DELETE FROM entries WHERE number <= ?", (entry,)).rowcount
 
     def event(self, kind: str, content: Any) -> int:

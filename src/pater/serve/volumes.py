@@ -1,11 +1,13 @@
 """How many rows were predicted, learned, joined to their labels and so on: in all, and in each minute of the last day.
 
-Knows nobody. To count costs well under a microsecond.
+Knows NumPy. To count costs well under a microsecond.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 KINDS = ("predicted", "learned", "joined", "unknown", "refused", "expired")
 PREDICTED, LEARNED, JOINED, UNKNOWN, REFUSED, EXPIRED = range(len(KINDS))
@@ -43,16 +45,16 @@ class Volumes:
         first = max(next(iter(self._minutes), self._last), int(now // 60) - MINUTES + 1)
         minutes = max(1, int(now // 60) - first + 1)
         width = -(-minutes // most)  # in minutes, of each stretch
-        stretches = [[0] * len(KINDS) for _ in range(-(-minutes // width))] if self._minutes else []
-        for minute, counts in self._minutes.items():
-            if first <= minute < first + width * len(stretches):
-                stretch = stretches[(minute - first) // width]
-                stretch[:] = map(sum, zip(stretch, counts, strict=True))
+        there = [minute for minute in self._minutes if minute >= first]
+        sums = np.zeros((-(-minutes // width) if self._minutes else 0, len(KINDS)), np.int64)
+        if there:
+            counts = np.array([self._minutes[minute] for minute in there])
+            np.add.at(sums, (np.array(there) - first) // width, counts)
         return {
             "totals": dict(zip(KINDS, self.totals, strict=True)),
-            "start": first * 60 if stretches else None,
+            "start": first * 60 if len(sums) else None,
             "seconds": width * 60,
-            **{kind: [stretch[k] for stretch in stretches] for k, kind in enumerate(KINDS)},
+            **{kind: sums[:, k].tolist() for k, kind in enumerate(KINDS)},
         }
 
     def to_json(self) -> dict[str, Any]:

@@ -92,15 +92,16 @@ class Writer:
         """Their size, as they were submitted."""
         return self._bytes
 
-    def submit(self, ticket: Any, write: Write, size: int = 0) -> None:
+    def submit(self, ticket: Any, write: Write, size: int = 0, *, urgent: bool = False) -> None:
         """Queue a write of about so many bytes; a refusal if too much is waiting, or the writer is ending.
 
-        One that is larger than all that may wait is taken when nothing else waits.
+        One that is larger than all that may wait is taken when nothing else waits, and one that is urgent in any case.
         """
         with self._changed:
             if self._ending:
                 raise Ended
-            if self._waiting and (self._waiting >= self._most or self._bytes + size > self._most_bytes):
+            is_full = self._waiting >= self._most or self._bytes + size > self._most_bytes
+            if self._waiting and is_full and not urgent:
                 raise Busy
             self._queue.append((ticket, write, size))
             self._waiting += 1

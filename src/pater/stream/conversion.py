@@ -21,8 +21,10 @@ from ..formats.errors import InputError, Skipped
 from ..formats.names import check_names
 from ..formats.reading import Input
 from ..formats.sources import STANDARD_INPUT, Source
+from .json_conversion import LinesWriter, holds_indices, lines_of_rows, tables_of_lines
 
 TABLES = ("csv", "tsv", "parquet", "arrow")
+LINES = "jsonl"
 MOST_COLUMNS = 20_000
 
 
@@ -33,12 +35,21 @@ def convert(source: Input, output: Path, format: str) -> tuple[dict[str, int], S
     first = source.sources[0]
     if format in ("parquet", "arrow") and is_stream(output):
         raise InputError(f"{output}: {format} goes to a file, not to a pipe.")
+    is_table = first.format in TABLES
+    if first.format == LINES and format in (*TABLES, LINES):
+        if first.name == STANDARD_INPUT:
+            raise InputError("a table needs its columns first, and a pipe can be read once; name the file.")
+        is_table = not holds_indices(first)
     try:
         with writing(output, [each.name for each in source.sources]) as file:
-            if first.format in TABLES and format in TABLES:
+            if is_table and format in (*TABLES, LINES):
                 _table_to_table(source.sources, file, format, source.wishes.delimiter)
             elif format in TABLES:
                 _rows_to_table(source, file, format, skipped)
+            elif format == LINES:
+                for batch in source.batches():
+                    skipped.add(batch.faults)
+                    file.writelines(lines_of_rows(batch))
             else:
                 for batch in source.batches():
                     skipped.add(batch.faults)
@@ -112,6 +123,9 @@ def _table_to_table(sources: list[Source], file: IO[bytes], format: str, wished:
                         check_names(reader.schema.names, f"{source.name}, line 1: the header")
                         yield from (pa.Table.from_batches([batch]) for batch in reader)
                     continue
+                if source.format == LINES:
+                    yield from tables_of_lines(source)
+                    continue
                 schema_of(source)  # an error if there is anything wrong with it
                 if source.format == "parquet":
                     for batch in pyarrow(".parquet").ParquetFile(source.name).iter_batches():
@@ -129,6 +143,7 @@ def _write_tables(tables: Iterator[Any], file: IO[bytes], format: str) -> None:
     writers: dict[str, Callable[[Any], Any]] = {
         "parquet": lambda schema: pyarrow(".parquet").ParquetWriter(file, schema),
         "arrow": lambda schema: pa.ipc.new_file(file, schema),
+        LINES: lambda schema: LinesWriter(file),
         "csv": lambda schema: pyarrow(".csv").CSVWriter(file, schema),
         "tsv": lambda schema: pyarrow(".csv").CSVWriter(
             file, schema, write_options=pyarrow(".csv").WriteOptions(delimiter="\t")

@@ -1,6 +1,7 @@
 // Asks the service again and again, with a token if it wants one, and not while nobody looks.
 
 const EVERY = 5000, AT_MOST = 10000; // milliseconds
+const ADDRESS = `${location.origin}${location.pathname.replace(/[^/]*$/, "")}v1/status`; // without a name and a secret in it
 let latest = null, timer = 0, since = null;
 let token = sessionStorage.getItem("pater-token") || "";
 
@@ -33,7 +34,7 @@ async function ask() {
   try {
     const headers = token ? { Authorization: `Bearer ${token}` } : {};
     const options = { headers, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(AT_MOST) };
-    const response = await fetch("v1/status", options);
+    const response = await fetch(ADDRESS, options);
     if (response.status === 401 || response.status === 403) {
       wantToken(token ? "This token is not known here, or may not look." : "");
       return; // until there is another one

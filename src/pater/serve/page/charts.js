@@ -85,7 +85,8 @@ function plot(place, told) {
   shown.forEach((mark, k) => {
     drawing.append(svg("line", { class: mark.kind, x1: px(place_of(mark)), x2: px(place_of(mark)), y1: TOP - 2, y2: HIGH - BOTTOM }));
     const roomy = k === 0 || place_of(mark) - place_of(shown[k - 1]) > 44;
-    if (roomy) drawing.append(svg("text", { class: mark.kind, x: px(place_of(mark)), y: TOP - 5, "text-anchor": "middle" }, mark.name));
+    const anchor = place_of(mark) < LEFT + 28 ? "start" : place_of(mark) > right - 28 ? "end" : "middle";
+    if (roomy) drawing.append(svg("text", { class: mark.kind, x: px(place_of(mark)), y: TOP - 5, "text-anchor": anchor }, mark.name));
   });
   for (const line of lines) {
     if (line.x === null || line.x < first || line.x > last) continue;

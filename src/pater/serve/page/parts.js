@@ -3,16 +3,16 @@
 const card = (name, value, told) => el("div", { class: "card" }, el("span", {}, name), el("strong", {}, value), el("span", {}, told));
 
 function mistakes(status) {
-  const [negative, positive] = status.operating.classes;
+  const [negative, positive] = status.operating.classes.map(short);
   if (positive === undefined) return ["mean over the classes, each against the rest", "mean over the classes"];
   return [`rows of class ${negative} that were called ${positive}`, `rows of class ${positive} that were called ${negative}`];
 }
 
 function cards(status) {
   const { recent, total } = status.quality, [alarms, misses] = mistakes(status);
-  const since = (name, format = percent) => `${format(total[name])} since the start`;
+  const since = (name, format = percent) => (total[name] === null ? "no label yet" : `${format(total[name])} since the start`);
   const shown = [
-    card("Balanced accuracy", percent(recent.balanced_accuracy), `accuracy ${percent(recent.accuracy)}; ${since("balanced_accuracy")}`),
+    card("Balanced accuracy", percent(recent.balanced_accuracy), `${since("balanced_accuracy")}; accuracy ${percent(recent.accuracy)}`),
     card("False alarms", percent(recent.fpr), `${since("fpr")}; ${alarms}`),
     card("Misses", percent(recent.fnr), `${since("fnr")}; ${misses}`),
     recent.brier === null ? null : card("Brier score", score(recent.brier), `${since("brier", score)}; log loss ${score(recent.log_loss)}`),
@@ -132,14 +132,14 @@ function compare(status, there) {
 function features(status) {
   const all = status.model.features, select = at("class"), was = select.value;
   at("columns").textContent = [status.model.learner, status.model.columns].filter(Boolean).join("; ");
-  select.replaceChildren(...all.map((each, k) => el("option", { value: k }, each.class)));
+  select.replaceChildren(...all.map((each, k) => el("option", { value: k }, short(each.class))));
   if (was && all[Number(was)]) select.value = was;
   at("choose").hidden = all.length < 2;
   const draw = () => {
     const one = all[Number(select.value)] || { columns: [], class: "" };
     const how = one.kind === "spread" ? "how much the column moves the margin, as a standard deviation" : "the largest weights";
-    bars(at("features"), one.columns, `Features of class ${one.class}, ${how}`);
-    if (one.columns.length) at("features").prepend(el("p", { class: "note" }, `For class ${one.class}: ${how}.`));
+    bars(at("features"), one.columns, `Features of class ${short(one.class)}, ${how}`);
+    if (one.columns.length) at("features").prepend(el("p", { class: "note" }, `For class ${short(one.class)}: ${how}.`));
   };
   select.onchange = draw;
   draw();
@@ -154,7 +154,7 @@ function alarms(status) {
     : `${count(total)} in all; the latest first. An alarm says that answers are wrong more often than before.`;
   at("alarms").replaceChildren(...latest.map((alarm) => event(alarm.time,
     `The mean error rate of the classes is ${percent(alarm.after)} over the last ${count(alarm.n_after)} rows, but was `
-    + `${percent(alarm.before)} over the ${count(alarm.n_before)} before; of class ${alarm.class} ${percent(alarm.class_after)}, `
+    + `${percent(alarm.before)} over the ${count(alarm.n_before)} before; of class ${short(alarm.class)} ${percent(alarm.class_after)}, `
     + `but was ${percent(alarm.class_before)}.`)));
 }
 
@@ -165,6 +165,7 @@ function happened(entry) {
   if (kind === "start") return `Started, with version ${rest.version} of the model and ${rows} rows learned.`;
   if (kind === "stop") return `Stopped, with version ${rest.version} of the model and ${rows} rows learned.`;
   if (kind === "model") return `Another model took over: version ${rest.version}, with ${rows} rows learned.`;
+  if (kind === "snapshot") return `Snapshot of version ${rest.version}, with ${count(rest.position)} rows of the log.`;
   if (kind === "operating point") return Object.keys(rest).length ? `Operating point: ${JSON.stringify(rest)}.` : "Operating point: the model's own threshold.";
   return `${kind}: ${JSON.stringify(rest)}`;
 }
@@ -173,7 +174,7 @@ function facts(status) {
   const { health, model } = status, own = model.progressive;
   at("history").replaceChildren(...status.history.map((entry) => event(entry.time, happened(entry))));
   const pairs = [
-    ["classes", model.classes.length ? model.classes.slice(0, 20).join(", ") + (model.classes.length > 20 ? ", …" : "") : "none yet"],
+    ["classes", model.classes.length ? model.classes.slice(0, 20).map(short).join(", ") + (model.classes.length > 20 ? ", …" : "") : "none yet"],
     ["the model's own progressive scores", own.accuracy === undefined ? "–" : `balanced accuracy ${percent(own.balanced_accuracy)}, FPR ${percent(own.fpr)}, FNR ${percent(own.fnr)}`],
     ["running for", duration(health.uptime)],
     ["rows in the log", count(health.position)],
@@ -193,6 +194,6 @@ function health(status) {
   const said = (ready ? (learning ? "Ready and learning" : "Ready, but not learning") : "Not ready") + (why ? `: ${why}` : "");
   if (pill.textContent !== said) pill.textContent = said; // read aloud when it changes
   pill.className = ready && learning ? "pill well" : "pill ill";
-  const classes = status.model.classes.slice(0, 4).map(String).join(" or ");
+  const classes = status.model.classes.slice(0, 4).map(short).join(" or ");
   at("title").textContent = classes ? `${classes}${status.model.classes.length > 4 ? " or …" : ""}?` : "A service that has not learned yet";
 }

@@ -36,6 +36,12 @@ function duration(seconds) {
   return `${(seconds / 86400).toFixed(1)} days`;
 }
 
+const LONGEST = 28; // characters of a label that a sentence repeats
+function short(label) {
+  const all = [...String(label)];
+  return all.length > LONGEST ? `${all.slice(0, LONGEST - 1).join("")}…` : all.join("");
+}
+
 const two = (number) => String(number).padStart(2, "0");
 function clock(time, span) {
   const date = new Date(1000 * time);

@@ -131,7 +131,7 @@ class Topic:
         if time.monotonic() > self._refreshed + REFRESH:
             self._assign()
             self._refreshed = time.monotonic()
-        messages = []
+        messages, trouble = [], None
         for message in self._consumer.consume(most, timeout=wait):
             error, part, offset = message.error(), message.partition(), message.offset()
             if error is None:
@@ -145,7 +145,9 @@ class Topic:
                 self._assigned.discard(part)
                 self._refreshed = 0.0
             elif error.code() != KafkaError._PARTITION_EOF:
-                raise KafkaException(error)
+                trouble = error
+        if trouble is not None and not messages:  # else what has come would be lost; trouble that stays is met again
+            raise KafkaException(trouble)
         return messages
 
     def beginnings(self) -> list[Beginning]:

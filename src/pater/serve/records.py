@@ -76,7 +76,7 @@ class JoinedRow(NamedTuple):
 class Joined:
     """What became of labels: rows to learn, in the order of the labels, and ids of which there is nothing to learn.
 
-    `places` has for each row the place of its label among all. `more` says whether what is old is not forgotten yet.
+    `places` has for each row the place of its label among all; `more` says whether more may have expired.
     """
 
     rows: list[JoinedRow] = field(default_factory=list)

@@ -222,7 +222,13 @@ def test_what_check_finds(models, tmp_path):
 
     assert "entry 4 does not follow entry 2" in broken("DELETE FROM entries WHERE number = 3")
     mend()
-    assert "entry 2 has other rows than it says" in broken("UPDATE entries SET content = ? WHERE number = 2", b"")
+    assert "entry 2 is not what was written" in broken("UPDATE entries SET content = ? WHERE number = 2", b"")[0]
+    mend()
+    assert "entry 2 is not what was written" in broken("UPDATE entries SET content = 7 WHERE number = 2")[0]
+    mend()
+    assert "entry 3 is not what was written" in broken("UPDATE entries SET refused = '[' WHERE number = 3")[0]
+    mend()
+    assert "entry 2 has other rows than it says" in broken("UPDATE entries SET rows = 2 WHERE number = 2")
     mend()
     assert "the log ends at row 5, but 7 were counted" in broken("UPDATE counts SET value = 7 WHERE name = 'rows'")
     mend()

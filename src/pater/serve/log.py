@@ -18,6 +18,7 @@ from . import schema
 from .folder import Folder, StateError
 from .records import Answer, Entry, Event, Limits, Snapshot
 
+TRIMMED = "trimmed"  # the last entry that was dropped
 # Entries that are read in one go. While they are used, which may take long, none is being read: that would keep SQLite
 # from reusing the log's tail.
 _PIECE, _PIECE_BYTES = 500, 1 << 22
@@ -86,7 +87,9 @@ class Log:
                 *(run(f"SELECT max(time) FROM {name}").fetchone()[0] for name in tables),
                 *(time for (time,) in run("SELECT time FROM entries ORDER BY number DESC LIMIT 1")),
             ]
-        return max((float(each) for each in found if each is not None), default=0.0)
+        if not all(each is None or isinstance(each, float) for each in found):
+            raise self._damaged("a time is none")
+        return max((each for each in found if each is not None), default=0.0)
 
     @contextmanager
     def _reading(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
@@ -122,8 +125,11 @@ class Log:
     def last_entry(self) -> int:
         """The number of the last entry there has been, 0 before the first."""
         with self._reading() as run:
-            found = run("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone()
-        return int(found[0]) if found else 0
+            found = run(
+                "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'entries'), 0), "
+                "coalesce((SELECT max(number) FROM entries), 0))"
+            ).fetchone()
+        return int(found[0])
 
     @property
     def first_entry(self) -> int:
@@ -157,8 +163,9 @@ class Log:
         return default if found is None else self._json(found[0])
 
     def entries(self, after: int = 0, until: int | None = None) -> Iterator[Entry]:
-        """The entries after a number, up to another one, in order and one at a time."""
+        """The entries after a number, up to another one, in order and one at a time; an error if one is missing."""
         last = self.last_entry if until is None else until
+        after = max(after, self.meta(TRIMMED, 0))
         while True:
             some: list[Entry] = []
             size = 0
@@ -169,11 +176,15 @@ class Log:
                     (after, last, _PIECE),
                 )
                 for row in cursor:
+                    if row[0] != after + 1 + len(some):
+                        break
                     some.append(self._entry(*row))
                     size += len(some[-1].content)
                     if size > _PIECE_BYTES:
                         break
                 cursor.close()
+            if not some and after < last:
+                raise self._damaged(f"entry {after + 1} is missing")
             if not some:
                 return
             yield from some

@@ -223,6 +223,7 @@ class Transaction:
         kept = self._run("SELECT min(position) FROM entries WHERE number > ?", (entry,)).fetchone()[0]
         position = self.count("rows") if kept is None else kept
         self._run("DELETE FROM snapshots WHERE number <> ? AND kind = 'snapshot'", (snapshot,))
+        self.set_meta("trimmed", entry)
         self._run("UPDATE snapshots SET kind = 'model', position = ? WHERE number = ?", (position, snapshot))
         return self._run("DELETE FROM entries WHERE number <= ?", (entry,)).rowcount
 

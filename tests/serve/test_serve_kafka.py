@@ -167,3 +167,29 @@ def test_no_broker_is_an_error_that_passes(monkeypatch):
         assert kafka.words(caught.value)
     finally:
         topic.close()
+
+
+def test_messages_that_come_beside_an_error_are_not_lost(broker, reading, monkeypatch):
+    topic = reading("beside")
+
+    class Came:
+        def __init__(self, offset, error=None):
+            self.offset, self.error, self.partition = lambda: offset, lambda: error, lambda: 0
+            self.value = lambda: b"{}"
+
+    away = confluent_kafka.KafkaError(confluent_kafka.KafkaError._TRANSPORT)
+
+    class Consumer:
+        came = ([Came(0), Came(1), Came(-1, away)], [Came(-1, away)], [Came(2)])
+
+        def consume(self, most, timeout):
+            first, *self.came = self.came
+            return first
+
+    with monkeypatch.context() as patch:
+        patch.setattr(topic, "_consumer", Consumer())
+        patch.setattr(topic, "_refreshed", time.monotonic())
+        assert [message.offset for message in topic.next()] == [0, 1]
+        with pytest.raises(confluent_kafka.KafkaException):
+            topic.next()
+        assert [message.offset for message in topic.next()] == [2]

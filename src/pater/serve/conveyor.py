@@ -21,11 +21,13 @@ from .requests import Written, refusal
 from .transaction import Transaction
 from .writer import Done, Writer
 
+FAILED = "learning has failed, which the log of the server tells more of; start the service again"
+Places = dict[int, list[int]]  # by the number of an entry, those of its rows
 T = TypeVar("T")
 say = logging.getLogger("pater.serve")
 
 
-@dataclass
+@dataclass(eq=False)
 class _Job:
     """Who waits for a write; if it is to be learned, what was written."""
 
@@ -50,28 +52,34 @@ class Conveyor:
         self,
         log: Log,
         take: Callable[[list[Entry]], Iterator[None]],
-        repair: Callable[[int], dict[int, list[int]]],
+        repair: Callable[[int], Places],
         taken: Callable[[], None],
     ) -> None:
         self._take, self._repair, self._taken = take, repair, taken
         self._loop = asyncio.get_running_loop()
-        self._to_learn: deque[_Job] = deque()
-        self._wake, self._is_busy = asyncio.Event(), False
-        self._looks: list[Callable[[], None]] = []
-        self._failure: Refusal | None = None
-        self._unmarked: dict[int, list[int]] = {}
+        self._on_their_way = 0  # to the disk and back; the writer's own count ends before they are back in this thread
+        self._learning: set[_Job] = set()  # those that learn and are not answered yet
+        self._to_learn: deque[_Job] = deque()  # of them, those that are on the disk
+        self._wake, self._is_busy, self._has_failed = asyncio.Event(), False, False
+        self._looks: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
+        self._unmarked: dict[int, tuple[list[int], list[str]]] = {}  # refused, by entry, and not marked so on the disk
         self.writer = Writer(log, self._on_disk)
         self._task = asyncio.create_task(self._learn_for_ever())
 
     @property
     def waiting(self) -> int:
         """How many requests wait to be written or learned."""
-        return self.writer.waiting + len(self._to_learn)
+        return self._on_their_way + len(self._to_learn)
 
     @property
     def broken(self) -> Refusal | None:
         """Why nothing is learned: what came last could not be written, or learning itself has failed."""
-        return self._failure or self.writer.broken
+        return Refusal(503, f"{FAILED}.") if self._has_failed else self.writer.broken
+
+    def check(self) -> None:
+        """A Refusal if learning has failed: the model may have learned a part of an entry."""
+        if self._has_failed:
+            raise Refusal(503, f"{FAILED}.")
 
     async def write(self, write: Callable[[Transaction], Any], size: int = 0, *, urgent: bool = False) -> Any:
         """What a write gives back, once it is on the disk."""
@@ -79,8 +87,7 @@ class Conveyor:
 
     async def learn(self, write: Callable[[Transaction], Written], size: int = 0) -> Written:
         """The same of a write whose entries are to be learned, once they are; a Refusal names rows that cannot be."""
-        if self._failure is not None:
-            raise self._failure
+        self.check()
         written = await self._submitted(_Job(self._loop.create_future(), learns=True), write, size)
         assert isinstance(written, Written)
         return written
@@ -89,20 +96,29 @@ class Conveyor:
         self, job: _Job, write: Callable[[Transaction], Any], size: int, *, urgent: bool = False
     ) -> Any:
         self.writer.submit(job, write, size, urgent=urgent)
+        self._on_their_way += 1
+        if job.learns:
+            self._learning.add(job)
         # Whoever waits may go away; what is on its way is written and learned nevertheless.
         return await asyncio.shield(job.future)
 
     async def at_rest(self, look: Callable[[], T]) -> T:
         """What `look` finds between two entries, when none is learned in part."""
+        self.check()
         if not self._is_busy:
             return look()
         future: asyncio.Future[T] = self._loop.create_future()
-        self._looks.append(lambda: future.set_result(look()))
+        self._looks.append((look, future))
         return await future
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether all rows that were refused are marked so on the disk."""
+        return not self._unmarked
+
     async def drained(self) -> None:
-        """Wait until all that was taken is on the disk and learned."""
-        while self.waiting or self._is_busy:
+        """Wait until all that was taken to be learned is on the disk and learned."""
+        while self._learning or self._is_busy:
             await asyncio.sleep(0.002)
 
     async def stop(self) -> None:
@@ -117,14 +133,15 @@ class Conveyor:
         self._loop.call_soon_threadsafe(self._back, group)
 
     def _back(self, group: list[Done]) -> None:
+        self._on_their_way -= len(group)
         for job, result in group:
             if isinstance(result, Exception):
-                _answer(job, result)
-            elif job.learns and result.entries:
-                job.written = result
+                self._answer(job, result)
+            elif job.learns and (result.entry or self._to_learn or self._is_busy):
+                job.written = result  # also if there is nothing to learn: what it tells of is learned first
                 self._to_learn.append(job)
             else:
-                _answer(job, result)
+                self._answer(job, result)
         if self._to_learn:
             self._wake.set()
 
@@ -137,67 +154,83 @@ class Conveyor:
                 jobs = list(self._to_learn)
                 self._to_learn.clear()
                 try:
-                    await self._learn(jobs)
-                except Exception as error:  # nobody else would hear of it, and those who wait would wait for ever
-                    say.exception("learning has failed")
-                    self._failure = Refusal(503, "learning has failed, which the log of the server tells more of.")
-                    for job in jobs:
-                        _answer(job, error)
-                looks, self._looks = self._looks, []
-                for look in looks:
-                    look()
+                    if not self._has_failed:
+                        await self._learn(jobs)
+                except Exception:  # nobody else would hear of it, and those who wait would wait for ever
+                    say.exception("learning has failed; what is in the log is learned at the next start")
+                    self._has_failed = True
+                if self._has_failed:
+                    self._put_off(jobs)
+                self._look()
                 self._is_busy = False
 
+    def _put_off(self, jobs: list[_Job]) -> None:
+        """Answer those whose rows are on the disk, but are not learned before the next start."""
+        told = "the rows are in the log, and are learned then: do not send them again"
+        for job in jobs:
+            assert job.written is not None
+            self._answer(job, Refusal(500, f"{FAILED}; {told}.") if job.written.entry else job.written)
+
+    def _look(self) -> None:
+        looks, self._looks = self._looks, []
+        for look, future in looks:
+            if future.done():  # who asked has gone away
+                continue
+            try:
+                self.check()
+                future.set_result(look())
+            except Exception as error:
+                future.set_exception(error)
+
+    def _answer(self, job: _Job, result: Any) -> None:
+        self._learning.discard(job)
+        if job.future.done():
+            return
+        if isinstance(result, Exception):
+            job.future.set_exception(result)
+        else:
+            job.future.set_result(result)
+
     async def _learn(self, jobs: list[_Job]) -> None:
-        entries = [entry for job in jobs for entry in job.written.entries]  # type: ignore[union-attr]
-        refused: dict[int, list[int]] = {}
+        written = {job.written.entry.number: job.written for job in jobs if job.written and job.written.entry}
+        entries = [each.entry for each in written.values() if each.entry]
+        refused: Places = {}
         try:
             for _ in self._take(entries):
                 await asyncio.sleep(0)
         except InputError as error:
             say.warning("rows are refused: %s", error)
             refused = self._repair(entries[-1].number)
-        await self.mark(refused)
+        try:
+            ids = {number: [written[number].ids[place] for place in places] for number, places in refused.items()}
+            await self.mark(refused, ids)
+        except Refusal as error:  # the next one tries again; a start from the log would refuse them, too
+            say.warning("rows that were refused are not marked so yet: %s", error)
         self._taken()
         for job in jobs:
             assert job.written is not None
-            _answer(job, _refusal(job.written, refused) or job.written)
+            self._answer(job, _refusal(job.written, refused) or job.written)
 
-    async def mark(self, refused: dict[int, list[int]]) -> None:
-        """Take rows that cannot be learned out of the log; if it cannot be written, with those that come next.
+    async def mark(self, refused: Places | None = None, ids: dict[int, list[str | None]] | None = None) -> None:
+        """Take rows that cannot be learned out of the log, and those that could not be taken out before.
 
-        A start would find them again.
+        No model file may take the place of their entries in the log before that.
         """
-        self._unmarked |= refused
-        marked = dict(self._unmarked)
+        for number, places in (refused or {}).items():
+            self._unmarked[number] = places, [name for name in (ids or {}).get(number, ()) if name is not None]
+        marks = dict(self._unmarked)
 
         def write(transaction: Transaction) -> None:
-            for number, places in marked.items():
+            for number, (places, names) in marks.items():
                 transaction.refuse(number, places)
+                transaction.disclaim(names)
 
-        if not marked:
-            return
-        try:
+        if marks:
             await self.write(write, urgent=True)
-        except Refusal as refusal:
-            say.error("rows that were refused are in the log as yet: %s", refusal.reason)
-        else:
-            self._unmarked = {}
+            for number in marks:
+                self._unmarked.pop(number, None)
 
 
-def _answer(job: _Job, result: Any) -> None:
-    if job.future.done():
-        return
-    if isinstance(result, Exception):
-        job.future.set_exception(result)
-    else:
-        job.future.set_result(result)
-
-
-def _refusal(written: Written, refused: dict[int, list[int]]) -> Refusal | None:
-    places, before = [], 0
-    for entry in written.entries:
-        places += [before + place for place in refused.get(entry.number, [])]
-        before += entry.rows
-    asked = [written.places[place] for place in places] if written.places else places
-    return refusal(asked, before) if asked else None
+def _refusal(written: Written, refused: Places) -> Refusal | None:
+    places = [written.places[place] for place in refused.get(written.entry.number, ())] if written.entry else []
+    return refusal(places, len(written.places)) if places else None

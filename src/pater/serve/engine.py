@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from ..formats.errors import InputError
 from ..stream.learner import Learner
 from . import requests
 from .conveyor import Conveyor
@@ -24,13 +23,13 @@ from .log import Log
 from .operating import Operating
 from .quality import Quality
 from .records import Entry, LabelOf
-from .recovery import MODEL, Refused, recovered, repaired
+from .recovery import Refused, recovered, repaired
 from .requests import Settled
 from .rows import Rows
 from .served import NOTHING_SAID
 from .settling import Settling
 from .status import Facts
-from .swapping import checked_model
+from .swapping import swap
 from .transaction import Transaction
 from .volumes import JOINED, LEARNED, PREDICTED, REFUSED, UNKNOWN, Volumes
 
@@ -55,13 +54,13 @@ class Engine:
         """Recover what the log comes to, and begin to learn."""
         self.learned, refused = recovered(self.log, self._settings, self._window)
         self.settling = Settling.of(self.log, self.learned, self._settings, self.keeping.most_classes)
-        self.operating = Operating.from_json(self.log.meta(OPERATING_POINT, default={}), self.classes)
+        self.operating = Operating.kept(self.log.meta(OPERATING_POINT, default={}), self.classes)
         self._threshold = self.operating.threshold(self.learned.quality)
         self._alarms = self.quality.n_alarms  # that were told of
         self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned)
         self.housekeeping = Housekeeping(self)
-        await self.conveyor.mark(refused)
         try:
+            await self.conveyor.mark(refused)
             await self.conveyor.write(lambda transaction: transaction.event("start", self.told()))
         except Refusal as refusal:  # on a full disk it can predict
             say.error("%s", refusal.reason)
@@ -70,11 +69,12 @@ class Engine:
         """Take nothing more, learn what is on the disk, and write a last snapshot."""
         self._stopping = True
         await self.housekeeping.stop()
+        await self.model_in_place()
         await self.conveyor.drained()
         try:
             await self.housekeeping.snapshot()
             await self.conveyor.write(lambda transaction: transaction.event("stop", self.told()))
-        except (Refusal, InputError, OSError) as error:
+        except Exception as error:
             say.error("the last snapshot was not written, and the next start learns from the log again: %s", error)
         await self.conveyor.stop()
         self.log.close()
@@ -189,6 +189,8 @@ class Engine:
     def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Rows:
         """The rows of a request, checked; the first ones settle what the columns are."""
         self._check_open()
+        if self.is_swapping and not self.is_settled:
+            raise Refusal(503, "a model is being swapped in, which has columns of its own; try again.", retry_after=1)
         return self.settling.rows_of(body, labelled=labelled, arrow=arrow, **limits)
 
     async def predict(self, rows: Rows, *, explain: bool = False) -> dict[str, Any]:
@@ -196,6 +198,8 @@ class Engine:
 
         Of many rows a copy of the model speaks, in a thread, so that others need not wait.
         """
+        if rows.reader is not self.settling:
+            raise Refusal(503, "a model was swapped in while the rows were read; try again.", retry_after=1)
         served, told, is_named = self.learned.served, self.told(), any(name is not None for name in rows.ids)
         classes = self.classes if is_named else []
         if served is None:
@@ -208,8 +212,9 @@ class Engine:
         if is_named:
             beside = {"version": told["version"], "classes": classes}
             said = [{key: answer[key] for key in ("decision", "margin", "probability")} | beside for answer in answers]
-            await self.conveyor.write(requests.remember(rows, said, self.settling.news()), size=rows.size)
-            self.settling.is_on_disk()
+            news = self.settling.news()
+            await self.conveyor.write(requests.remember(rows, said, news), size=rows.size)
+            self.settling.is_on_disk(news)
         self.count(PREDICTED, len(rows))
         named = [
             ({} if name is None else {"id": name}) | answer for name, answer in zip(rows.ids, answers, strict=True)
@@ -224,10 +229,14 @@ class Engine:
         `beside` writes what belongs to the same transaction.
         """
         await self.model_in_place()
-        write = requests.with_(beside, requests.learn(rows, key, digest, self.settling.news()))
+        news, as_read = self.settling.news(), rows.reader is self.settling
+        write = requests.with_(beside, requests.learn(rows, key, digest, news, as_read=as_read))
         written = await self.conveyor.learn(write, size=rows.size)
-        self.settling.is_on_disk()
-        self.count(LEARNED, sum(entry.rows for entry in written.entries))
+        known = self.log.answer_to(key) if written.again and key is not None else None
+        if known is not None and known.refused:
+            raise requests.refusal(known.refused, known.answer["learned"])
+        self.settling.is_on_disk(news)
+        self.count(LEARNED, len(written.places))
         return written.answer
 
     async def labels(self, labels: list[LabelOf], *, beside: Settled | None = None) -> dict[str, Any]:
@@ -235,9 +244,10 @@ class Engine:
         self._check_open()
         await self.model_in_place()
         sound = self.settling.labels(labels)
-        write = requests.with_(beside, requests.join(sound, self.settling.news()))
+        news = self.settling.news()
+        write = requests.with_(beside, requests.join(sound, news))
         written = await self.conveyor.learn(write, size=100 * len(labels))
-        self.settling.is_on_disk()
+        self.settling.is_on_disk(news)
         self.count(JOINED, written.answer["joined"])
         self.count(UNKNOWN, len(written.answer["unknown"]))
         return written.answer
@@ -256,25 +266,17 @@ class Engine:
         if self.is_swapping:
             raise Refusal(409, "another model is being swapped in; try again.", retry_after=1)
         self.is_swapping = True
+        self._swap = asyncio.create_task(self._swapped(content))
+        # Whoever waits may go away; a swap that has begun is ended nevertheless, here as on the disk.
+        return await asyncio.shield(self._swap)
+
+    async def _swapped(self, content: bytes) -> dict[str, Any]:
         try:
-            version = 1 + max((each.version for each in self.log.snapshots()), default=self.version)
-            path = self.log.folder.model(version)
-            served = await asyncio.to_thread(checked_model, content, path, version, self.settling.columns)
-            await self.conveyor.drained()
-            quality = deepcopy(self.learned.quality)
-            quality.swapped(served.learner.classes.tolist())
-            settled = self.settling.as_of(served.learner)
-
-            def write(transaction: Transaction) -> None:
-                settled.news()(transaction)
-                at = {"entry": self.learned.entry, "position": self.learned.position}
-                transaction.snapshot(path.name, **at, version=version, quality=quality.to_json(), kind=MODEL)
-                transaction.event("model", {"version": version, "rows": served.rows, "file": path.name})
-
-            await self.conveyor.write(write)
+            served, quality, settling = await swap(self, content)
             self.learned.served, self.learned.quality = served, quality
-            self.learned.columns, self.settling = settled.columns, settled
+            self.learned.columns, self.settling = settling.columns, settling
             self.housekeeping.is_saved(self.learned.entry, self.learned.position)
+            self.operating = Operating.kept(self.operating.to_json(), self.classes)
             self._threshold = self.operating.threshold(quality)
         finally:
             self.is_swapping = False

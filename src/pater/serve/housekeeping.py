@@ -13,6 +13,7 @@ from copy import deepcopy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ..files.container import ModelFileError
 from ..formats.errors import InputError
 from ..stream.learner import Learner
 from . import requests
@@ -70,6 +71,7 @@ class Housekeeping:
     async def snapshot(self) -> None:
         """Write the model to a file, from which the next start goes on, if there is anything new."""
         engine = self._engine
+        await engine.conveyor.mark()
         taken = await engine.conveyor.at_rest(self._copied)
         if taken is None:
             self._last_look = monotonic()
@@ -91,19 +93,23 @@ class Housekeeping:
         learned, served = self._engine.learned, self._engine.learned.served
         if served is None or not served.is_settled or learned.entry == self._entry:
             return None
+        if not self._engine.conveyor.is_marked:  # only who starts from the log would find those rows again
+            return None
         quality = learned.quality.to_json()
         return deepcopy(served.learner), served.version, quality, learned.entry, learned.position
 
     async def expire(self) -> int:
         """Forget rows that have waited too long for their label; how many there were."""
-        engine, keeping = self._engine, self._engine.keeping
-        await engine.model_in_place()
-        label = None
-        if keeping.expire_as is not None and engine.log.count("pending"):
-            label = engine.settling.label_of_text(keeping.expire_as)
-        write = requests.expire(keeping.remember, label, AT_ONCE, engine.settling.news())
-        expired = int((await engine.conveyor.learn(write)).answer["expired"])
-        engine.count(EXPIRED, expired)
+        engine, keeping, expired, more = self._engine, self._engine.keeping, 0, True
+        while more and not self._ended.is_set():
+            await engine.model_in_place()
+            label = None
+            if keeping.expire_as is not None and engine.log.count("pending"):
+                label = engine.settling.label_of_text(keeping.expire_as)
+            write = requests.expire(keeping.remember, label, AT_ONCE, engine.settling.news())
+            answer = (await engine.conveyor.learn(write)).answer
+            expired, more = expired + answer["expired"], answer["more"]
+            engine.count(EXPIRED, answer["expired"])
         return expired
 
     async def _has_ended(self) -> bool:
@@ -124,7 +130,9 @@ class Housekeeping:
                 if not self._engine.is_swapping and (new >= keeping.snapshot_rows or (new and late)):
                     await self.snapshot()
                 if monotonic() >= next_expiry:
-                    next_expiry = monotonic() + (0 if await self.expire() >= AT_ONCE else rest)
-            except (Refusal, InputError, OSError) as error:
-                say.error("housekeeping has failed, and tries again: %s", error)
+                    await self.expire()
+                    next_expiry = monotonic() + rest
+            except Exception as error:  # whatever it was, the service lives on, and this with it
+                foreseen = isinstance(error, (Refusal, InputError, ModelFileError, OSError))
+                say.error("housekeeping has failed, and tries again: %s", error, exc_info=not foreseen)
                 self._last_look, next_expiry = monotonic(), monotonic() + AFTER_A_FAILURE

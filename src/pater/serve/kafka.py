@@ -126,12 +126,12 @@ class Topic:
         except (KafkaException, ValueError, TypeError) as error:
             raise InputError(f"Kafka's client refuses its settings: {words(error)}") from None
 
-    def next(self, most: int = 500, wait: float = 0.5) -> list[Message]:
+    def next(self, most: int = 200, wait: float = 0.5) -> list[Message]:
         """Messages that have come, in the order of each partition; maybe none. A TopicError if there can be no more."""
         if time.monotonic() > self._refreshed + REFRESH:
             self._assign()
             self._refreshed = time.monotonic()
-        messages = []
+        messages, trouble = [], None
         for message in self._consumer.consume(most, timeout=wait):
             error, part, offset = message.error(), message.partition(), message.offset()
             if error is None:
@@ -145,7 +145,9 @@ class Topic:
                 self._assigned.discard(part)
                 self._refreshed = 0.0
             elif error.code() != KafkaError._PARTITION_EOF:
-                raise KafkaException(error)
+                trouble = error
+        if trouble is not None and not messages:  # else what has come would be lost; trouble that stays is met again
+            raise KafkaException(trouble)
         return messages
 
     def beginnings(self) -> list[Beginning]:

@@ -65,7 +65,7 @@ class Learned:
 
     def _refused(self, entry: Entry, places: list[int]) -> list[int]:
         """Learn some rows of an entry, if need be half by half; the places of those that cannot be learned."""
-        before = deepcopy(self.served)
+        before = deepcopy(self._server())
         others = tuple(sorted(set(range(entry.rows)) - set(places)))
         try:
             for _ in self._learn([entry._replace(refused=others)]):
@@ -76,10 +76,9 @@ class Learned:
         return []
 
     def _learn(self, entries: list[Entry]) -> Iterator[None]:
+        served = self._server()
         assert self.columns is not None
-        if self.served is None:
-            self.served = Served(new_learner(self.settings, self.columns))
-        first, scale = entries[0], self.served.learner.scale
+        first, scale = entries[0], served.learner.scale
         if len(entries) == 1 and first.batch is not None and not first.refused:
             batch = first.batch
         elif first.kind == JSON:
@@ -90,8 +89,15 @@ class Learned:
             if first.refused:
                 batch.take(np.isin(np.arange(first.rows), first.refused, invert=True))
         for piece in pieces(batch) if batch is not None else ():
-            self.served.learn(piece)
+            served.learn(piece)
             yield
+
+    def _server(self) -> Served:
+        """The model, which begins with the first entry, even if all of that is refused."""
+        if self.served is None:
+            assert self.columns is not None
+            self.served = Served(new_learner(self.settings, self.columns))
+        return self.served
 
     def _judge(self, entry: Entry) -> None:
         """Judge what was said of the rows of an entry before their labels came."""

@@ -16,9 +16,11 @@ from typing import Any
 
 from . import schema
 from .folder import Folder
-from .records import Entry, Event, Limits, Snapshot
+from .records import Answer, Entry, Event, Limits, Snapshot
 
-_PIECE = 500  # entries that are read in one go: what is read keeps SQLite from reusing the log's tail
+# Entries that are read in one go. While they are used, which may take long, none is being read: that would keep SQLite
+# from reusing the log's tail.
+_PIECE, _PIECE_BYTES = 500, 1 << 22
 
 
 class Log:
@@ -78,10 +80,10 @@ class Log:
             return self._latest
 
     def _last_time(self) -> float:
-        tables = ("entries", "pending", "done", "keys", "snapshots", "events")
+        tables = ("pending", "done", "keys", "snapshots", "events")
         with self._reading() as run:
             found = [
-                *(run(f"SELECT max(time) FROM {name}").fetchone()[0] for name in tables[1:]),
+                *(run(f"SELECT max(time) FROM {name}").fetchone()[0] for name in tables),
                 *(time for (time,) in run("SELECT time FROM entries ORDER BY number DESC LIMIT 1")),
             ]
         return max((float(each) for each in found if each is not None), default=0.0)
@@ -156,24 +158,26 @@ class Log:
         """The entries after a number, up to another one, in order and one at a time."""
         last = self.last_entry if until is None else until
         while True:
-            found = 0
+            some: list[Entry] = []
+            size = 0
             with self._reading() as run:
                 cursor = run(
                     "SELECT number, position, rows, time, kind, content, said, refused FROM entries "
                     "WHERE number > ? AND number <= ? ORDER BY number LIMIT ?",
                     (after, last, _PIECE),
                 )
-                try:
-                    for *values, content, said, refused in cursor:
-                        found += 1
-                        after = values[0]
-                        answers = json.loads(said) if said else None
-                        out = tuple(json.loads(refused)) if refused else ()
-                        yield Entry._make([*values, bytes(content), answers, out, None])
-                finally:
-                    cursor.close()
-            if found < _PIECE:
+                for *values, content, said, refused in cursor:
+                    answers = json.loads(said) if said else None
+                    out = tuple(json.loads(refused)) if refused else ()
+                    some.append(Entry._make([*values, bytes(content), answers, out, None]))
+                    size += len(content)
+                    if size > _PIECE_BYTES:
+                        break
+                cursor.close()
+            if not some:
                 return
+            yield from some
+            after = some[-1].number
 
     def snapshots(self, kind: str | None = None) -> list[Snapshot]:
         """The models that are kept, in the order of the log: the last one is where recovery begins."""
@@ -192,6 +196,14 @@ class Log:
                 "SELECT number, time, kind, content FROM events ORDER BY number DESC LIMIT ?", (last,)
             ).fetchall()
         return [Event._make([*values, json.loads(content)]) for *values, content in reversed(rows)]
+
+    def answer_to(self, key: str) -> Answer | None:
+        """What a request with this key is answered with."""
+        with self._reading() as run:
+            found = run(
+                "SELECT answer, refused FROM keys LEFT JOIN entries ON number = entry WHERE key = ?", (key,)
+            ).fetchone()
+        return None if found is None else Answer(json.loads(found[0]), tuple(json.loads(found[1] or "[]")))
 
     def offsets(self) -> dict[tuple[str, int], int]:
         """For each partition of a broker, the first message that is not in the log."""

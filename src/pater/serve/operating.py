@@ -51,6 +51,14 @@ class Operating:
             raise Refusal(422, f"the operating point must be {str(error)[:300]}.") from None
         return cls(dict(wish), point=point)
 
+    @classmethod
+    def kept(cls, wish: dict[str, Any], classes: Sequence[Any]) -> Operating:
+        """One that was taken before; if the model has other classes by now, its own threshold holds."""
+        try:
+            return cls.from_json(wish, classes)
+        except Refusal:
+            return cls(dict(wish))
+
     def to_json(self) -> dict[str, Any]:
         """As it was asked for; `from_json` takes it."""
         return self.wish

@@ -76,7 +76,7 @@ class JoinedRow(NamedTuple):
 class Joined:
     """What became of labels: rows to learn, in the order of the labels, and ids of which there is nothing to learn.
 
-    `places` has for each row the place of its label among all.
+    `places` has for each row the place of its label among all; `more` says whether more may have expired.
     """
 
     rows: list[JoinedRow] = field(default_factory=list)
@@ -84,6 +84,7 @@ class Joined:
     unknown: list[str] = field(default_factory=list)
     already: list[str] = field(default_factory=list)
     conflicting: list[str] = field(default_factory=list)
+    more: bool = False
 
     @property
     def content(self) -> bytes:

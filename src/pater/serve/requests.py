@@ -21,11 +21,21 @@ REFUSED = "the model cannot learn from it: its numbers are too large, or its lab
 
 
 class Written(NamedTuple):
-    """What is to be answered, and what is to be learned before; `places` are those of its rows in the request."""
+    """What is to be answered, and what is to be learned before.
+
+    entry
+        The rows to learn, if there are any.
+    places, ids
+        Of each of them its place in the request, and its id or None.
+    again
+        Whether a request with the same key has come before. What became of it is known when all before is learned.
+    """
 
     answer: dict[str, Any]
-    entries: list[Entry] = []  # noqa: RUF012
+    entry: Entry | None = None
     places: Sequence[int] = ()
+    ids: Sequence[str | None] = ()
+    again: bool = False
 
 
 def refusal(places: Sequence[int], n_rows: int) -> Refusal:
@@ -49,33 +59,36 @@ def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callab
     return write
 
 
-def learn(rows: Rows, key: str | None, digest: bytes, settled: Settled) -> Callable[[Transaction], Written]:
-    """Put rows at the end of the log, but for those whose id was learned before; once for each key."""
+def learn(
+    rows: Rows, key: str | None, digest: bytes, settled: Settled, *, as_read: bool = True
+) -> Callable[[Transaction], Written]:
+    """Put rows at the end of the log, but for those whose id was learned before; once for each key.
+
+    They are learned as they were read from the request, or else read again from the log.
+    """
     assert rows.batch.labels is not None
     labels = rows.batch.labels.tolist()
 
     def write(transaction: Transaction) -> Written:
-        known = transaction.known_key(key, digest) if key is not None else None
-        if known is not None and known.refused:
-            raise refusal(known.refused, known.answer["learned"])
-        if known is not None:
-            return Written(known.answer)
         settled(transaction)
+        known = transaction.known_key(key, digest) if key is not None else None
+        if known is not None:
+            return Written(known.answer, again=True)
         claimed = transaction.claim(list(zip(rows.ids, labels, strict=True)))
-        entries = []
+        entry = None
         if claimed.fresh:
             kind, content = rows.logged(claimed.fresh)
             said = [
                 [labels[place], claimed.said[place][0]] if place in claimed.said else None for place in claimed.fresh
             ]
             entry = transaction.append(kind, content, len(claimed.fresh), said if claimed.said else None)
-            as_read = len(claimed.fresh) == len(rows) and not rows.columns.bits
-            entries.append(entry._replace(batch=rows.batch) if as_read else entry)
+            if as_read and len(claimed.fresh) == len(rows) and not rows.columns.bits:
+                entry = entry._replace(batch=rows.batch)
         answer = {"learned": len(claimed.fresh), "position": transaction.count("rows")}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(claimed, name))}
         if key is not None:
-            transaction.keep_key(key, digest, answer, entries[0].number if entries else None)
-        return Written(answer, entries, claimed.fresh)
+            transaction.keep_key(key, digest, answer, entry.number if entry else None)
+        return Written(answer, entry, claimed.fresh, [rows.ids[place] for place in claimed.fresh])
 
     return write
 
@@ -84,12 +97,11 @@ def join(labels: list[LabelOf], settled: Settled) -> Callable[[Transaction], Wri
     """Join labels to rows that are remembered, and put those at the end of the log."""
 
     def write(transaction: Transaction) -> Written:
+        settled(transaction)
         joined = transaction.join(labels)
-        if joined.rows:
-            settled(transaction)
         answer = {"joined": len(joined.rows), "unknown": joined.unknown}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(joined, name))}
-        return Written(answer, _appended(transaction, joined), joined.places)
+        return _with_entry(transaction, answer, joined)
 
     return write
 
@@ -98,11 +110,10 @@ def expire(remember: float, as_label: Any, limit: int, settled: Settled) -> Call
     """Forget what is older than so many seconds; with a label, rows that nobody has told of are learned with it."""
 
     def write(transaction: Transaction) -> Written:
+        settled(transaction)
         joined = transaction.expire(transaction.time - remember, as_label, limit=limit)
-        if joined.rows:
-            settled(transaction)
-        answer = {"expired": len(joined.unknown) + len(joined.rows)}
-        return Written(answer, _appended(transaction, joined))
+        answer = {"expired": len(joined.unknown) + len(joined.rows), "more": joined.more}
+        return _with_entry(transaction, answer, joined)
 
     return write
 
@@ -120,8 +131,9 @@ def with_(beside: Settled | None, write: Callable[[Transaction], Written]) -> Ca
     return both
 
 
-def _appended(transaction: Transaction, joined: Joined) -> list[Entry]:
+def _with_entry(transaction: Transaction, answer: dict[str, Any], joined: Joined) -> Written:
     if not joined.rows:
-        return []
+        return Written(answer)
     said = [[row.label, row.said] for row in joined.rows]
-    return [transaction.append(JSON, joined.content, len(joined.rows), said)]
+    entry = transaction.append(JSON, joined.content, len(joined.rows), said)
+    return Written(answer, entry, joined.places or range(len(joined.rows)), [row.id for row in joined.rows])

@@ -49,6 +49,8 @@ class Rows:
         Of each row, or None; labels are whole numbers or text, as the columns say.
     arrow
         The stream that they came in, if it was Arrow's.
+    reader
+        Who has said what the columns are: they are read anew if it is another by the time they are learned.
     """
 
     batch: Batch
@@ -58,6 +60,7 @@ class Rows:
     labels: Sequence[Any] = field(repr=False)
     weights: Sequence[Any] = field(repr=False)
     arrow: bytes | None = field(default=None, repr=False)
+    reader: Any = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,13 +1,13 @@
 """What the columns of rows are: those of the model, or settled by the first rows of a service that began without one.
 
-Knows `rows`. Names are settled by the first request that has features, and whether labels are numbers by the first
-label. What was settled goes into the log with the request that has settled it.
+Knows `rows`. Names are settled by the first rows that are learned or remembered, and whether labels are numbers by the
+first label. What was settled goes into the log with the request that has settled it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..formats.columns import Columns
@@ -28,6 +28,20 @@ from .transaction import Transaction
 COLUMNS, LABELS_KNOWN = "columns", "labels_known"
 
 
+@dataclass(frozen=True)
+class News:
+    """What is settled and may not be on the disk yet; called with a transaction, it is written."""
+
+    columns: Columns | None
+    labels_known: bool
+    is_new: bool
+
+    def __call__(self, transaction: Transaction) -> None:
+        if self.is_new and self.columns is not None:
+            transaction.set_meta(COLUMNS, self.columns.to_json())
+            transaction.set_meta(LABELS_KNOWN, self.labels_known)
+
+
 class Settling:
     """The columns, as far as they are settled, and the labels that have come."""
 
@@ -42,7 +56,7 @@ class Settling:
     ) -> None:
         self.columns, self.labels_known = columns, labels_known
         self._settings, self._labels, self._most_classes = settings, set(labels), most_classes
-        self._is_durable = True
+        self._on_disk: tuple[Columns | None, bool] = columns, labels_known
 
     @classmethod
     def of(cls, log: Log, learned: Learned, settings: dict[str, Any], most_classes: int) -> Settling:
@@ -63,7 +77,7 @@ class Settling:
             labels_known=self.labels_known or bool(classes),
             most_classes=most,
         )
-        found._is_durable = found.columns == self.columns and found.labels_known == self.labels_known
+        found._on_disk = self._on_disk
         return found
 
     @property
@@ -72,7 +86,7 @@ class Settling:
         return self.columns is not None and self.labels_known and not self.columns.bits
 
     def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Rows:
-        """The rows of a request, checked; the first ones settle the columns."""
+        """The rows of a request, checked; the first ones that go to the log settle the columns."""
         wishes = self._wishes(by_index=not arrow and is_indices(_first(body)))
         more = {"labelled": labelled, "wishes": wishes, "keep_missing": bool(self._settings.get("scale")), **limits}
         read: Callable[..., Rows] = rows_of_arrow if arrow else rows_of_json
@@ -85,7 +99,9 @@ class Settling:
                 rows = read(body, replace(self.columns, numeric_labels=False), **more)
         if labelled:
             self._note(rows.batch.labels.tolist())  # type: ignore[union-attr]
-        self._settle(rows.columns, self.labels_known or labelled)
+        if labelled or any(name is not None for name in rows.ids):
+            self._settle(rows.columns, self.labels_known or labelled)
+        rows.reader = self
         return rows
 
     def labels(self, labels: list[LabelOf]) -> list[LabelOf]:
@@ -137,23 +153,16 @@ class Settling:
 
     def _settle(self, columns: Columns, labels_known: bool) -> None:
         if columns != self.columns or labels_known != self.labels_known:
-            self.columns, self.labels_known, self._is_durable = columns, labels_known, False
+            self.columns, self.labels_known = columns, labels_known
 
-    def news(self) -> Callable[[Transaction], None]:
-        """Writes what was settled since it was last on the disk."""
-        told = None if self._is_durable or self.columns is None else self.columns.to_json()
-        known = self.labels_known
+    def news(self) -> News:
+        """What is settled, to be written with the request that is handed on next."""
+        now = self.columns, self.labels_known
+        return News(*now, is_new=now != self._on_disk)
 
-        def write(transaction: Transaction) -> None:
-            if told is not None:
-                transaction.set_meta(COLUMNS, told)
-                transaction.set_meta(LABELS_KNOWN, known)
-
-        return write
-
-    def is_on_disk(self) -> None:
-        """What `news` has written is on the disk."""
-        self._is_durable = True
+    def is_on_disk(self, news: News) -> None:
+        """These were written; others may have come since."""
+        self._on_disk = news.columns, news.labels_known
 
 
 def _first(body: Any) -> Any:

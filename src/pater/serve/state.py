@@ -87,7 +87,7 @@ def _begin(log: Log, model: str | os.PathLike[str] | None, settings: dict[str, A
         def write(transaction: Transaction) -> None:
             transaction.set_meta(SETTINGS, plain)
             transaction.set_meta(MODEL_DIGEST, hashlib.sha256(content).hexdigest())
-            transaction.snapshot(place.name, entry=0, position=0, version=FIRST_VERSION, quality=None, kind="model")
+            transaction.snapshot(place.name, version=FIRST_VERSION, quality=None, kind="model")
             transaction.event("begin", {"model": Path(model).name, "rows": learner.rows, "version": FIRST_VERSION})
 
     write_now(log, write)

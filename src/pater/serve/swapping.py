@@ -1,12 +1,15 @@
-"""A model file that is to be served: checked, and kept in the state directory.
+"""A model file that is to take over: checked, kept in the state directory, and put into the log.
 
-Knows model files and columns.
+Knows the engine, model files and columns.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
+from copy import deepcopy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..files.container import ModelFileError
 from ..files.writing import writing
@@ -14,7 +17,39 @@ from ..formats.columns import Columns
 from ..formats.errors import InputError, listed
 from .beginning import learner_of_file
 from .errors import Refusal
+from .quality import Quality
+from .recovery import MODEL
 from .served import Served
+from .settling import Settling
+from .transaction import Transaction
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+
+async def swap(engine: Engine, content: bytes) -> tuple[Served, Quality, Settling]:
+    """A model that stands in the log after all that has been learned, and what goes with it, to be put in place.
+
+    Nothing is handed on to be learned meanwhile.
+    """
+    engine.conveyor.check()
+    version = 1 + max((each.version for each in engine.log.snapshots()), default=engine.version)
+    path = engine.log.folder.model(version)
+    served = await asyncio.to_thread(checked_model, content, path, version, engine.settling)
+    await engine.conveyor.drained()
+    engine.conveyor.check()
+    await engine.conveyor.mark()
+    quality = deepcopy(engine.learned.quality)
+    quality.swapped(served.learner.classes.tolist())
+    settling = engine.settling.as_of(served.learner)
+
+    def write(transaction: Transaction) -> None:
+        settling.news()(transaction)
+        transaction.snapshot(path.name, version=version, quality=quality.to_json(), kind=MODEL)
+        transaction.event("model", {"version": version, "rows": served.rows, "file": path.name})
+
+    await engine.conveyor.write(write)
+    return served, quality, settling
 
 
 def keep_model(content: bytes, path: Path) -> None:
@@ -23,7 +58,7 @@ def keep_model(content: bytes, path: Path) -> None:
         file.write(content)
 
 
-def checked_model(content: bytes, path: Path, version: int, columns: Columns | None) -> Served:
+def checked_model(content: bytes, path: Path, version: int, settling: Settling) -> Served:
     """The model of a file that is to take over, kept at `path`; a Refusal if it cannot be used, and nothing is kept."""
     try:
         keep_model(content, path)
@@ -31,7 +66,7 @@ def checked_model(content: bytes, path: Path, version: int, columns: Columns | N
         raise Refusal(507, f"the model cannot be kept: {os.strerror(error.errno or 0)}.", retry_after=10) from None
     try:
         learner = learner_of_file(path)
-        _check_columns(learner.columns or Columns(), columns)
+        _check_columns(learner.columns or Columns(), settling)
     except (InputError, ModelFileError) as error:
         path.unlink(missing_ok=True)
         raise Refusal(422, str(error).replace(str(path), "the file")) from None
@@ -41,8 +76,9 @@ def checked_model(content: bytes, path: Path, version: int, columns: Columns | N
     return Served(learner, version)
 
 
-def _check_columns(new: Columns, now: Columns | None) -> None:
+def _check_columns(new: Columns, settling: Settling) -> None:
     """A Refusal if rows that are remembered, or that clients send, would not fit the model."""
+    now = settling.columns
     if now is None:
         return
     ours, theirs = ({name for name, _ in each.table} for each in (now, new))
@@ -54,5 +90,5 @@ def _check_columns(new: Columns, now: Columns | None) -> None:
             f"it {verb} {listed(names)}" for verb, names in (("lacks", missing), ("has beside them", more)) if names
         )
         raise Refusal(409, f"the model has other columns than the rows that come here: {told}.")
-    if now.numeric_labels != new.numeric_labels:
+    if settling.labels_known and now.numeric_labels != new.numeric_labels:
         raise Refusal(409, "the labels of one model are numbers, and those of the other are text.")

@@ -58,6 +58,10 @@ class Transaction:
         self._run("UPDATE counts SET value = value - ? WHERE name = 'rows'", (change,))
         return len(out)
 
+    def disclaim(self, ids: Iterable[str]) -> None:
+        """Let ids be learned that were done with: their rows were refused."""
+        self._run_many("DELETE FROM done WHERE id = ?", [(name,) for name in ids])
+
     # rows by their ids
 
     def remember(self, rows: Iterable[tuple[str, bytes, Any]]) -> list[str]:
@@ -144,11 +148,13 @@ class Transaction:
             else:
                 self._finish(name, as_label)
                 joined.rows.append(JoinedRow(name, features, as_label, None, json.loads(said), time))
+        joined.more = len(rows) == limit
         for table, key in (("done", "id"), ("keys", "key")):
-            self._run(
+            gone = self._run(
                 f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE time < ? LIMIT ?)",
                 (before, 10 * limit),
-            )
+            ).rowcount
+            joined.more |= gone == 10 * limit
         return joined
 
     # requests by their keys
@@ -175,7 +181,7 @@ class Transaction:
     # models, events, settings, offsets
 
     def snapshot(
-        self, file: str, *, entry: int, position: int, version: int, quality: Any, kind: str = "snapshot"
+        self, file: str, *, version: int, quality: Any, entry: int = 0, position: int = 0, kind: str = "snapshot"
     ) -> int:
         """Take note of a model file that is on the disk; its number.
 

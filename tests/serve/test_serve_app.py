@@ -58,6 +58,9 @@ def test_one_row_by_itself_with_an_explanation(server):
     assert server.send("POST", "/v1/predict", features={"a": 1}, explain=True)[0] == 200
     assert server.engine.asked[-1] == ("predict", [{"features": {"a": 1}}], True)
     assert server.send("POST", "/v1/predict", features={"a": 1}, explain="yes")[0] == 400
+    for size in (1_001, 10_000):
+        status, _, body = server.send("POST", "/v1/predict", rows=[{"features": {}}] * size, explain=True)
+        assert (status, b"1,000 can be explained at once" in body) == (413, True)
 
 
 def test_rows_that_come_together_are_predicted_together_and_wrong_ones_alone():

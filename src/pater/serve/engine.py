@@ -57,7 +57,7 @@ class Engine:
         self.operating = Operating.kept(self.log.meta(OPERATING_POINT, default={}), self.classes)
         self._threshold = self.operating.threshold(self.learned.quality)
         self._alarms = self.quality.n_alarms  # that were told of
-        self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned)
+        self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned, most=self.keeping.most_waiting)
         self.housekeeping = Housekeeping(self)
         try:
             await self.conveyor.mark(refused)
@@ -207,8 +207,7 @@ class Engine:
         elif len(rows) <= MANY:
             answers = served.answers(rows.batch, self._threshold, explain=explain)
         else:
-            copy, threshold = deepcopy(served), self._threshold
-            answers = await asyncio.to_thread(copy.answers, rows.batch, threshold, explain=explain)
+            answers = await asyncio.to_thread(deepcopy(served).answers, rows.batch, self._threshold, explain=explain)
         if is_named:
             beside = {"version": told["version"], "classes": classes}
             said = [{key: answer[key] for key in ("decision", "margin", "probability")} | beside for answer in answers]

@@ -256,7 +256,7 @@ class _Client:
         while not self.all.is_over():
             doing = self.choice.choices(
                 [self.learn, self.learn_by_id, self.bulk, self.arrow, self.predict, self.label, self.again, self.swap],
-                [4, 2, 2, 2 * self.all.tables, 5, 4, 1, 0.05 * (self.number == 0)],
+                [4, 2, 2, 2 * self.all.tables, 5, 4, 1, 0.3 * (self.number == 0)],
             )
             doing[0]()
         while self._waiting:

@@ -119,6 +119,21 @@ def test_features_that_come_and_go_are_those_of_a_wide_sparse_matrix(name):
     assert fields(bits(learned)) == fields(bits(estimator))
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_row_that_is_refused_leaves_every_bit(name):
+    kind, params = LEARNERS[name]
+    X, y = stream_of(2)
+    model = kind(**params)
+    for x, label in zip(X.tolist(), y.tolist(), strict=True):
+        model.learn_one(dict(zip(NAMES, x, strict=True)), label)
+    before = fields(bits(from_river(model)))
+    for value in (np.nan, np.inf, 1e300, "1.0"):
+        for more in ({}, {"new": value}):
+            with pytest.raises((ValueError, TypeError)):
+                model.learn_one({**dict.fromkeys(NAMES, 1.0), **(more or {"f3": value})}, "a")
+            assert fields(bits(from_river(model))) == before
+
+
 def test_a_dense_matrix_comes_to_the_same_but_for_rounding():
     X, y = stream_of(2)
     model = learners.PATERClassifier()

@@ -257,7 +257,7 @@ ALLOWED = {
 OPEN = {("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/")}
 
 
-@pytest.mark.parametrize(("method", "path"), [*ALLOWED, *OPEN])
+@pytest.mark.parametrize(("method", "path"), [*ALLOWED, *sorted(OPEN)])
 def test_who_may_do_what(guarded, method, path):
     type_ = "application/octet-stream" if path == "/v1/model" else "application/json"
     sent = b'{"labels": []}' if path == "/v1/labels" else b'{"features": {}}'

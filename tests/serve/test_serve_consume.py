@@ -18,7 +18,8 @@ pytest.importorskip("confluent_kafka", reason="needs Kafka's client: pip install
 
 from kafka_broker import Broker
 
-from pater.serve.consume import Consumption
+from pater.cli import main
+from pater.serve.consume import LEFT_OUT, MOST_NAMED, Consumption
 from pater.serve.engine import Engine
 from pater.serve.errors import Refusal
 from pater.serve.kafka import Address, Topic
@@ -118,12 +119,12 @@ def test_a_bad_message_is_named_and_left_out(broker, tmp_path, caplog):
             await until(lambda: engine.log.position == 2)
             broker.send("bad", row(2), *(text for text, _ in BAD), row(3))
             await until(lambda: engine.log.position == 4)
-            return events(engine, "messages refused")
+            return engine.log.meta(LEFT_OUT)["bad"]
 
     with caplog.at_level(logging.WARNING, "pater.serve"):
         told = asyncio.run(learn())
-    named = {each["offset"]: each for event in told for each in event["messages"]}
-    assert {event["topic"] for event in told} == {"bad"}
+    assert told["n"] == len(BAD)
+    named = {each["offset"]: each for each in told["latest"]}
     assert sorted(named) == list(range(3, 3 + len(BAD)))
     for place, (_, words) in enumerate(BAD):
         assert named[3 + place]["partition"] == 0
@@ -131,6 +132,23 @@ def test_a_bad_message_is_named_and_left_out(broker, tmp_path, caplog):
     assert amounts(tmp_path / "state") == [0, 1, 2, 3]
     assert offsets(tmp_path / "state") == {0: 4 + len(BAD)}
     assert "partition 0: message 3 is left out: it is not JSON" in caplog.text
+
+
+def test_a_flood_of_bad_messages_is_counted_and_the_latest_are_named(broker, tmp_path, capsys):
+    broker.send("flood", *["nonsense"] * 300, row(0), *["nonsense"] * 300)
+
+    async def learn():
+        async with consuming(tmp_path / "state", f"kafka://{broker.address}/flood") as engine:
+            await until(lambda: engine.log.offsets().get(("flood", 0)) == 601)
+            assert {event.kind for event in engine.log.events()} == {"begin", "start"}
+            return engine.log.meta(LEFT_OUT)["flood"]
+
+    told = asyncio.run(learn())
+    assert told["n"] == 600
+    assert [each["offset"] for each in told["latest"]] == list(range(601 - MOST_NAMED, 601))
+    with pytest.raises(SystemExit, match="0"):
+        main(["log", "info", str(tmp_path / "state")])
+    assert "messages of the topic flood left out: 600\n" in capsys.readouterr().out
 
 
 def test_labels_that_come_late(broker, tmp_path, caplog):
@@ -169,7 +187,7 @@ def test_a_full_disk_puts_learning_off(broker, tmp_path, monkeypatch):
     async def run():
         async with consuming(tmp_path / "state", f"kafka://{broker.address}/full") as engine:
             await until(lambda: engine.log.position == 5)
-            assert events(engine, "messages refused") == []
+            assert engine.log.meta(LEFT_OUT) is None
 
     asyncio.run(run())
     assert amounts(tmp_path / "state") == list(range(5))
@@ -208,10 +226,9 @@ def test_a_refusal_that_names_no_row_is_for_one_message_only(broker, tmp_path, m
     async def run():
         async with consuming(tmp_path / "state", f"kafka://{broker.address}/whole") as engine:
             await until(lambda: engine.log.offsets().get(("whole", 0)) == 5)
-            return events(engine, "messages refused")
+            return engine.log.meta(LEFT_OUT)["whole"]
 
-    (told,) = asyncio.run(run())
-    assert told["messages"] == [{"partition": 0, "offset": 3, "reason": "one class too many"}]
+    assert asyncio.run(run()) == {"n": 1, "latest": [{"partition": 0, "offset": 3, "reason": "one class too many"}]}
     assert amounts(tmp_path / "state") == [0, 1, 2, 4]
 
 

@@ -13,7 +13,7 @@ from pater.serve.errors import Refusal
 from pater.serve.folder import StateError
 from pater.serve.log import Log
 from pater.serve.records import JSON, LabelOf, Limits
-from pater.serve.writer import Busy, Ended, StorageFull, Writer
+from pater.serve.writer import Busy, Ended, StorageFull, Writer, in_one_transaction
 
 ROW = b'{"features":{"a":1},"label":1}\n'
 
@@ -214,8 +214,10 @@ def test_what_is_old_is_forgotten(opened):
     assert server.do(lambda t: t.expire(1000.0)).unknown == []
     some = server.do(lambda t: t.expire(1500.0, limit=1))
     assert some.unknown == ["p0"]
+    assert some.more
     rest = server.do(lambda t: t.expire(1500.0, as_label=0))
     assert [(row.id, row.label, row.said) for row in rest.rows] == [("p1", 0, 1), ("p2", 0, 2), ("p4", 0, 4)]
+    assert not rest.more
     assert server.log.count("pending") == 2
     assert server.do(lambda t: t.known_key("key", b"1")) is None
     assert server.do(lambda t: t.join([LabelOf("p0", 1), LabelOf("p1", 0), LabelOf("d", 1)])).unknown == ["p0", "d"]
@@ -385,3 +387,75 @@ def test_a_full_disk_takes_nothing_and_later_all(opened):
     server.log.connection.execute("PRAGMA max_page_count = 100000")
     assert server.do(lambda t: t.append(JSON, bytes(100_000), 1)).number == 3
     assert time.time() >= server.log.now() - 1
+
+
+def test_another_program_that_writes_is_told_of(opened):
+    server = opened()
+    server.log.connection.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(server.log.folder.log, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StorageFull, match="another program is writing to the log"):
+        server.do(lambda t: t.append(JSON, ROW, 1))
+    other.execute("ROLLBACK")
+    other.close()
+    assert server.do(lambda t: t.append(JSON, ROW, 1)).number == 1
+
+
+class Failing:
+    """A connection whose disk fails at one statement, before or after that was done."""
+
+    def __init__(self, connection, at, code, *, after):
+        self._connection, self._left, self._code, self._after = connection, at, code, after
+
+    @property
+    def in_transaction(self):
+        return self._connection.in_transaction
+
+    def execute(self, *arguments):
+        self._left -= 1
+        if self._left == 0:
+            if self._after and arguments[0] != "COMMIT":
+                self._connection.execute(*arguments)
+            error = sqlite3.OperationalError("a fault")
+            error.sqlite_errorcode = self._code
+            raise error
+        return self._connection.execute(*arguments)
+
+    executemany = execute
+
+
+@pytest.mark.parametrize("code", [sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR | (4 << 8)])
+@pytest.mark.parametrize("after", [False, True])
+def test_a_fault_at_any_statement_leaves_nothing_half_done(opened, code, after):
+    server = opened()
+    server.do(lambda t: t.remember([("a", b"{}", None), ("b", b"{}", None)]))
+    log, real = server.log, server.log.connection
+
+    def label(t):
+        t.append(JSON, t.join([LabelOf("a", 1)]).content, 1)
+        t.keep_key("key", b"", 1)
+
+    def refused(t):
+        t.append(JSON, ROW, 1)
+        raise Refusal(422, "no")
+
+    writes = [lambda t: t.append(JSON, ROW * 2, 2), label, refused, lambda t: t.remember([("c", b"{}", None)])]
+
+    def found():
+        return [log.count(name) for name in ("rows", "pending", "done", "keys")] + [len(list(log.entries()))]
+
+    for at in range(1, 100):
+        log.connection = Failing(real, at, code, after=after)
+        try:
+            results = in_one_transaction(log, writes)
+        except sqlite3.OperationalError:
+            assert found() == [0, 2, 0, 0, 0]
+            assert not real.in_transaction
+        else:
+            break
+        finally:
+            log.connection = real
+    assert at > 20
+    assert isinstance(results[2], Refusal)
+    assert found() == [3, 2, 1, 1, 2]
+    assert server.do(lambda t: t.append(JSON, ROW, 1)).position == 3

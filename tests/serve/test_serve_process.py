@@ -73,7 +73,7 @@ def test_a_service_learns_is_ended_and_goes_on(tmp_path, failed):
     with running("--state", state) as server:
         assert server.ask("GET", "/v1/model")[1] == model
         assert server.ask("POST", "/v1/predict", row(7, label=False))[1] == answer
-        assert server.end(signal.SIGINT) == 0
+        assert server.end(signal.SIGHUP) == 0
 
 
 @pytest.mark.slow

@@ -10,7 +10,8 @@ import pytest
 
 from pater.formats.columns import ENCODED, TEXT, Columns
 from pater.formats.json_labels import labels_of
-from pater.formats.json_rows import RowReader
+from pater.formats.json_rows import RowReader, index_rows
+from pater.stream import InputError
 from pater.stream.algorithms import specs_of
 from pater.stream.beginning import Beginning
 from pater.stream.encoder import new_encoder
@@ -84,3 +85,41 @@ def test_nor_does_it_matter_when_the_second_class_comes(tmp_path: Path) -> None:
     labels = [0 if k < 200 else label for k, label in enumerate(labels)]
     found = [saved(tmp_path / "m", features, labels, cut, "arow") for cut in (1100, 30, 1)]
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("width", [60, 400])
+def test_nor_where_numbered_features_come_one_by_one(tmp_path: Path, width: int) -> None:
+    """Candidates that more columns are too many for leave a pool at the row that brings the columns."""
+    rng = np.random.default_rng(2)
+    features, labels, weights = list[Any](), list[int](), list[float]()
+    for k in range(600):
+        indices = rng.choice(min(width, 3 + k), 3, replace=False)
+        values = rng.normal(size=3)
+        features.append([[int(j), float(x)] for j, x in zip(indices, values, strict=True)] if k % 40 else [])
+        labels.append(int(values.sum() + rng.normal() > 0.5))
+        weights.append(float(rng.random()) + 0.1)
+    found = []
+    for cut in (600, 50, 1):
+        learner = Learner(specs_of("auto", "balanced_accuracy", **Beginning()._given), Columns(), threads=1)
+        for start in range(0, 600, cut):
+            some = slice(start, start + cut)
+            batch = index_rows(features[some], 1 << 20, {})
+            batch.labels, batch.weights = np.array(labels[some]), np.array(weights[some])
+            learner.learn(batch)
+        learner.save(tmp_path / "m")
+        found.append((tmp_path / "m").read_bytes())
+    assert found[0] == found[1] == found[2]
+
+
+def test_an_error_in_a_part_of_a_batch_leaves_the_learner_as_it_was(tmp_path: Path) -> None:
+    learner = Learner(specs_of("auto", "balanced_accuracy", **Beginning()._given), Columns(), threads=1)
+    sound = index_rows([[[0, 1.0]], [[1, 2.0]]], 1 << 20, {})
+    sound.labels = np.array([0, 1])
+    learner.learn(sound)
+    learner.save(tmp_path / "before")
+    wrong = index_rows([[[0, 1.0]], [[300, 2.0]], [[1, 1e200]]], 1 << 20, {})
+    wrong.labels = np.array([0, 1, 1])
+    with pytest.raises(InputError, match="too large"):
+        learner.learn(wrong)
+    learner.save(tmp_path / "after")
+    assert (tmp_path / "before").read_bytes() == (tmp_path / "after").read_bytes()

@@ -102,6 +102,9 @@ def info(state: State, as_json: o.AsJson = False) -> None:
             ],
             "train": shlex.join(command(found, start=start)),
         }
+        for topic, left_out in found.meta("messages left out", default={}).items():
+            told[f"messages of the topic {topic} left out"] = left_out["n"]
+            told["the latest of them"] = left_out["latest"]
     if as_json:
         tell_json(told, indent=2)
         return

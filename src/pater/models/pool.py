@@ -2,10 +2,10 @@
 
 Knows `model`, `race`, `entrants` and `views`. A pool has the face of a `Model`: what it says is what its leader says.
 Of encoded rows a candidate may see a part only: its view. Time is cut into stretches by the number of rows alone, so
-that batches leave no trace, except where new columns that no encoder has made make a full covariance too dear. At the
-end of a stretch the best candidate becomes the leader, and those that trail by more than chance stop for good: a whole
-team at once, which is all lengths of memory of one rule, prior and view. The leader's team goes on side by side, so
-that the memory which suits the stream is at hand whenever the stream changes.
+that batches leave no trace; new columns that make a full covariance too dear are handed over at the row that brings
+them (`stream/widths.py`). At the end of a stretch the best candidate becomes the leader, and those that trail by more
+than chance stop for good: a whole team at once, which is all lengths of memory of one rule, prior and view. The
+leader's team goes on side by side, so that the memory which suits the stream is at hand whenever the stream changes.
 """
 
 from __future__ import annotations

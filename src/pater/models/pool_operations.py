@@ -62,7 +62,8 @@ def resized(pool: Pool, n_features: int) -> Pool:
     leader = pool.leader if pool.leader in models else min(models)
     result = replace(pool, views=views, models=models, leader=leader, _entered=entered)
     result.adjustments = {k: pool.adjustments.get(k, np.zeros_like(pool.made)) for k in models}
-    result.made = pool.made + pool.since(pool.leader) - result.since(leader)  # what was answered stays so
+    if leader != pool.leader:
+        result.made = pool.made + pool.since(pool.leader) - result.since(leader)  # what was answered stays so
     return result
 
 

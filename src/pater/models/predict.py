@@ -132,7 +132,7 @@ def _tell(margins, scalars, average):
         m = scalars[k]
         usual, shift = _size(m, average), 0 if m.size_square > 0.0 else m.exponent
         for i in range(margins.shape[0]):
-            margins[i, k] = math.ldexp(margins[i, k] / usual, shift - largest)
+            margins[i, k] = math.ldexp(margins[i, k] / usual, int(shift - largest))
 
 
 @kernel

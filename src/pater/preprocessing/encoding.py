@@ -116,7 +116,8 @@ class Encoding:
         """Encode rows; with `learn`, take each into account first, and give new indicators their columns."""
         self.check(table)
         n_rows = rows_in(table)
-        pieces = [self._piece(_lean(part(table, at, at + PIECE)), learn) for at in range(0, max(1, n_rows), PIECE)]
+        parts = [table] if n_rows <= PIECE else [part(table, at, at + PIECE) for at in range(0, n_rows, PIECE)]
+        pieces = [self._piece(_lean(each), learn) for each in parts]
         self.rows += n_rows if learn else 0
         return Encoded(pieces, {name: self._layout(name) for name in RESOLUTIONS}, self.crosses.width, self.known)
 
@@ -135,7 +136,9 @@ class Encoding:
         z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
         local = np.full((n_rows, slots.bases.size), -1, np.int32)
         standardise(x, learn, self.moments, float(self.settings.clip), z)
-        z[:, [isinstance(column, DateEncoder) and column.clock for column in numbers]] = 0.0
+        clocks = [j for j, column in enumerate(numbers) if isinstance(column, DateEncoder) and column.clock]
+        if clocks:
+            z[:, clocks] = 0.0
         find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
         values, tokens = dict(zip((column.name for column in numbers), x, strict=True)), []
         for each, (first, start) in zip(self.columns, slots.starts, strict=True):

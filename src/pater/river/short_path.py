@@ -10,6 +10,7 @@ asked about 0.3. Finding the compiled form of the pass anew would take 1.3 more,
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Hashable
 from operator import itemgetter
@@ -41,7 +42,7 @@ DETOURS = (Detour, LookupError, TypeError, ValueError, ArithmeticError, StructEr
 class Layout(NamedTuple):
     """What dicts with the same names in the same order become."""
 
-    columns: NDArray[np.uint32]  # ascending
+    columns: list[int]  # ascending
     take: Callable[[Any], Any]  # the numbers of a dict in their order
     write: Callable[..., None]
     complete: bool  # whether every name has a column
@@ -136,20 +137,19 @@ class ShortPath:
         if size > self._indices.size:
             raise Detour
         self._key: Any = None  # should it be interrupted here
-        self._indices[:size], self._indptr[1] = layout.columns, size
+        _writer(f"{size}I")(self._indices, 0, *layout.columns)
+        self._indptr[1] = size
         self._take, self._write, self._complete = layout.take, layout.write, layout.complete
         self._key = key
 
     def _layout(self, key: tuple[Hashable, ...]) -> Layout:
-        places = [(self._columns[name], name) for name in key if name in self._columns]
-        complete = len(places) == len(key)
-        ordered = sorted(places, key=itemgetter(0))
-        names = [name for _, name in ordered]
-        take: Any = dict.values
-        if not complete or ordered != places:
+        known = self._columns
+        names = [name for name in key if name in known]
+        names.sort(key=known.__getitem__)
+        complete, take = len(names) == len(key), dict.values  # type: bool, Any
+        if tuple(names) != key:
             take = itemgetter(*names) if len(names) > 1 else lambda x: [x[name] for name in names]
-        columns = np.array([place for place, _ in ordered], np.uint32)
-        layout = Layout(columns, take, Struct(f"{len(names)}d").pack_into, complete)
+        layout = Layout([known[name] for name in names], take, _writer(f"{len(names)}d"), complete)
         if complete:
             if len(self._layouts) == MOST_LAYOUTS:
                 self._layouts.clear()
@@ -168,6 +168,12 @@ class ShortPath:
             self._layouts.clear()
             raise
         return True
+
+
+@functools.lru_cache(maxsize=1024)
+def _writer(form: str) -> Callable[..., None]:
+    """What writes so many numbers of a kind into memory."""
+    return Struct(form).pack_into
 
 
 def _ready(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[[], Any]:

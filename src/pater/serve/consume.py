@@ -2,7 +2,7 @@
 
 A message is a row as `/v1/learn` takes it, or `{"id", "label"}`, a label that comes late. The offset of the next one is
 written to the log in the transaction that appends the rows, so the log says what has been learned, however the process
-ended. A message that cannot be learned is left out: an event of the log names its partition, offset and reason.
+ended. A message that cannot be learned is left out; the log counts these, and names the latest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from itertools import groupby
+from itertools import islice
 from typing import Any, NamedTuple
 
 import orjson
@@ -30,7 +30,8 @@ from .transaction import Transaction
 ROWS, LABELS, BAD = "rows", "labels", "bad"
 AGAIN = (429, 503, 507)  # refused for now, and nothing was written
 PAUSE = 1.0  # seconds before the same is tried again
-MOST_NAMED = 20  # messages that an event names
+LEFT_OUT = "messages left out"  # what the log tells of them, by topic: {"n", "latest"}
+MOST_NAMED, MOST_TOLD = 20, 5  # messages that the log names, and that are told of at once
 say = logging.getLogger("pater.serve")
 
 
@@ -72,8 +73,8 @@ class Consumption:
                     continue
                 trouble = ""
                 await self._begin(topic)
-                for kind, read in groupby(map(_read, messages), key=lambda each: each.kind):
-                    await self._learn(kind, list(read))
+                for kind, read in _runs([_read(message) for message in messages]):
+                    await self._learn(kind, read)
         except _StoppedError:
             pass
         except Exception as error:  # of the topic, or one that nobody has thought of: the service goes on without it
@@ -107,8 +108,8 @@ class Consumption:
             await self._tried(partial(self._engine.conveyor.write, write))
 
     async def _learn(self, kind: str, read: list[Read]) -> None:
-        """Learn messages of one kind, in one transaction; those that are refused are left out."""
-        out = {each.message: str(each.value) for each in read} if kind == BAD else {}
+        """Learn messages of one kind, in one transaction; those that are bad, or refused, are left out."""
+        out = {each.message: str(each.value) for each in read if each.kind == BAD}
         while True:
             good = [each for each in read if each.message not in out]
             beside = self._beside([each.message for each in read], out)
@@ -124,12 +125,16 @@ class Consumption:
                     out[good[0].message] = refusal.reason
                 else:
                     for each in read:
-                        await self._learn(kind, [each])
+                        await self._learn(each.kind, [each])
                     return
             else:
-                for message, why in list(out.items())[:MOST_NAMED]:
+                for message, why in islice(out.items(), MOST_TOLD):
                     place = self._address.topic, message.part, message.offset
                     say.warning("the topic %s, partition %s: message %s is left out: %s", *place, why)
+                if len(out) > MOST_TOLD:
+                    say.warning(
+                        "the topic %s: %s more messages are left out", self._address.topic, len(out) - MOST_TOLD
+                    )
                 return
 
     async def _hand_over(self, kind: str, values: list[Any], beside: Callable[[Transaction], None]) -> None:
@@ -148,7 +153,8 @@ class Consumption:
         except InputError as error:
             raise Refusal(422, str(error)) from None
         if unknown:
-            say.warning("the topic %s: labels of unknown ids: %r", self._address.topic, unknown[:MOST_NAMED])
+            told = self._address.topic, len(unknown), unknown[:MOST_NAMED]
+            say.warning("the topic %s: %s labels are of unknown ids, such as %r", *told)
 
     async def _tried(self, call: Callable[[], Awaitable[None]]) -> None:
         """Do something that can only be put off."""
@@ -172,12 +178,28 @@ class Consumption:
             for part, offset in following.items():
                 transaction.set_offset(topic, part, offset)
             if out:
-                transaction.event("messages refused", {"topic": topic, "n": len(out), "messages": named[:MOST_NAMED]})
+                known = transaction.meta(LEFT_OUT, default={})
+                before = known.get(topic, {"n": 0, "latest": []})
+                told = {"n": before["n"] + len(out), "latest": [*before["latest"], *named][-MOST_NAMED:]}
+                transaction.set_meta(LEFT_OUT, {**known, topic: told})
 
         return write
 
     def _is_written(self, message: Message) -> bool:
         return self._known().get(message.part, 0) > message.offset
+
+
+def _runs(reads: list[Read]) -> list[tuple[str, list[Read]]]:
+    """Messages of one kind that follow each other, and with them those that are bad."""
+    runs: list[tuple[str, list[Read]]] = []
+    for each in reads:
+        kind, run = runs[-1] if runs else (each.kind, [])
+        if not runs or (each.kind != kind and BAD not in (each.kind, kind)):
+            runs.append((each.kind, [each]))
+        else:
+            run.append(each)
+            runs[-1] = (each.kind if kind == BAD else kind, run)
+    return runs
 
 
 def _read(message: Message) -> Read:

@@ -57,6 +57,7 @@ class Conveyor:
     ) -> None:
         self._take, self._repair, self._taken = take, repair, taken
         self._loop = asyncio.get_running_loop()
+        self._on_their_way = 0  # to the disk and back; the writer's own count ends before they are back in this thread
         self._learning: set[_Job] = set()  # those that learn and are not answered yet
         self._to_learn: deque[_Job] = deque()  # of them, those that are on the disk
         self._wake, self._is_busy, self._has_failed = asyncio.Event(), False, False
@@ -68,7 +69,7 @@ class Conveyor:
     @property
     def waiting(self) -> int:
         """How many requests wait to be written or learned."""
-        return self.writer.waiting + len(self._to_learn)
+        return self._on_their_way + len(self._to_learn)
 
     @property
     def broken(self) -> Refusal | None:
@@ -95,6 +96,7 @@ class Conveyor:
         self, job: _Job, write: Callable[[Transaction], Any], size: int, *, urgent: bool = False
     ) -> Any:
         self.writer.submit(job, write, size, urgent=urgent)
+        self._on_their_way += 1
         if job.learns:
             self._learning.add(job)
         # Whoever waits may go away; what is on its way is written and learned nevertheless.
@@ -131,6 +133,7 @@ class Conveyor:
         self._loop.call_soon_threadsafe(self._back, group)
 
     def _back(self, group: list[Done]) -> None:
+        self._on_their_way -= len(group)
         for job, result in group:
             if isinstance(result, Exception):
                 self._answer(job, result)

@@ -200,7 +200,8 @@ class Engine:
         """
         if rows.reader is not self.settling:
             raise Refusal(503, "a model was swapped in while the rows were read; try again.", retry_after=1)
-        served, told, classes = self.learned.served, self.told(), self.classes
+        served, told, is_named = self.learned.served, self.told(), any(name is not None for name in rows.ids)
+        classes = self.classes if is_named else []
         if served is None:
             answers: list[dict[str, Any]] = [dict(NOTHING_SAID) for _ in range(len(rows))]
         elif len(rows) <= MANY:
@@ -208,7 +209,7 @@ class Engine:
         else:
             copy, threshold = deepcopy(served), self._threshold
             answers = await asyncio.to_thread(copy.answers, rows.batch, threshold, explain=explain)
-        if any(name is not None for name in rows.ids):
+        if is_named:
             beside = {"version": told["version"], "classes": classes}
             said = [{key: answer[key] for key in ("decision", "margin", "probability")} | beside for answer in answers]
             news = self.settling.news()

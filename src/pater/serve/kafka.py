@@ -126,7 +126,7 @@ class Topic:
         except (KafkaException, ValueError, TypeError) as error:
             raise InputError(f"Kafka's client refuses its settings: {words(error)}") from None
 
-    def next(self, most: int = 500, wait: float = 0.5) -> list[Message]:
+    def next(self, most: int = 200, wait: float = 0.5) -> list[Message]:
         """Messages that have come, in the order of each partition; maybe none. A TopicError if there can be no more."""
         if time.monotonic() > self._refreshed + REFRESH:
             self._assign()

@@ -1,7 +1,7 @@
 """The server: sockets, signals and TLS around the application.
 
-The first SIGTERM or SIGINT lets requests finish and the model be saved; the second ends the process at once. Nothing
-that was acknowledged is lost.
+The first SIGTERM, SIGINT or SIGHUP lets requests finish and the model be saved; the second ends the process at once.
+Nothing that was acknowledged is lost.
 """
 
 from __future__ import annotations
@@ -137,12 +137,14 @@ def _signals(server: uvicorn.Server, journal: Journal, draining: Callable[[], No
         journal.say("stopping", signal=signal.Signals(number).name)
         draining()
 
-    numbers: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    numbers = [signal.Signals[name] for name in names if hasattr(signal, name)]
+    numbers = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup wishes
     try:
         for number in numbers:
             loop.add_signal_handler(number, hear, number)
     except (NotImplementedError, ValueError, RuntimeError):  # on Windows, or not in the main thread
-        numbers = ()
+        numbers = []
     try:
         yield
     finally:

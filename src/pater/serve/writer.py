@@ -140,7 +140,7 @@ class Writer:
 
     def _write(self, writes: list[Write]) -> list[Any]:
         try:
-            results = _in_one_transaction(self._log, writes)
+            results = in_one_transaction(self._log, writes)
         except Exception as error:
             self.broken = StorageFull(_why(error))
             results = [StorageFull(_why(error)) for _ in writes]
@@ -151,16 +151,19 @@ class Writer:
 
 def write_now(log: Log, write: Write) -> Any:
     """Write in this thread, where there is no writer yet or none any more; what the write gives back or raises."""
-    (result,) = _in_one_transaction(log, [write])
+    (result,) = in_one_transaction(log, [write])
     if isinstance(result, Exception):
         raise result
     return result
 
 
-def _in_one_transaction(log: Log, writes: list[Write]) -> list[Any]:
+def in_one_transaction(log: Log, writes: list[Write]) -> list[Any]:
+    """Run writes and commit them; the result of each, or the error that it has raised. None is there after an error."""
     connection = log.connection
     assert connection is not None
     try:
+        if connection.in_transaction:  # the one before could not be rolled back
+            connection.execute("ROLLBACK")
         connection.execute("BEGIN IMMEDIATE")
         transaction = Transaction(connection, log.now(), log.limits)
         results = [_run(connection, transaction, write, alone=len(writes) == 1) for write in writes]

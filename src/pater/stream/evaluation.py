@@ -22,6 +22,7 @@ from ..models.predict import probabilities
 from .judged import LOWEST, Judged, Said
 from .label_times import LabelTimes
 from .learner import STATE_TOO_LARGE, Learner, width_told
+from .widths import by_width
 
 PIECE = 4096  # rows judged by the model that was best before them
 FIRST_PIECE = 64
@@ -100,6 +101,9 @@ def learn_and_judge(
 
     It comes to what `Learner.learn` comes to, but after an error the learner is undefined.
     """
+    parts = by_width(batch, learner)
+    if len(parts) > 1:
+        return [fault for some in parts for fault in learn_and_judge(learner, some, judged, at=at, report=report)]
     ready, faults = learner.prepare(batch)
     stops, stop = [each for each in at if learner.rows < each < learner.rows + len(ready)], 0
     while stop < len(ready):

@@ -39,6 +39,7 @@ from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 from .learner_file import parts_of, to_save
 from .ready import ready_rows
+from .widths import as_before_an_error, by_width
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
@@ -84,6 +85,10 @@ class Learner:
 
         The batch stays as it is. After an error the learner is as it was before.
         """
+        parts = by_width(batch, self)
+        if len(parts) > 1:
+            with as_before_an_error(self):
+                return [fault for some in parts for fault in self.learn(some, at=at, report=report)]
         with self._all_or_nothing() as undo:
             ready, faults = self.prepare(batch, undo)
             if len(ready):

@@ -1,0 +1,36 @@
+"""What is on the disk, but not back from the writer's thread yet, is waited for: a swap would come in between."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from pater.serve.engine import Engine
+from pater.serve.state import opened
+
+
+async def drained(folder):
+    log, settings = opened(folder, settings={"algo": "pater-i"})
+    engine = Engine(log, settings)
+    await engine.start()
+    writer, told = engine.conveyor.writer, engine.conveyor._on_disk
+
+    def late(group):
+        time.sleep(0.1)
+        told(group)
+
+    writer._committed = late
+    rows = engine.rows_of({"rows": [{"features": [[1, 1.0]], "label": 1}]}, labelled=True)
+    learning = asyncio.create_task(engine.learn(rows))
+    while writer.waiting or not log.position:
+        await asyncio.sleep(0.001)
+    assert engine.rows == 0
+    assert engine.waiting == 1
+    await engine.conveyor.drained()
+    assert engine.rows == 1
+    await learning
+    await engine.stop()
+
+
+def test_all_that_was_taken_is_learned_when_it_is_drained(tmp_path):
+    asyncio.run(drained(tmp_path / "state"))

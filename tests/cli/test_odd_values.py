@@ -10,6 +10,7 @@ import pytest
 from typer.main import get_command
 
 from pater.cli.app import app
+from pater.serve.state import opened
 from pater.stream import train
 
 pytestmark = pytest.mark.slow
@@ -64,6 +65,7 @@ def verbs(command: Any = None, names: tuple[str, ...] = ()) -> Iterator[tuple[tu
         yield names, command
 
 
+SERVE = ("serve",)
 # What makes each verb a command that runs; what takes long or goes to the network stops before it does.
 WHOLE = {
     ("train",): ["--algo", "pater-i", "--model", "out", "rows.svm"],
@@ -74,15 +76,22 @@ WHOLE = {
     ("merge",): ["--model", "out", "m", "m"],
     ("convert",): ["rows.svm", "out.vw"],
     ("reproduce",): ["--sets", "pima", "--data", "."],
+    SERVE: ["--port", "0", "--state", "rows.svm/below"],
+    ("log", "export"): ["--output", "out.jsonl", "state"],
+    ("log", "info"): ["state"],
+    ("log", "trim"): ["--before-snapshot", "state"],
     ("data", "list"): [],
     ("data", "info"): ["pima"],
     ("data", "fetch"): ["--mirror", "http://127.0.0.1:9", "--timeout", "0.1", "pima"],
 }
+FAIL = (("reproduce",), ("data", "fetch"), ("log", "trim"), SERVE)  # for want of data, a network, a snapshot, a place
 
 
 def option_cases() -> Iterator[Any]:
     for names, verb in verbs():
         for option in verb.params:
+            if names == SERVE and option.name == "state":
+                continue  # it would start
             if option.param_type_name == "option" and not option.is_flag and option.name != "help":
                 yield pytest.param(names, option.opts[0], id=f"{'-'.join(names)} {option.opts[0]}")
 
@@ -99,6 +108,7 @@ def place(nothing_at_hand: Path) -> Path:
     Path("rows.svm").write_text("1 1:1\n-1 2:1\n1 1:2 3:1\n-1 3:-1\n")
     train("rows.svm", algo="pater-i", model=Path("m"))
     Path("locked").touch(mode=0)
+    opened("state")[0].close()
     return nothing_at_hand
 
 
@@ -119,13 +129,18 @@ def check(run: Run, *arguments: str) -> None:
 def test_the_commands_to_begin_with_run(run: Run, place: Path) -> None:
     assert {names for names, _ in verbs()} == set(WHOLE)
     for names, arguments in WHOLE.items():
-        assert run(*names, *arguments).code == int(names in (("reproduce",), ("data", "fetch"))), names
+        assert run(*names, *arguments).code == int(names in FAIL), names
 
 
 @pytest.mark.parametrize(("names", "option"), [*option_cases()])
 def test_options(run: Run, place: Path, names: tuple[str, ...], option: str) -> None:
-    for value in ODD:
+    for value in ODD[:: 6 if names == SERVE else 1]:  # it has many options, and gets ready for each
         check(run, *names, *WHOLE[names], option, value)
+
+
+def test_state_directories(run: Run, place: Path) -> None:
+    for value in ODD:
+        check(run, "serve", "--check", "--state", value)
 
 
 @pytest.mark.parametrize(("names", "place_of"), [*argument_cases()])

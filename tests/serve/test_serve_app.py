@@ -58,6 +58,9 @@ def test_one_row_by_itself_with_an_explanation(server):
     assert server.send("POST", "/v1/predict", features={"a": 1}, explain=True)[0] == 200
     assert server.engine.asked[-1] == ("predict", [{"features": {"a": 1}}], True)
     assert server.send("POST", "/v1/predict", features={"a": 1}, explain="yes")[0] == 400
+    for size in (1_001, 10_000):
+        status, _, body = server.send("POST", "/v1/predict", rows=[{"features": {}}] * size, explain=True)
+        assert (status, b"1,000 can be explained at once" in body) == (413, True)
 
 
 def test_rows_that_come_together_are_predicted_together_and_wrong_ones_alone():
@@ -375,6 +378,19 @@ def test_nobody_reads_the_answer():
         assert received < 50_000_000
 
 
+def test_connections_are_limited():
+    with served(limits=Limits(connections=2)) as server:
+        others = [socket.create_connection(("127.0.0.1", server.port), timeout=10) for _ in range(2)]
+        status, headers, body = server.send("GET", "/healthz")
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert b"too many connections" in body
+        for other in others:
+            other.close()
+        until = time.monotonic() + 10
+        while server.send("GET", "/healthz")[0] != 200:
+            assert time.monotonic() < until
+
+
 def test_bad_http_is_refused_and_the_next_caller_served(server):
     for content in (
         b"\x16\x03\x01\x00\xa5",
@@ -382,7 +398,9 @@ def test_bad_http_is_refused_and_the_next_caller_served(server):
         b"G\x00T / HTTP/1.1\r\n\r\n",
         b"* * *\r\n\r\n",
     ):
-        assert server.raw(content).startswith((b"HTTP/1.1 400", b""))
+        answer = server.raw(content)
+        assert answer.startswith(b"HTTP/1.1 400")
+        assert "error" in json.loads(answer.partition(b"\r\n\r\n")[2])
     upgrade = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade, close\r\nUpgrade: websocket\r\n\r\n"
     assert server.raw(upgrade).startswith(b"HTTP/1.1 200")
     two = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 
 from pater.serve.engine import Engine
 from pater.serve.state import opened
@@ -15,8 +15,10 @@ async def drained(folder):
     await engine.start()
     writer, told = engine.conveyor.writer, engine.conveyor._on_disk
 
+    looked = threading.Event()
+
     def late(group):
-        time.sleep(0.1)
+        looked.wait(60)
         told(group)
 
     writer._committed = late
@@ -26,6 +28,7 @@ async def drained(folder):
         await asyncio.sleep(0.001)
     assert engine.rows == 0
     assert engine.waiting == 1
+    asyncio.get_running_loop().call_later(0.02, looked.set)
     await engine.conveyor.drained()
     assert engine.rows == 1
     await learning

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import Callable, Coroutine
 from inspect import signature
@@ -76,6 +77,32 @@ async def test_the_first_rows_of_all_are_refused(tmp_path: Path) -> None:
         await learn(engine, numbered(6))
         content = await engine.model_file()
     await same_after_a_restart(state, content, tmp_path / "export", **PLAIN)
+
+
+def stream(**columns: list[Any]) -> bytes:
+    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    table, sink = pa.table(columns), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+@running
+async def test_rows_of_arrow_are_refused(tmp_path: Path) -> None:
+    state, plain = tmp_path / "state", {"algo": "pater-i", "encoding": "plain"}
+    all_of_it, some_of_it = stream(a=[1e308, 1e308], label=[1, 0]), stream(a=[1.0, 1e308, 2.0], label=[1, 0, 0])
+    sound = stream(a=[3.0, 4.0], label=[0, 1])
+    async with service(state, settings=plain, stops=False) as engine:
+
+        async def send(content: bytes) -> Any:
+            return await engine.learn(engine.rows_of(content, labelled=True, arrow=True))
+
+        for content, places in ((all_of_it, [0, 1]), (some_of_it, [1]), (all_of_it, [0, 1])):
+            assert [place for place, _ in (await refused(send(content))).rows] == places
+        assert await send(sound) == {"learned": 2, "position": 4}
+        content = await engine.model_file()
+    await same_after_a_restart(state, content, tmp_path / "export", **plain)
 
 
 @running
@@ -256,6 +283,24 @@ async def test_a_swap_ends_though_its_caller_goes_away_and_others_predict(tmp_pa
     async with service(state) as engine:
         assert engine.told() == {"version": 2, "rows": 43}
         assert await engine.model_file() == content
+
+
+@running
+async def test_rows_that_were_read_before_a_swap_are_read_again_for_the_model_that_came(tmp_path: Path) -> None:
+    state, plain = tmp_path / "state", {"algo": "pater-i", "encoding": "plain"}
+    rows = [{"features": {"a": k % 7, "b": -(k % 3)}, "label": k % 2} for k in range(300)]
+    turned = [{"b": row["features"]["b"], "a": row["features"]["a"], "label": row["label"]} for row in rows]
+    (tmp_path / "turned.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in turned))
+    train(tmp_path / "turned.jsonl", model=tmp_path / "other", label="label", **plain)
+    async with service(state, settings=plain, stops=False) as engine:
+        await learn(engine, rows)
+        read = engine.rows_of({"rows": rows[:200]}, labelled=True)
+        unlabelled = engine.rows_of({"rows": [asked(rows[1])]}, labelled=False)
+        await engine.swap((tmp_path / "other").read_bytes())
+        assert (await engine.learn(read))["learned"] == 200
+        assert (await refused(engine.predict(unlabelled))).status == 503
+        content = await engine.model_file()
+    await same_after_a_restart(state, content, tmp_path / "export")
 
 
 @running

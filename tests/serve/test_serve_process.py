@@ -16,6 +16,7 @@ from process import command, running, trusting
 
 from pater.cli import main
 
+ARROW = "application/vnd.apache.arrow.stream"
 TOKENS = "# who may do what\n\npredict pppppppppppppppp\nlearn llllllllllllllll\nadmin aaaaaaaaaaaaaaaa\n"
 
 
@@ -129,6 +130,43 @@ def test_what_cannot_be_started_is_told_in_a_line(tmp_path, failed, arguments, c
         status, words = failed("--state", tmp_path / "state", *(names.get(each, each) for each in arguments))
     assert (status, said in words) == (code, True), words
     assert not (tmp_path / "state" / "log.sqlite").exists() or said == "no.pater"
+
+
+@pytest.mark.slow
+def test_large_requests_come_to_the_model_of_the_exported_log(tmp_path):
+    """They are read in a thread, and learned as they were read; the log is read anew."""
+    pa = pytest.importorskip("pyarrow")
+    state, exported, trained = tmp_path / "state", "log.jsonl", tmp_path / "trained.pater"
+    with running("--state", state, "--algo", "so-pater-i") as server:
+
+        def learn(first, size, *, arrow=False):
+            rows = [row(k) for k in range(first, first + size)]
+            if not arrow:
+                return server.ask("POST", "/v1/learn", {"rows": rows})
+            table = pa.Table.from_pylist([{**each["features"], "label": each["label"]} for each in rows])
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, table.schema) as writer:
+                writer.write_table(table)
+            return server.ask("POST", "/v1/learn", sink.getvalue().to_pybytes(), ARROW)
+
+        assert learn(0, 10) == (200, {"learned": 10, "position": 10})
+        callers = [
+            threading.Thread(target=learn, args=(start, size), kwargs={"arrow": arrow})
+            for start, size, arrow in ((10, 4000, False), (5000, 3, False), (6000, 4000, True), (10_000, 2000, False))
+        ]
+        for caller in callers:
+            caller.start()
+        said = server.ask("POST", "/v1/predict", {"rows": [row(k, label=False) for k in range(3000)]})[1]
+        assert len(said["predictions"]) == 3000
+        for caller in callers:
+            caller.join(60)
+        model = server.ask("GET", "/v1/model")[1]
+        assert server.end() == 0
+    log = [*command()[:3], "log", "export", state, "-o", exported]
+    train = [*command()[:3], "train", exported, "--algo", "so-pater-i", "-m", trained, "--quiet"]
+    for each in (log, train):
+        subprocess.run(list(map(str, each)), check=True, timeout=120, cwd=tmp_path)
+    assert trained.read_bytes() == model
 
 
 @pytest.mark.slow

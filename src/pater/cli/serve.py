@@ -100,6 +100,9 @@ def serve(
     max_pending: Annotated[
         int, typer.Option("--max-pending", min=1, metavar="N", help="Rows that may wait for their labels.")
     ] = 1_000_000,
+    max_waiting: Annotated[
+        int, typer.Option("--max-waiting", min=1, metavar="N", help="Requests that may wait to be written to the log.")
+    ] = 10_000,
     check: Annotated[
         bool, typer.Option("--check", help="Look whether the state directory is sound, and do not start.")
     ] = False,
@@ -166,6 +169,7 @@ def serve(
             snapshot_rows=snapshot_rows,
             snapshot_seconds=snapshot_seconds,
             most_classes=max_classes,
+            most_waiting=max_waiting,
         )
         body = bytes_of("--max-body", max_body)
         limits = Limits(body=body, held=max(body, Limits.held), rows=max_rows, columns=max_columns, pending=max_pending)

@@ -9,7 +9,7 @@ nothing but columns, `{"columns": {…}}`, as the exported log of a service begi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,26 +32,26 @@ _OF_A_LINE = frozenset({FEATURES, LABEL, WEIGHT, ID})
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
-    """An object, and the line that it stands in."""
+class Lines(NamedTuple):
+    """The objects of a block, and the lines that they stand in."""
 
-    number: int
-    row: dict[str, Any]
+    numbers: list[int]
+    rows: list[dict[str, Any]]
 
 
 def is_apart(row: dict[str, Any]) -> bool:
     """Whether the features of a line stand by themselves."""
-    return isinstance(row.get(FEATURES), dict | list)
+    return type(row.get(FEATURES)) in (dict, list)
 
 
 def is_of_columns(row: Any) -> bool:
     """Whether a line says what the columns are."""
-    return isinstance(row, dict) and row.keys() == {COLUMNS} and isinstance(row[COLUMNS], dict)
+    return type(row) is dict and len(row) == 1 and isinstance(row.get(COLUMNS), dict)
 
 
-def objects(block: Block, source: str, faults: list[Fault]) -> Iterator[Line]:
+def objects(block: Block, source: str, faults: list[Fault]) -> Lines:
     """The objects of a block; `faults` takes note of lines that hold none. Empty lines are passed over."""
-    text = block.text
+    text, found = block.text, Lines([], [])
     if block.first_line == 1:
         text = text.removeprefix(_BYTE_ORDER_MARK)
     for number, line in enumerate(text.split(b"\n"), start=block.first_line):
@@ -62,17 +62,20 @@ def objects(block: Block, source: str, faults: list[Fault]) -> Iterator[Line]:
         except ValueError as error:
             faults.append(Fault(source, number, getattr(error, "colno", 0), _what(error)))
             continue
-        if is_of_columns(row):
-            continue
-        if isinstance(row, dict):
-            yield Line(number, row)
-        else:
+        if type(row) is not dict:
             faults.append(Fault(source, number, 0, f"a line holds one object, not {kind_of(row)}"))
+        elif not is_of_columns(row):
+            found.numbers.append(number)
+            found.rows.append(row)
+    return found
 
 
 def _what(error: ValueError) -> str:
     what = getattr(error, "msg", str(error))
     return f"this is no JSON: {what.partition(': line ')[0]}"
+
+
+Parts = tuple[Sequence[Any], list[Any], list[Any], list[Any]]
 
 
 class JsonLinesParser:
@@ -100,9 +103,9 @@ class JsonLinesParser:
 
     def __call__(self, block: Block, source: str) -> Batch:
         malformed: list[Fault] = []
-        lines = list(objects(block, source, malformed))
+        lines, rows = objects(block, source, malformed)
         faults: Faults = {}
-        features, labels, weights, ids = self._parts([line.row for line in lines], faults)
+        features, labels, weights, ids = self._parts(rows, faults)
         batch = self._reader.rows(features, faults, self._ignored)
         batch.weights = weights_of(weights, faults)
         if self.labelled:
@@ -113,34 +116,39 @@ class JsonLinesParser:
             batch.labels = None if no_labels else found
         if any(id is not None for id in ids):
             batch.tags = ["" if id is None else str(id) for id in ids]
-        batch.lines = np.array([line.number for line in lines], np.int64)
+        batch.lines = np.array(lines, np.int64)
         batch.source, batch.end = source, block.end
         if faults:
-            wrong = [Fault(source, lines[r].number, 0, what) for r, what in faults.items()]
+            wrong = [Fault(source, lines[r], 0, what) for r, what in faults.items()]
             batch.take(~np.isin(np.arange(len(lines)), list(faults)))
             malformed = sorted([*malformed, *wrong], key=lambda fault: fault.line)
         batch.faults = malformed
         return batch
 
-    def _parts(
-        self, rows: Sequence[dict[str, Any]], faults: Faults
-    ) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
+    def _parts(self, rows: Sequence[dict[str, Any]], faults: Faults) -> Parts:
         """Of each row its features, its label, its weight and its id."""
-        label, weight = self.columns.label or LABEL, self.columns.weight
-        parts: tuple[list[Any], list[Any], list[Any], list[Any]] = ([], [], [], [])
-        for r, row in enumerate(rows):
-            if is_apart(row):
+        label, weight, nothing = self.columns.label or LABEL, self.columns.weight, [None] * len(rows)
+        apart = list(map(is_apart, rows))
+        if not any(apart):
+            weights = nothing if weight is None else [row.get(weight) for row in rows]
+            for r in (r for r, value in enumerate(weights) if weight is not None and value is None):
+                faults.setdefault(r, f"there is no importance, {weight!r}")
+            return rows, [row.get(label) for row in rows], weights, nothing
+        if all(apart):
+            for r, row in enumerate(rows):
                 if not row.keys() <= _OF_A_LINE:
                     unknown = shortened(next(name for name in row if name not in _OF_A_LINE))
                     faults.setdefault(r, f"{unknown!r} stands beside the features, but is no label, weight or id")
-                found = row[FEATURES], row.get(LABEL), row.get(WEIGHT), row.get(ID)
-            else:
-                found = row, row.get(label), None if weight is None else row.get(weight), None
-                if weight is not None and found[2] is None:
-                    faults.setdefault(r, f"there is no importance, {weight!r}")
-            for part, value in zip(parts, found, strict=True):
-                part.append(value)
-        return parts
+            features, labels, weights, ids = ([row.get(name) for row in rows] for name in (FEATURES, LABEL, WEIGHT, ID))
+            return features, labels, weights, ids
+        found: list[Parts] = []
+        for r, row in enumerate(rows):
+            of_row: Faults = {}
+            found.append(self._parts([row], of_row))
+            if of_row:
+                faults[r] = of_row[0]
+        features, labels, weights, ids = ([part[k][0] for part in found] for k in range(4))
+        return features, labels, weights, ids
 
 
 def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
@@ -148,7 +156,7 @@ def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
     told = _told_columns(block, source)
     if told is not None and bool(wishes.encoded) == (told.kind == ENCODED):
         return told
-    rows = [line.row for line in objects(block, source, [])]
+    rows = objects(block, source, []).rows
     if not rows:
         raise InputError(f"{source}: there is no object in the first lines; JSON lines hold one in each.")
     if is_apart(rows[0]):
@@ -178,7 +186,7 @@ def _told_columns(block: Block, source: str) -> Columns | None:
 
 def names_in_lines(block: Block, source: str) -> list[str]:
     """The names of the cells of a table that begins with this block; of features that stand apart, "label" beside."""
-    rows = [line.row for line in objects(block, source, [])]
+    rows = objects(block, source, []).rows
     names = names_of(row[FEATURES] if is_apart(row) else row for row in rows)
     return [LABEL, *(name for name in names if name != LABEL)] if rows and is_apart(rows[0]) else names
 

@@ -30,6 +30,7 @@ from .tokens import Access, Headers
 
 LARGE = 64 << 10  # bytes of a body that is read aside
 LONGEST_KEY = 255  # characters of an idempotency key
+MOST_EXPLAINED = 1_000  # rows of a request
 MOST_SHOWN = 80  # characters of a path that an answer repeats
 
 
@@ -158,12 +159,12 @@ class App:
         if request.type == JSON and len(request.body) <= LARGE:
             body = json_of(request.body)
             if _explains(body):
-                answer = await self._engine.predict(self._rows_of(body), explain=True)
+                answer = await self._engine.predict(_few(self._rows_of(body)), explain=True)
             else:
                 answer = await self._gathering.predict(body)
         else:
             rows, explain = await self._aside(request, labelled=False)
-            answer = await self._engine.predict(rows, explain=explain)
+            answer = await self._engine.predict(_few(rows) if explain else rows, explain=explain)
         if ARROW in request.headers.get(b"accept", b""):
             from .arrow_answers import arrow_bytes
 
@@ -229,6 +230,13 @@ class App:
         page = front_page()
         headers = [(name.encode(), value.encode()) for name, value in page.headers.items()]
         return Answer(page.content, type=b"text/html; charset=utf-8", headers=headers)
+
+
+def _few(rows: Any) -> Any:
+    """The same rows, if all of them can be explained at once: that takes memory for every column of each."""
+    if len(rows) > MOST_EXPLAINED:
+        raise Refusal(413, f"there are {len(rows):,} rows, and {MOST_EXPLAINED:,} can be explained at once.")
+    return rows
 
 
 def _explains(body: Any) -> bool:

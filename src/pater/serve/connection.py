@@ -10,11 +10,23 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from .errors import Refusal
+from .http import refused, write
 from .limits import Limits
 
 _REFUSAL = (
     b'HTTP/1.1 %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n{"error": "%b"}'
 )
+
+
+def _refusal(status: bytes, reason: bytes) -> bytes:
+    return _REFUSAL % (status, len(reason) + 13, reason)
+
+
+async def _crowded(scope: Any, receive: Any, send: Any) -> None:
+    """Answers in the place of the application where there are too many connections."""
+    refusal = Refusal(503, "there are too many connections; try again in a moment.", retry_after=1)
+    await write(refused(refusal), send)
 
 
 class Connection(HttpToolsProtocol):
@@ -67,6 +79,16 @@ class Connection(HttpToolsProtocol):
         self._body += len(body)
         super().on_body(body)
 
+    def on_headers_complete(self) -> None:
+        crowded = len(self.connections) > self.limits.connections
+        self.app = _crowded if crowded else self.config.loaded_app
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP is refused as everything else is."""
+        self.transport.write(_refusal(b"400 Bad Request", b"this is not HTTP as it should be."))
+        self.transport.close()
+
     def on_message_begin(self) -> None:
         self._whole = False
         super().on_message_begin()
@@ -96,7 +118,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(_REFUSAL % (status, len(reason) + 13, reason))
+            self.transport.write(_refusal(status, reason))
             self.transport.close()
         else:
             self.transport.abort()

@@ -46,6 +46,8 @@ class Conveyor:
         learned, and gives back those, by the number of their entry.
     taken
         Called when entries were learned.
+    most
+        How many writes may wait.
     """
 
     def __init__(
@@ -54,6 +56,8 @@ class Conveyor:
         take: Callable[[list[Entry]], Iterator[None]],
         repair: Callable[[int], Places],
         taken: Callable[[], None],
+        *,
+        most: int = 10_000,
     ) -> None:
         self._take, self._repair, self._taken = take, repair, taken
         self._loop = asyncio.get_running_loop()
@@ -63,7 +67,7 @@ class Conveyor:
         self._wake, self._is_busy, self._has_failed = asyncio.Event(), False, False
         self._looks: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
         self._unmarked: dict[int, tuple[list[int], list[str]]] = {}  # refused, by entry, and not marked so on the disk
-        self.writer = Writer(log, self._on_disk)
+        self.writer = Writer(log, self._on_disk, most=most)
         self._task = asyncio.create_task(self._learn_for_ever())
 
     @property

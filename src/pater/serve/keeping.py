@@ -15,6 +15,8 @@ class Keeping:
         How often the model is written to a file: after so many rows, or so much time.
     most_classes
         How many labels there may be.
+    most_waiting
+        How many requests may wait to be written to the log.
     """
 
     remember: float = 30 * 86_400.0
@@ -22,3 +24,4 @@ class Keeping:
     snapshot_rows: int = 100_000
     snapshot_seconds: float = 60.0
     most_classes: int = 100
+    most_waiting: int = 10_000

@@ -12,8 +12,6 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-
 from ..formats.batches import Batch
 from ..formats.columns import Columns
 from ..formats.errors import InputError
@@ -23,7 +21,7 @@ from ..preprocessing.columns import part as table_part
 from .beginning import new_learner
 from .quality import Answers, Quality
 from .records import JSON, Entry
-from .rows import rows_of_log
+from .rows import lines_of_log, rows_of_log
 from .served import Served
 
 MANY = 100  # rows of an entry that is not read again together with others, if it was read before
@@ -79,6 +77,9 @@ class Learned:
         served = self._server()
         assert self.columns is not None
         first, scale = entries[0], served.learner.scale
+        if first.refused and first.kind != JSON:
+            first = first._replace(kind=JSON, content=lines_of_log(first.kind, first.content, self.columns))
+            entries = [first]
         if len(entries) == 1 and first.batch is not None and not first.refused:
             batch = first.batch
         elif first.kind == JSON:
@@ -86,8 +87,6 @@ class Learned:
             batch = rows_of_log(JSON, content, self.columns, keep_missing=scale).batch if content else None
         else:
             batch = rows_of_log(first.kind, first.content, self.columns, keep_missing=scale).batch
-            if first.refused:
-                batch.take(np.isin(np.arange(first.rows), first.refused, invert=True))
         for piece in pieces(batch) if batch is not None else ():
             served.learn(piece)
             yield

@@ -19,8 +19,6 @@ class Limits:
         Characters of an id (422).
     pending
         Ids that are remembered for their labels (429).
-    queue
-        Requests that wait to be written to the log (429).
     head
         Bytes of a request that are not its body (431).
     connections
@@ -36,7 +34,6 @@ class Limits:
     columns: int = 10_000
     ids: int = 256
     pending: int = 1_000_000
-    queue: int = 10_000
     head: int = 32 << 10
     connections: int = 1_000
     arrival: float = 60.0

@@ -31,7 +31,8 @@ def recovered(log: Log, settings: dict[str, Any], window: int) -> tuple[Learned,
     try:
         for _ in learned.take(log.entries(learned.entry)):
             pass
-    except InputError:
+    except InputError as error:
+        say.warning("rows of the log are refused: %s", error)
         return repaired(log, settings, window, until=learned.entry, last=log.last_entry)
     return learned, {}
 

@@ -108,7 +108,6 @@ async def serve(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=limits.connections,
         backlog=1024,
         timeout_keep_alive=int(limits.idle),
         timeout_graceful_shutdown=DRAIN,

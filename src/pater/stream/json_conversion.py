@@ -52,7 +52,7 @@ def tables_of_lines(source: Source) -> Iterator[Any]:
 def _rows(source: Source) -> Generator[list[dict[str, Any]]]:
     for block in blocks(source):
         faults: list[Any] = []
-        rows = [line.row for line in objects(block, source.shown, faults)]
+        rows = objects(block, source.shown, faults).rows
         if faults:
             raise MalformedError(faults[0])
         if rows:

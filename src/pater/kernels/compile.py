@@ -127,8 +127,24 @@ def straight(compiled: Callable[..., Any], *arguments: Any) -> Callable[..., Any
     """
     if not COMPILES:
         return compiled
-    kinds = tuple(compiled.typeof_pyval(each) for each in arguments)  # type: ignore[attr-defined]
-    return compiled.compile(kinds)  # type: ignore[attr-defined,no-any-return]
+    key = compiled, _kind(arguments)
+    if key not in _STRAIGHT:  # Numba takes a millisecond to name the types of records
+        kinds = tuple(compiled.typeof_pyval(each) for each in arguments)  # type: ignore[attr-defined]
+        _STRAIGHT[key] = compiled.compile(kinds)  # type: ignore[attr-defined]
+    return _STRAIGHT[key]
+
+
+_STRAIGHT: dict[Any, Callable[..., Any]] = {}
+
+
+def _kind(value: Any) -> Any:
+    """All that a type of Numba depends on."""
+    if isinstance(value, tuple):
+        return type(value), *map(_kind, value)
+    if not isinstance(value, np.ndarray):
+        return type(value)
+    flags = value.flags
+    return value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous, flags.aligned, flags.writeable
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:

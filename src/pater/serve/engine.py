@@ -20,6 +20,7 @@ from .errors import Refusal
 from .housekeeping import Housekeeping
 from .keeping import Keeping
 from .log import Log
+from .observing import facts_of
 from .operating import Operating
 from .quality import Quality
 from .records import Entry, LabelOf
@@ -32,6 +33,7 @@ from .status import Facts
 from .swapping import swap
 from .transaction import Transaction
 from .volumes import JOINED, LEARNED, PREDICTED, REFUSED, UNKNOWN, Volumes
+from .writer import StorageFull
 
 MANY = 2_000  # rows that are predicted aside
 OPERATING_POINT = "operating_point"
@@ -44,9 +46,9 @@ class Engine:
     def __init__(self, log: Log, settings: dict[str, Any], keeping: Keeping | None = None, window: int = 1_000) -> None:
         self.log, self.keeping, self.volumes = log, keeping or Keeping(), Volumes()
         self._settings, self._window = settings, window
-        self._stopping = self.is_swapping = False
-        self._started = log.now()
-        self._learned_at: float | None = None
+        self.is_stopping = self.is_swapping = False
+        self.started = log.now()
+        self.learned_at: float | None = None
 
     # Starting and stopping
 
@@ -67,7 +69,7 @@ class Engine:
 
     async def stop(self) -> None:
         """Take nothing more, learn what is on the disk, and write a last snapshot."""
-        self._stopping = True
+        self.is_stopping = True
         await self.housekeeping.stop()
         await self.model_in_place()
         await self.conveyor.drained()
@@ -92,14 +94,14 @@ class Engine:
         return refused
 
     def _on_learned(self) -> None:
-        self._learned_at = self.log.now()
+        self.learned_at = self.log.now()
         self._threshold = self.operating.threshold(self.learned.quality)
         for alarm in self.quality.alarms_after(self._alarms):
             say.warning("answers have become worse: %s", alarm)
         self._alarms = self.quality.n_alarms
 
     def _check_open(self) -> None:
-        if self._stopping:
+        if self.is_stopping:
             raise Refusal(503, "the service is stopping; try again.", retry_after=5)
 
     async def model_in_place(self) -> None:
@@ -156,25 +158,7 @@ class Engine:
 
     def facts(self) -> Facts:
         """What is so now."""
-        broken = self.conveyor.broken
-        events = [{"time": event.time, "kind": event.kind, **event.content} for event in self.log.events(50)]
-        return Facts(
-            now=self.log.now(),
-            started=self._started,
-            version=self.version,
-            rows=self.rows,
-            position=self.log.position,
-            pending=self.log.count("pending"),
-            queue=self.waiting,
-            ready=not self._stopping,
-            learning=broken is None,
-            why="the service is stopping" if self._stopping else "" if broken is None else broken.reason,
-            log_time=self._learned_at,
-            log_bytes=self.log.size(),
-            snapshot_time=self.housekeeping.saved_at,
-            snapshot_position=self.housekeeping.saved_position,
-            history=sorted([*events, *self.housekeeping.snapshots], key=lambda each: float(each["time"])),
-        )
+        return facts_of(self)
 
     def count(self, kind: int, rows: int) -> None:
         """Take note of what was done to some rows."""
@@ -209,16 +193,25 @@ class Engine:
         else:
             answers = await asyncio.to_thread(deepcopy(served).answers, rows.batch, self._threshold, explain=explain)
         if is_named:
-            beside = {"version": told["version"], "classes": classes}
-            said = [{key: answer[key] for key in ("decision", "margin", "probability")} | beside for answer in answers]
-            news = self.settling.news()
-            await self.conveyor.write(requests.remember(rows, said, news), size=rows.size)
-            self.settling.is_on_disk(news)
+            by = {"version": told["version"], "classes": classes}
+            said = [{key: answer[key] for key in ("decision", "margin", "probability")} | by for answer in answers]
+            beside = {} if await self._remembered(rows, said) else {"remembered": False}
+            answers = [
+                answer if name is None else {"id": name, **answer, **beside}
+                for name, answer in zip(rows.ids, answers, strict=True)
+            ]
         self.count(PREDICTED, len(rows))
-        named = [
-            ({} if name is None else {"id": name}) | answer for name, answer in zip(rows.ids, answers, strict=True)
-        ]
-        return {"predictions": named, "model": told}
+        return {"predictions": answers, "model": told}
+
+    async def _remembered(self, rows: Rows, said: list[dict[str, Any]]) -> bool:
+        """Whether rows wait for their labels, on the disk; on a full one predicting goes on, and says so."""
+        news = self.settling.news()
+        try:
+            await self.conveyor.write(requests.remember(rows, said, news), size=rows.size)
+        except StorageFull:
+            return False
+        self.settling.is_on_disk(news)
+        return True
 
     async def learn(
         self, rows: Rows, key: str | None = None, digest: bytes = b"", *, beside: Settled | None = None

@@ -25,6 +25,7 @@ from .server import address_of, bound, check_certificate, serve
 from .state import opened
 from .tokens import LOOPBACK, Access, open_to_others, read_tokens
 from .views import EngineViews
+from .warming import warm
 
 if TYPE_CHECKING:
     from .kafka import Address
@@ -111,6 +112,7 @@ async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> N
             engine = Engine(log, settings, setup.keeping, setup.window)
             with Handler.at([logging.getLogger("pater.serve")], journal):
                 await engine.start()
+                warm(engine.learned.served, settings)
         except BaseException:
             log.close()
             raise

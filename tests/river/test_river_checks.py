@@ -183,6 +183,20 @@ def test_copies_learn_by_themselves():
     assert model.clone().predict_one(rows[0][0]) is None
 
 
+def test_derived_classes_have_their_own_parameters():
+    class Costly(learners.AROWClassifier):
+        """With one parameter."""
+
+        def __init__(self, cost=5.0):
+            super().__init__(class_weight={True: cost})
+            self.cost = cost
+
+    model = Costly(2.0)
+    model.learn_one({"a": 1.0}, True)
+    assert model.clone().class_weight == {True: 2.0}
+    assert repr(model) == "Costly (\n  cost=2.\n)"
+
+
 def test_memory_is_that_of_the_model():
     model = preprocessing.StandardScaler() | learners.AROWClassifier()
     for x, y in phishing(60):

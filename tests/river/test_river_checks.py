@@ -29,19 +29,20 @@ import pater
 from pater import river as learners
 
 KINDS = [getattr(learners, name) for name in learners.__all__ if name[0].isupper()]
-TRIED = [
-    pytest.param(kind, params, marks=[pytest.mark.slow] if params else [])
-    for kind in KINDS
-    for params in kind._unit_test_params()
-]
+TRIED = [(kind, params) for kind in KINDS for params in kind._unit_test_params()]
 
 
-@pytest.mark.parametrize(("kind", "params"), TRIED, ids=lambda each: getattr(each, "__name__", None))
-def test_the_checks_of_river_pass(kind, params):
-    model = kind(**params)
-    if kind is learners.AutoPATERClassifier:  # the long streams of the memory check take seconds
-        model._unit_test_skips = lambda: {"check_bounded_memory_growth"}
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_the_checks_of_river_pass(kind):
+    model = kind()
+    model._unit_test_skips = lambda: {"check_bounded_memory_growth"}  # whose long streams take most of the time
     checks.check_estimator(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "params"), TRIED, ids=lambda each: getattr(each, "__name__", None))
+def test_all_checks_of_river_pass_with_all_parameters_tried(kind, params):
+    checks.check_estimator(kind(**params))
 
 
 def test_every_online_learner_is_here():

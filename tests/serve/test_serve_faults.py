@@ -117,6 +117,16 @@ async def test_a_request_that_was_refused_is_refused_again_by_its_key(tmp_path: 
 
 
 @running
+async def test_who_sends_rows_that_are_refused_does_not_have_all_learned_again_each_time(tmp_path: Path) -> None:
+    async with service(tmp_path, settings=PLAIN) as engine:
+        await learn(engine, numbered(20))
+        await refused(learn(engine, [BAD]))
+        async with asyncio.timeout(20):
+            while engine.housekeeping.saved_position != 20:
+                await asyncio.sleep(0.05)
+
+
+@running
 async def test_a_row_that_was_refused_may_come_again_under_its_id(tmp_path: Path) -> None:
     async with service(tmp_path, settings=PLAIN) as engine:
         good = numbered(3)

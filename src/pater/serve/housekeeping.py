@@ -52,7 +52,7 @@ class Housekeeping:
         for each in snapshots:
             if each.kind == "snapshot":
                 self._note(each.time, each.version, each.position)
-        self._last_look = monotonic()
+        self._last_look, self._is_wanted = monotonic(), False
         self._ended = asyncio.Event()
         self._task = asyncio.create_task(self._work())
 
@@ -69,9 +69,13 @@ class Housekeeping:
     def _note(self, time: float, version: int, position: int) -> None:
         self.snapshots.append({"time": time, "kind": "snapshot", "version": version, "position": position})
 
+    def want_snapshot(self) -> None:
+        """See that there is a snapshot soon: what came since the last one had to be learned again."""
+        self._is_wanted = True
+
     async def snapshot(self) -> None:
         """Write the model to a file, from which the next start goes on, if there is anything new."""
-        engine = self._engine
+        engine, self._is_wanted = self._engine, False
         await engine.conveyor.mark()
         taken = await engine.conveyor.at_rest(self._copied)
         if taken is None:
@@ -134,7 +138,7 @@ class Housekeeping:
     def _is_due(self) -> bool:
         keeping, new = self._engine.keeping, self._engine.learned.position - (self.saved_position or 0)
         late = monotonic() - self._last_look >= keeping.snapshot_seconds
-        return not self._engine.is_swapping and (new >= keeping.snapshot_rows or (bool(new) and late))
+        return not self._engine.is_swapping and (self._is_wanted or new >= keeping.snapshot_rows or (new != 0 and late))
 
     async def _tried(self, work: Callable[[], Awaitable[Any]]) -> bool:
         """Whether something has gone well; whatever has not, the service lives on, and this with it."""

@@ -161,7 +161,9 @@ def test_what_a_cell_means_does_not_depend_on_its_neighbours(data: st.DataObject
 
 
 def _encoded(columns: Columns, rows: list[Any], cuts: list[int]) -> list[Any]:
-    encoder, found = StreamEncoder(EncodingSettings(warm_up=max(2, len(rows) // 2))), []
+    told = {name: kind == NUMBER for name, kind in columns.table if kind != CATEGORY}
+    encoder = StreamEncoder(EncodingSettings(warm_up=max(2, len(rows) // 2)), are_numbers=told)
+    found = []
     for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
         batch, faults = read(columns, rows[start:stop])
         assert not faults

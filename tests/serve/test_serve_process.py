@@ -10,6 +10,7 @@ import socket
 import subprocess
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from process import command, running, trusting
@@ -160,6 +161,10 @@ def test_large_requests_come_to_the_model_of_the_exported_log(tmp_path):
         assert len(said["predictions"]) == 3000
         for caller in callers:
             caller.join(60)
+        said = server.ask("POST", "/v1/predict", {"rows": [row(k, label=False) for k in range(40)]})[1]["predictions"]
+        with ThreadPoolExecutor(8) as pool:  # asked for one by one, and gathered by the server
+            alone = list(pool.map(lambda k: server.ask("POST", "/v1/predict", row(k, label=False))[1], range(40)))
+        assert [each["predictions"][0] for each in alone] == said
         model = server.ask("GET", "/v1/model")[1]
         assert server.end() == 0
     log = [*command()[:3], "log", "export", state, "-o", exported]

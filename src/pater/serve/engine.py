@@ -91,6 +91,7 @@ class Engine:
         until = self.learned.entry
         self.learned, refused = repaired(self.log, self._settings, self._window, until=until, last=last)
         self.count(REFUSED, sum(map(len, refused.values())))
+        self.housekeeping.want_snapshot()
         return refused
 
     def _on_learned(self) -> None:

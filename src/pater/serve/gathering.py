@@ -1,7 +1,8 @@
 """Predictions of one row each that are asked for at the same moment, made together.
 
 To predict a row takes most of its time before the first number is touched, and that is the same for many rows. What is
-said of a row does not depend on those beside it, so nobody can tell; if one of them is wrong, each is seen to alone.
+said of a row does not depend on those beside it, but for the last digit of a margin where columns go to the model as
+they are, which BLAS rounds by the number of rows. If one of them is wrong, each is seen to alone.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Judged:
         said = second.astype(np.int64) if classes.size == 2 else margins.argmax(axis=1)
         matrix = np.bincount(known.codes * classes.size + said, minlength=classes.size**2).reshape(classes.size, -1)
         shown = [1] if classes.size == 2 else range(classes.size)
-        told = [self._of_probabilities(classes[k]) for k in shown]
+        told = [self._of_probabilities(classes[k], two=classes.size == 2) for k in shown]
         for of_k, better in zip(told, self.probabilities, strict=False):
             of_k |= better
         return {
@@ -100,12 +100,15 @@ class Judged:
             ],
         }
 
-    def _of_probabilities(self, label: Any) -> dict[str, Any]:
+    def _of_probabilities(self, label: Any, *, two: bool) -> dict[str, Any]:
         """How good the probabilities of a class were, if there are any."""
         told, truth = [], []
         for said in self._parts:
             if said.probabilities is not None and label in said.classes:
                 told.append(said.probabilities[:, np.searchsorted(said.classes, label)])
+                truth.append(said.labels == label)
+            elif said.probabilities is not None and two and said.classes.size == 1:  # the other of both was alone yet
+                told.append(1.0 - said.probabilities[:, 0])
                 truth.append(said.labels == label)
         if not told:
             return {}

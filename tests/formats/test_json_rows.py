@@ -59,7 +59,7 @@ def test_a_column_each_and_hashed() -> None:
     np.testing.assert_array_equal(batch.X, [[1, 1], [np.nan, 2.5], [np.nan, 0]])
     _, faults = read(columns, [{"x": "1"}, {"x": True, "y": "a"}, {"x": 2}, {"x": [1]}, {"z": 1}, 3])
     assert sorted(faults) == [0, 1, 3, 4, 5]
-    assert faults[0] == "'1' is no number, but column 'x' holds numbers"
+    assert faults[0] == "'1' is text, but column 'x' holds numbers"
     assert "holds a list" in faults[3]
     assert "no column 'z'" in faults[4]
     assert "the features are a number" in faults[5]
@@ -161,7 +161,9 @@ def test_what_a_cell_means_does_not_depend_on_its_neighbours(data: st.DataObject
 
 
 def _encoded(columns: Columns, rows: list[Any], cuts: list[int]) -> list[Any]:
-    encoder, found = StreamEncoder(EncodingSettings(warm_up=max(2, len(rows) // 2))), []
+    told = {name: kind == NUMBER for name, kind in columns.table if kind != CATEGORY}
+    encoder = StreamEncoder(EncodingSettings(warm_up=max(2, len(rows) // 2)), are_numbers=told)
+    found = []
     for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
         batch, faults = read(columns, rows[start:stop])
         assert not faults

@@ -29,19 +29,20 @@ import pater
 from pater import river as learners
 
 KINDS = [getattr(learners, name) for name in learners.__all__ if name[0].isupper()]
-TRIED = [
-    pytest.param(kind, params, marks=[pytest.mark.slow] if params else [])
-    for kind in KINDS
-    for params in kind._unit_test_params()
-]
+TRIED = [(kind, params) for kind in KINDS for params in kind._unit_test_params()]
 
 
-@pytest.mark.parametrize(("kind", "params"), TRIED, ids=lambda each: getattr(each, "__name__", None))
-def test_the_checks_of_river_pass(kind, params):
-    model = kind(**params)
-    if kind is learners.AutoPATERClassifier:  # the long streams of the memory check take seconds
-        model._unit_test_skips = lambda: {"check_bounded_memory_growth"}
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_the_checks_of_river_pass(kind):
+    model = kind()
+    model._unit_test_skips = lambda: {"check_bounded_memory_growth"}  # whose long streams take most of the time
     checks.check_estimator(model)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "params"), TRIED, ids=lambda each: getattr(each, "__name__", None))
+def test_all_checks_of_river_pass_with_all_parameters_tried(kind, params):
+    checks.check_estimator(kind(**params))
 
 
 def test_every_online_learner_is_here():
@@ -181,6 +182,20 @@ def test_copies_learn_by_themselves():
         model.learn_one(x, y)
     assert (learners.from_river(model).coef_ == learners.from_river(other).coef_).all()
     assert model.clone().predict_one(rows[0][0]) is None
+
+
+def test_derived_classes_have_their_own_parameters():
+    class Costly(learners.AROWClassifier):
+        """With one parameter."""
+
+        def __init__(self, cost=5.0):
+            super().__init__(class_weight={True: cost})
+            self.cost = cost
+
+    model = Costly(2.0)
+    model.learn_one({"a": 1.0}, True)
+    assert model.clone().class_weight == {True: 2.0}
+    assert repr(model) == "Costly (\n  cost=2.\n)"
 
 
 def test_memory_is_that_of_the_model():

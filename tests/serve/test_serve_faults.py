@@ -41,8 +41,8 @@ def running(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
         async with asyncio.timeout(60):
             await test(*arguments)
 
-    def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        asyncio.run(bounded(*(tmp_path, monkeypatch)[: len(signature(test).parameters)]))
+    def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+        asyncio.run(bounded(*(tmp_path, monkeypatch, caplog)[: len(signature(test).parameters)]))
 
     run.__name__ = test.__name__
     return run
@@ -114,6 +114,16 @@ async def test_a_request_that_was_refused_is_refused_again_by_its_key(tmp_path: 
         assert [(type(each), each.status) for each in answers] == [(Refusal, 422)] * 3  # type: ignore[union-attr]
         assert (await refused(learn(engine, [numbered(1)[0], BAD], key="k", digest=b"1"))).status == 422
         assert engine.rows == engine.log.position == 5
+
+
+@running
+async def test_who_sends_rows_that_are_refused_does_not_have_all_learned_again_each_time(tmp_path: Path) -> None:
+    async with service(tmp_path, settings=PLAIN) as engine:
+        await learn(engine, numbered(20))
+        await refused(learn(engine, [BAD]))
+        async with asyncio.timeout(20):
+            while engine.housekeeping.saved_position != 20:
+                await asyncio.sleep(0.05)
 
 
 @running
@@ -354,12 +364,20 @@ async def test_what_was_settled_by_a_request_that_fails_is_written_by_the_next(t
 
 
 @running
-async def test_a_snapshot_that_cannot_be_written_is_tried_again(tmp_path: Path) -> None:
+async def test_a_snapshot_that_cannot_be_written_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(housekeeping, "LONGEST_REST", 0.1)
     async with service(tmp_path, settings=PLAIN, keeping={"snapshot_rows": 1}) as engine:
         shutil.rmtree(tmp_path / "models")
         await learn(engine, numbered(10))
-        await asyncio.sleep(0.8)
+        await predict(engine, asked(numbered(1)[0], "old"))
+        now = engine.log.now()
+        engine.log.clock = lambda: now + 40 * 86_400.0
+        await asyncio.sleep(1.8)
+        assert engine.log.count("pending") == 0  # which has nothing to do with snapshots
         assert engine.housekeeping.saved_at is None
+        assert len([record for record in caplog.records if "tries again" in record.message]) == 1  # after a rest
         assert not engine.housekeeping._task.done()
         (tmp_path / "models").mkdir()
         await engine.housekeeping.snapshot()

@@ -234,7 +234,7 @@ def test_streams_that_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_log_that_a_model_cannot_learn_from_is_an_error_of_the_input() -> None:
-    with pytest.raises(InputError, match="is no number"):
+    with pytest.raises(InputError, match="is text"):
         rows_of_log("json", b'{"features":{"x":"a"},"label":1}\n', Columns(TABLE, table=(("x", NUMBER),)))
     rows = rows_of_log("json", b'{"features":{"x":1,"of another model":2},"label":1}\n', ENCODED_COLUMNS)
     assert len(rows) == 1

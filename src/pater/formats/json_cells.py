@@ -24,7 +24,7 @@ CELL = (float, int, str, bool, type(None))
 _KINDS = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
 TOO_LARGE = "a number in column {name!r} is too large"
 NO_CELL = "column {name!r} holds {kind}; a value is a number, text, true, false or null"
-TEXT_IN_NUMBERS = "{text!r} is no number, but column {name!r} holds numbers"
+TEXT_IN_NUMBERS = "{text!r} is text, but column {name!r} holds numbers"
 
 
 _OF_TRUTHS, _PLAIN_TRUTHS = {False: 0, True: 1, None: -1}, np.array([0.0, 1.0])

@@ -6,13 +6,14 @@ cut, because everything is decided after the same number of rows. At most that m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Table, concatenated, own, part, rows_in
+from .columns import Column, Numbers, Table, Texts, Times, concatenated, own, part, rows_in
 from .crosses import check_names
 from .encoded import Encoded
 from .encoding import Encoding
@@ -31,12 +32,16 @@ class StreamEncoder:
         Those rows, and what was handed over beside them.
     first_known
         Of a shard, how many indicators there were in the encoding that it has started from.
+    are_numbers
+        Of columns that have nothing in the rows that decide, whether they are to hold numbers, or texts, if that is
+        known: what comes after those rows does not say it, since it may come with them or later.
     """
 
     settings: EncodingSettings
     encoding: Encoding | None = None
     held: list[tuple[Table, tuple[Any, ...]]] = field(default_factory=list)
     first_known: int | None = None
+    are_numbers: Mapping[str, bool] = field(default_factory=dict)
     _ended: tuple[Encoding, list[Piece]] | None = field(default=None, repr=False)
 
     @classmethod
@@ -68,7 +73,7 @@ class StreamEncoder:
                 )
             return []
         first = part(table, 0, room), tuple(_cut(array, 0, room) for array in beside)
-        encoding, pieces = _begun([*self.held, first], self.settings)
+        encoding, pieces = _begun([*self.held, first], self)
         if n_rows > room:
             rest = encoding.encode(part(table, room, n_rows), learn=True)
             pieces.append((rest, tuple(_cut(array, room, n_rows) for array in beside)))
@@ -85,7 +90,7 @@ class StreamEncoder:
         if not self.held:
             raise ValueError("there is no row to learn an encoding from.")
         if self._ended is None:
-            self._ended = _begun(self.held, self.settings)
+            self._ended = _begun(self.held, self)
         return self._ended
 
     def settle(self) -> list[Piece]:
@@ -113,7 +118,7 @@ class StreamEncoder:
     def copy(self) -> StreamEncoder:
         """One that learns by itself."""
         encoding = None if self.encoding is None else self.encoding.copy()
-        return StreamEncoder(self.settings, encoding, list(self.held), self.first_known)
+        return StreamEncoder(self.settings, encoding, list(self.held), self.first_known, self.are_numbers)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what can be had again by asking."""
@@ -129,9 +134,20 @@ class StreamEncoder:
         check_names(self.settings, list(table))
 
 
-def _begun(held: list[tuple[Table, tuple[Any, ...]]], settings: EncodingSettings) -> tuple[Encoding, list[Piece]]:
-    encoding = Encoding.begun(concatenated([table for table, _ in held]), settings)
+def _begun(held: list[tuple[Table, tuple[Any, ...]]], of: StreamEncoder) -> tuple[Encoding, list[Piece]]:
+    table = concatenated([table for table, _ in held])
+    encoding = Encoding.begun({name: _as_told(name, column, of) for name, column in table.items()}, of.settings)
     return encoding, [(encoding.encode(table), beside) for table, beside in held]
+
+
+def _as_told(name: str, column: Column, of: StreamEncoder) -> Column:
+    if name not in of.are_numbers or isinstance(column, Times) or (isinstance(column, Texts) and column.declared):
+        return column
+    missing = column.codes < 0 if isinstance(column, Texts) else np.isnan(column.values)
+    if not missing.all():
+        return column
+    n_rows = missing.size
+    return Numbers(np.full(n_rows, np.nan)) if of.are_numbers[name] else Texts(np.full(n_rows, -1, np.int64), [])
 
 
 def _copied(array: Any) -> Any:

@@ -42,7 +42,9 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
     _y_name: Any = None
 
     def __init_subclass__(cls) -> None:
-        """Give the class the parameters of its estimator."""
+        """Give the class the parameters of its estimator; one that is derived from it keeps them, or has its own."""
+        if "_kind" not in vars(cls):
+            return
         signature = inspect.signature(cls._kind.__init__)
         wanted = [each for name, each in signature.parameters.items() if name not in OF_FIT]
 

@@ -102,7 +102,7 @@ def check_ids(ids: list[Any], limits: Limits, faults: Faults) -> None:
         if id is None:
             continue
         if not isinstance(id, str) or not id:
-            faults.setdefault(r, f"the id is {kind_of(id) if id else 'empty'}; it must be text")
+            faults.setdefault(r, f"the id is {'empty' if id == '' else kind_of(id)}; it must be text")
         elif len(id) > limits.id:
             faults.setdefault(r, f"the id has {len(id):,} characters; at most {limits.id:,} are kept")
 

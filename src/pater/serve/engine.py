@@ -55,7 +55,7 @@ class Engine:
     async def start(self) -> None:
         """Recover what the log comes to, and begin to learn."""
         self.learned, refused = recovered(self.log, self._settings, self._window)
-        self.settling = Settling.of(self.log, self.learned, self._settings, self.keeping.most_classes)
+        self.settling = Settling.of(self.log, self.learned, self._settings, self.keeping)
         self.operating = Operating.kept(self.log.meta(OPERATING_POINT, default={}), self.classes)
         self._threshold = self.operating.threshold(self.learned.quality)
         self._alarms = self.quality.n_alarms  # that were told of
@@ -91,6 +91,7 @@ class Engine:
         until = self.learned.entry
         self.learned, refused = repaired(self.log, self._settings, self._window, until=until, last=last)
         self.count(REFUSED, sum(map(len, refused.values())))
+        self.housekeeping.want_snapshot()
         return refused
 
     def _on_learned(self) -> None:

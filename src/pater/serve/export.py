@@ -15,6 +15,7 @@ from .beginning import EXPORTED, with_label
 from .log import Log
 from .records import Entry, Snapshot
 from .rows import lines_of_log
+from .schema import damaged
 from .state import SETTINGS
 
 
@@ -56,7 +57,10 @@ def lines(log: Log, since: int | None = None, start: Begins | None = None) -> It
 def _columns(log: Log) -> Columns:
     told = log.meta("columns")
     if told is not None:
-        return Columns.from_json(told)
+        try:
+            return Columns.from_json(told)
+        except (ValueError, TypeError) as error:
+            raise damaged(log.folder.log, str(error)) from None
     models = log.snapshots("model")
     return with_label((load(log.folder.file(models[-1].file)).columns if models else None) or Columns())
 

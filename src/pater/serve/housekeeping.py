@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,7 @@ class Housekeeping:
         for each in snapshots:
             if each.kind == "snapshot":
                 self._note(each.time, each.version, each.position)
-        self._last_look = monotonic()
+        self._last_look, self._is_wanted = monotonic(), False
         self._ended = asyncio.Event()
         self._task = asyncio.create_task(self._work())
 
@@ -68,9 +69,13 @@ class Housekeeping:
     def _note(self, time: float, version: int, position: int) -> None:
         self.snapshots.append({"time": time, "kind": "snapshot", "version": version, "position": position})
 
+    def want_snapshot(self) -> None:
+        """See that there is a snapshot soon: what came since the last one had to be learned again."""
+        self._is_wanted = True
+
     async def snapshot(self) -> None:
         """Write the model to a file, from which the next start goes on, if there is anything new."""
-        engine = self._engine
+        engine, self._is_wanted = self._engine, False
         await engine.conveyor.mark()
         taken = await engine.conveyor.at_rest(self._copied)
         if taken is None:
@@ -121,18 +126,26 @@ class Housekeeping:
         return True
 
     async def _work(self) -> None:
-        next_expiry, keeping = monotonic(), self._engine.keeping
+        next_snapshot = next_expiry = monotonic()
+        keeping = self._engine.keeping
         rest = min(LONGEST_REST, max(SHORTEST_REST, keeping.remember / 10))
         while not await self._has_ended():
-            try:
-                new = self._engine.learned.position - (self.saved_position or 0)
-                late = monotonic() - self._last_look >= keeping.snapshot_seconds
-                if not self._engine.is_swapping and (new >= keeping.snapshot_rows or (new and late)):
-                    await self.snapshot()
-                if monotonic() >= next_expiry:
-                    await self.expire()
-                    next_expiry = monotonic() + rest
-            except Exception as error:  # whatever it was, the service lives on, and this with it
-                foreseen = isinstance(error, (Refusal, InputError, ModelFileError, OSError))
-                say.error("housekeeping has failed, and tries again: %s", error, exc_info=not foreseen)
-                self._last_look, next_expiry = monotonic(), monotonic() + AFTER_A_FAILURE
+            if monotonic() >= next_snapshot and self._is_due() and not await self._tried(self.snapshot):
+                next_snapshot = monotonic() + AFTER_A_FAILURE
+            if monotonic() >= next_expiry:
+                next_expiry = monotonic() + (rest if await self._tried(self.expire) else AFTER_A_FAILURE)
+
+    def _is_due(self) -> bool:
+        keeping, new = self._engine.keeping, self._engine.learned.position - (self.saved_position or 0)
+        late = monotonic() - self._last_look >= keeping.snapshot_seconds
+        return not self._engine.is_swapping and (self._is_wanted or new >= keeping.snapshot_rows or (new != 0 and late))
+
+    async def _tried(self, work: Callable[[], Awaitable[Any]]) -> bool:
+        """Whether something has gone well; whatever has not, the service lives on, and this with it."""
+        try:
+            await work()
+        except Exception as error:
+            foreseen = isinstance(error, (Refusal, InputError, ModelFileError, OSError))
+            say.error("housekeeping has failed, and tries again: %s", error, exc_info=not foreseen)
+            return False
+        return True

@@ -15,9 +15,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import schema
-from .folder import Folder
+from .folder import Folder, StateError
 from .records import Answer, Entry, Event, Limits, Snapshot
 
+TRIMMED = "trimmed"  # the last entry that was dropped
 # Entries that are read in one go. While they are used, which may take long, none is being read: that would keep SQLite
 # from reusing the log's tail.
 _PIECE, _PIECE_BYTES = 500, 1 << 22
@@ -86,7 +87,9 @@ class Log:
                 *(run(f"SELECT max(time) FROM {name}").fetchone()[0] for name in tables),
                 *(time for (time,) in run("SELECT time FROM entries ORDER BY number DESC LIMIT 1")),
             ]
-        return max((float(each) for each in found if each is not None), default=0.0)
+        if not all(each is None or isinstance(each, float) for each in found):
+            raise self._damaged("a time is none")
+        return max((each for each in found if each is not None), default=0.0)
 
     @contextmanager
     def _reading(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
@@ -94,6 +97,8 @@ class Log:
             yield self._reader.execute
         except sqlite3.Error as error:
             raise schema.unusable(self.folder.log, error, "read") from None
+        except UnicodeDecodeError:
+            raise self._damaged("it holds something else than was written") from None
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
@@ -120,8 +125,11 @@ class Log:
     def last_entry(self) -> int:
         """The number of the last entry there has been, 0 before the first."""
         with self._reading() as run:
-            found = run("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone()
-        return int(found[0]) if found else 0
+            found = run(
+                "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'entries'), 0), "
+                "coalesce((SELECT max(number) FROM entries), 0))"
+            ).fetchone()
+        return int(found[0])
 
     @property
     def first_entry(self) -> int:
@@ -152,32 +160,54 @@ class Log:
         """A setting by its name."""
         with self._reading() as run:
             found = run("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        return default if found is None else json.loads(found[0])
+        return default if found is None else self._json(found[0])
 
     def entries(self, after: int = 0, until: int | None = None) -> Iterator[Entry]:
-        """The entries after a number, up to another one, in order and one at a time."""
+        """The entries after a number, up to another one, in order and one at a time; an error if one is missing."""
         last = self.last_entry if until is None else until
+        after = max(after, self.meta(TRIMMED, 0))
         while True:
             some: list[Entry] = []
             size = 0
             with self._reading() as run:
                 cursor = run(
-                    "SELECT number, position, rows, time, kind, content, said, refused FROM entries "
+                    "SELECT number, position, rows, time, kind, content, said, refused, checksum FROM entries "
                     "WHERE number > ? AND number <= ? ORDER BY number LIMIT ?",
                     (after, last, _PIECE),
                 )
-                for *values, content, said, refused in cursor:
-                    answers = json.loads(said) if said else None
-                    out = tuple(json.loads(refused)) if refused else ()
-                    some.append(Entry._make([*values, bytes(content), answers, out, None]))
-                    size += len(content)
+                for row in cursor:
+                    if row[0] != after + 1 + len(some):
+                        break
+                    some.append(self._entry(*row))
+                    size += len(some[-1].content)
                     if size > _PIECE_BYTES:
                         break
                 cursor.close()
+            if not some and after < last:
+                raise self._damaged(f"entry {after + 1} is missing")
             if not some:
                 return
             yield from some
             after = some[-1].number
+
+    def _entry(self, number: int, *row: Any) -> Entry:
+        try:
+            position, rows, time, kind, content, said, refused, checked = row
+            if schema.checksum(content, said) != checked:
+                raise ValueError
+            out = tuple(json.loads(refused)) if refused else ()
+            return Entry(number, position, rows, time, kind, content, json.loads(said) if said else None, out)
+        except (ValueError, TypeError, AttributeError):
+            raise self._damaged(f"entry {number} is not what was written") from None
+
+    def _json(self, text: Any) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, TypeError):
+            raise self._damaged("it holds something else than was written") from None
+
+    def _damaged(self, why: str) -> StateError:
+        return schema.damaged(self.folder.log, why)
 
     def snapshots(self, kind: str | None = None) -> list[Snapshot]:
         """The models that are kept, in the order of the log: the last one is where recovery begins."""
@@ -187,7 +217,7 @@ class Log:
                 "WHERE ?1 IS NULL OR kind = ?1 ORDER BY entry, version, number",
                 (kind,),
             ).fetchall()
-        return [Snapshot._make([*values, json.loads(quality)]) for *values, quality in rows]
+        return [Snapshot._make([*values, self._json(quality)]) for *values, quality in rows]
 
     def events(self, last: int = 100) -> list[Event]:
         """The last things that happened, in order."""
@@ -195,7 +225,7 @@ class Log:
             rows = run(
                 "SELECT number, time, kind, content FROM events ORDER BY number DESC LIMIT ?", (last,)
             ).fetchall()
-        return [Event._make([*values, json.loads(content)]) for *values, content in reversed(rows)]
+        return [Event._make([*values, self._json(content)]) for *values, content in reversed(rows)]
 
     def answer_to(self, key: str) -> Answer | None:
         """What a request with this key is answered with."""
@@ -203,7 +233,7 @@ class Log:
             found = run(
                 "SELECT answer, refused FROM keys LEFT JOIN entries ON number = entry WHERE key = ?", (key,)
             ).fetchone()
-        return None if found is None else Answer(json.loads(found[0]), tuple(json.loads(found[1] or "[]")))
+        return None if found is None else Answer(self._json(found[0]), tuple(self._json(found[1] or "[]")))
 
     def offsets(self) -> dict[tuple[str, int], int]:
         """For each partition of a broker, the first message that is not in the log."""

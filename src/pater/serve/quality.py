@@ -18,6 +18,7 @@ from .tally import Tally, losses, losses_by_class
 
 WINDOW = 1_000  # rows
 MOST_WINDOWS = 400
+NOT_COME = -1  # in the place of the code of a class that was neither true nor said
 MOST_ALARMS = 100  # that are told of; all are counted
 
 
@@ -118,7 +119,7 @@ class Quality:
 
     def told(self, tally: Tally) -> dict[str, Any]:
         """A stretch of answers as JSON has it: its scores, and the rows of each class."""
-        positive = self.labels.get(self.classes[1]) if self._is_of_two(tally) else None
+        positive = self.labels.get(self.classes[1], NOT_COME) if self._is_of_two(tally) else None
         names = list(self.labels)
         of_class = [
             {"class": names[code], "rows": true, "said": said, "right": right}

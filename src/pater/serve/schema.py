@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ CREATE TABLE entries (
     kind TEXT NOT NULL,
     content BLOB NOT NULL,
     said TEXT,                  -- what was answered when its rows were predicted, as JSON
+    checksum INTEGER NOT NULL,  -- of content and said, since SQLite has none
     refused TEXT                -- places of the rows that the model has refused, as JSON
 );
 CREATE TABLE pending (id TEXT PRIMARY KEY, time REAL NOT NULL, features BLOB NOT NULL, said TEXT NOT NULL);
@@ -70,6 +72,11 @@ def to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
+def checksum(content: bytes, said: str | None) -> int:
+    """By which an entry that has changed on the disk is known."""
+    return zlib.crc32((said or "").encode(), zlib.crc32(content))
+
+
 def writing(folder: Folder) -> sqlite3.Connection:
     """The connection that writes, of which there is one; the tables are made if there are none."""
     try:
@@ -111,7 +118,7 @@ def reading(folder: Folder) -> sqlite3.Connection:
         try:
             return _opened_to_read(f"{uri}?{way}", folder)
         except sqlite3.Error as error:
-            if way == ways[-1] or error.sqlite_errorcode & 0xFF not in _NOT_WRITABLE:
+            if way == ways[-1] or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _NOT_WRITABLE:
                 raise unusable(folder.log, error, "read") from None
     raise AssertionError
 
@@ -120,37 +127,47 @@ def _opened_to_read(uri: str, folder: Folder) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=5.0, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA query_only = 1")
-        _check(connection, folder)
+        if not _check(connection, folder):
+            raise StateError(f"{folder.path}: nothing has begun in it yet; its log is empty.")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _check(connection: sqlite3.Connection, folder: Folder) -> None:
-    """An error if this is no log, or one of a newer version."""
-    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+def _check(connection: sqlite3.Connection, folder: Folder) -> bool:
+    """Whether there is anything yet; an error if this is no log, or one of a newer version."""
+    try:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except UnicodeDecodeError:  # SQLite repeats what it cannot make sense of
+        raise damaged(folder.log, "its tables are not described") from None
     if not names:
-        return
+        return False
     if not {"meta", "entries", "pending"} <= names:
         raise StateError(f"{folder.log} is a database, but not the log of a service; name another directory.")
     found = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
-    version = found[0] if found else "?"
+    version = str(found[0]) if found else "?"
     if not version.isdecimal() or not 1 <= int(version) <= VERSION:
         raise StateError(
             f"{folder.path} was written by a newer version of pater (its format is {version[:20]}, this one reads "
             f"{VERSION}). Use that version, or begin in another directory."
         )
+    return True
+
+
+def damaged(path: Path, why: str) -> StateError:
+    """A log that has changed on the disk."""
+    return StateError(
+        f"{path} is damaged ({why}). Nothing was changed. Put back a copy of the directory, or begin in another one "
+        "with the last snapshot of models/ as its model."
+    )
 
 
 def unusable(path: Path, error: sqlite3.Error, done: str = "written") -> StateError:
     """What SQLite says of a database that cannot be opened or read, as words that say what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StateError(
-            f"{path} is damaged ({error}). Nothing was changed. Put back a copy of the directory, or begin in another "
-            "one with the last snapshot of models/ as its model."
-        )
+        return damaged(path, str(error))
     if code in _NOT_WRITABLE:
         return StateError(f"{path} cannot be {done} ({error}). Give this user the right to write in its directory.")
     if code == sqlite3.SQLITE_FULL:

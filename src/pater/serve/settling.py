@@ -6,12 +6,13 @@ first label. What was settled goes into the log with the request that has settle
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..formats.columns import Columns
-from ..formats.errors import shortened
+from ..formats.errors import InputError, listed, shortened
 from ..formats.json_schema import are_numbers, is_indices
 from ..formats.schema import Wishes
 from ..stream.encoder import is_encoded
@@ -19,6 +20,7 @@ from ..stream.learner import Learner
 from .arrow_rows import rows_of_arrow
 from .bodies import refuse
 from .errors import Refusal
+from .keeping import Keeping
 from .learned import Learned
 from .log import Log
 from .records import LabelOf
@@ -26,6 +28,7 @@ from .rows import Rows, label_of, rows_of_json
 from .transaction import Transaction
 
 COLUMNS, LABELS_KNOWN = "columns", "labels_known"
+say = logging.getLogger("pater.serve")
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,15 @@ class Settling:
         self._on_disk: tuple[Columns | None, bool] = columns, labels_known
 
     @classmethod
-    def of(cls, log: Log, learned: Learned, settings: dict[str, Any], most_classes: int) -> Settling:
-        """As far as a log has come."""
+    def of(cls, log: Log, learned: Learned, settings: dict[str, Any], keeping: Keeping) -> Settling:
+        """As far as a log has come; an error if what rows expire as is no label there."""
         known = bool(log.meta(LABELS_KNOWN, default=False))
-        most_classes = 2 if settings.get("options", {}).get("operating_point") else most_classes
+        most_classes = 2 if settings.get("options", {}).get("operating_point") else keeping.most_classes
         found = cls(settings, learned.columns, labels_known=known, most_classes=most_classes)
-        return found if learned.served is None else found.as_of(learned.served.learner)
+        found = found if learned.served is None else found.as_of(learned.served.learner)
+        if keeping.expire_as is not None and found.labels_known:
+            found._check_expiry(keeping.expire_as)
+        return found
 
     def as_of(self, learner: Learner) -> Settling:
         """The same with the columns and classes of a learner."""
@@ -128,6 +134,16 @@ class Settling:
         columns = self.columns
         is_number = text.lstrip("-").isdecimal() if columns is None or not self.labels_known else columns.numeric_labels
         return self.labels([LabelOf("", int(text) if is_number and text.lstrip("-").isdecimal() else text)])[0].label
+
+    def _check_expiry(self, text: str) -> None:
+        classes = sorted(map(str, self._labels))
+        try:
+            label = self.label_of_text(text)
+        except Refusal as refusal:
+            why = refusal.rows[0][1] if refusal.rows else refusal.reason.removesuffix(".")
+            raise InputError(f"rows cannot expire as {shortened(text)!r}: {why}. Name another label.") from None
+        if len(classes) > 1 and str(label) not in classes:
+            say.warning("rows will expire as %r, but labels so far are %s", shortened(text), listed(classes))
 
     def _wishes(self, *, by_index: bool) -> Wishes:
         options, scale = self._settings.get("options", {}), bool(self._settings.get("scale"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from .errors import Refusal
 from .records import Answer, Claimed, Entry, Joined, JoinedRow, LabelOf, Limits
-from .schema import to_json
+from .schema import checksum, to_json
 
 MOST_EVENTS = 10_000
 
@@ -36,9 +36,11 @@ class Transaction:
         Beside them stands, for each row that was predicted, its label and what was answered; None for the others.
         """
         position = self.count("rows")
-        values = (position, rows, self.time, kind, content, None if said is None else to_json(said))
+        told = None if said is None else to_json(said)
+        values = (position, rows, self.time, kind, content, told, checksum(content, told))
         number = self._run(
-            "INSERT INTO entries (position, rows, time, kind, content, said) VALUES (?, ?, ?, ?, ?, ?)", values
+            "INSERT INTO entries (position, rows, time, kind, content, said, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            values,
         ).lastrowid
         assert number is not None
         self._run("UPDATE counts SET value = value + ? WHERE name = 'rows'", (rows,))
@@ -221,6 +223,7 @@ class Transaction:
         kept = self._run("SELECT min(position) FROM entries WHERE number > ?", (entry,)).fetchone()[0]
         position = self.count("rows") if kept is None else kept
         self._run("DELETE FROM snapshots WHERE number <> ? AND kind = 'snapshot'", (snapshot,))
+        self.set_meta("trimmed", entry)
         self._run("UPDATE snapshots SET kind = 'model', position = ? WHERE number = ?", (position, snapshot))
         return self._run("DELETE FROM entries WHERE number <= ?", (entry,)).rowcount
 

@@ -6,14 +6,13 @@ has no model yet, a learner of a made table does.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
 from ..formats.columns import ENCODED, NUMBER, TEXT, Columns
-from ..formats.errors import InputError
 from ..stream.encoder import is_encoded
 from .beginning import LABEL, new_learner
-from .errors import Refusal
 from .rows import rows_of_json
 from .served import Served
 
@@ -23,10 +22,8 @@ ENOUGH = 1_100  # rows, for an encoder to be settled
 
 def warm(served: Served | None, settings: dict[str, Any]) -> None:
     """Compile what the first requests need; what cannot be learned here is none of the caller's business."""
-    try:
+    with suppress(Exception):  # to be slower at first is no reason not to start
         _learn_and_ask(deepcopy(served) if served is not None else None, settings)
-    except (InputError, Refusal, ValueError):
-        return
 
 
 def _learn_and_ask(served: Served | None, settings: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.batches import Batch
-from ..formats.columns import ENCODED, Columns
+from ..formats.columns import CATEGORY, ENCODED, NUMBER, Columns
 from ..formats.errors import Fault, InputError
 from ..formats.raw import RawBatch
 from ..models.differences import check_same
@@ -195,7 +195,8 @@ def new_encoder(columns: Columns, interactions: Interactions = None) -> Encoder 
         check_names(settings, [name for name, _ in columns.table])
     except ValueError as error:
         raise InputError(str(error)) from None
-    return Encoder(StreamEncoder(settings))
+    are_numbers = {name: kind == NUMBER for name, kind in columns.table if kind != CATEGORY}
+    return Encoder(StreamEncoder(settings, are_numbers=are_numbers))
 
 
 def is_encoded(encoding: str | None, *, scale: bool, bits: int | None) -> bool | None:

@@ -48,18 +48,24 @@ def _scores(parts: list[Said]) -> dict[str, Any]:
     classes = np.unique(np.concatenate([labels.astype(predicted.dtype), predicted, parts[-1].classes]))
     truth, says = encode(labels, classes).codes, encode(predicted, classes).codes
     matrix = np.bincount(truth * classes.size + says, minlength=classes.size**2).reshape(classes.size, -1)
-    two = all(said.classes.size == 2 for said in parts) and classes.size == 2
+    two = all(said.classes.size <= 2 for said in parts) and classes.size == 2
+
+    def of_second(said: Said) -> bool:
+        """Whether margins are those of the second class; of one class alone, they are its own."""
+        return bool(said.classes[-1] == classes[-1])
+
     of_classes = [rates(matrix, k) for k in ([1] if two else np.unique(truth).tolist())]
+    margins = [said.margins[:, 0] if of_second(said) else -said.margins[:, 0] for said in parts]
     scores: dict[str, Any] = {
         "positive": float((truth == 1).mean()) if two else None,
         "accuracy": float(np.trace(matrix) / labels.size),
         "balanced_accuracy": mean_recall(matrix),
         "fpr": float(np.mean([each["fpr"] for each in of_classes])),
         "fnr": float(np.mean([each["fnr"] for each in of_classes])),
-        "roc_auc": roc_area(np.concatenate([said.margins[:, 0] for said in parts]), truth == 1) if two else None,
+        "roc_auc": roc_area(np.concatenate(margins), truth == 1) if two else None,
     }
     told = [said.probabilities for said in parts if said.probabilities is not None]
     if len(told) == len(parts):
-        p = [p[:, 1] for p in told] if two else []
+        p = [each[:, -1] if of_second(said) else 1.0 - each[:, -1] for said, each in zip(parts, told, strict=True)]
         scores |= probability_losses(np.concatenate(p), truth == 1) if two else {"brier": None, "log_loss": None}
     return scores

@@ -67,7 +67,10 @@ class Settling:
         known = bool(log.meta(LABELS_KNOWN, default=False))
         most_classes = 2 if settings.get("options", {}).get("operating_point") else keeping.most_classes
         found = cls(settings, learned.columns, labels_known=known, most_classes=most_classes)
-        found = found if learned.served is None else found.as_of(learned.served.learner)
+        if learned.served is not None:
+            found = found.as_of(learned.served.learner)
+            speaker = learned.served.speaker(fresh=True)  # knows the labels of rows that are held back, too
+            found._labels |= set() if speaker is None else set(speaker.classes.tolist())
         if keeping.expire_as is not None and found.labels_known:
             found._check_expiry(keeping.expire_as)
         return found

@@ -200,7 +200,7 @@ def in_bulk(port: int, kind: str, size: int, times: int) -> dict[str, float]:
     bodies = [request("/v1/learn", body, kind)] * times
     begun = time.perf_counter()
     uvloop.run(called(port, counted(bodies), 2))
-    return {"rows_per_second": size * times / (time.perf_counter() - begun), "bytes_per_row": len(body) / size}
+    return {"rows_per_second": size * times / (time.perf_counter() - begun), "rows": size * times}
 
 
 def remembering(port: int, first: int, ids: int) -> dict[str, float]:
@@ -358,13 +358,20 @@ def beside_vw(arguments: argparse.Namespace) -> None:
 
 
 def durable(arguments: argparse.Namespace) -> None:
-    with pater() as (port, _):
+    with pater() as (port, process):
+
+        def told(what: str, name: str, *call: Any) -> None:
+            before, begun = spent(process), time.perf_counter()
+            found = result(client(*call))
+            rows_learned = found.get("rows") or found["per_second"] * arguments.seconds
+            each, seconds = rows_learned / (spent(process) - before), time.perf_counter() - begun
+            line = f"{what}, {name}: {found.get('rows_per_second') or found['per_second']:,.0f} rows/s"
+            print(f"{line}; {each:,.0f} a second of the server's processor time ({seconds:.0f} s)", flush=True)
+
         for connections in (1, 64):
-            found = result(client("learning", port, connections, arguments.seconds))
-            print(f"{connections:3} connections, learned one by one: {found['per_second']:,.0f} rows/s", flush=True)
+            told("learned one by one", f"{connections} connections", "learning", port, connections, arguments.seconds)
         for kind, name in ((JSON, "JSON"), (ARROW, "Arrow")):
-            found = result(client("in_bulk", port, kind, 10_000, 40))
-            print(f"in bulk as {name}: {found['rows_per_second']:,.0f} rows/s", flush=True)
+            told("learned in bulk", name, "in_bulk", port, kind, 10_000, 40)
 
 
 def grown(arguments: argparse.Namespace) -> None:

@@ -162,11 +162,13 @@ class Settling:
         known = self._labels | set(labels)
         if len(known) > self._most_classes:
             new = next(label for label in labels if label not in self._labels)
-            why = " since the model has an operating point" if self._most_classes == 2 else ""
+            why, more = "", "; more can be allowed with --max-classes"
+            if self._most_classes == 2:
+                why, more = " since the model has an operating point", ""
             raise Refusal(
                 422,
                 f"the label {shortened(str(new))!r} would be one more than the {self._most_classes} classes that there "
-                f"may be{why}. See that it is a class; more can be allowed with --max-classes.",
+                f"may be{why}. See that it is a class{more}.",
             )
         self._labels = known
 

@@ -328,6 +328,13 @@ def compare(arguments: argparse.Namespace) -> None:
             print(f"{connections:3} connections, ratios      : {ratios}", flush=True)
 
 
+def has_vw(python: str) -> bool:
+    try:
+        return subprocess.run([python, "-c", "import vowpalwabbit"], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
 def beside_vw(arguments: argparse.Namespace) -> None:
     """One connection, nothing is learned meanwhile: the daemon of the Python package takes one at a time."""
     with tempfile.TemporaryDirectory() as folder, pater() as (port, _):
@@ -406,7 +413,7 @@ def main() -> None:
             print(json.dumps(found))
         return
     for name, part in (("compare", compare), ("durable", durable), ("memory", grown), ("vw", beside_vw)):
-        if name == "vw" and subprocess.run([arguments.vw, "-c", "import vowpalwabbit"], capture_output=True).returncode:
+        if name == "vw" and not has_vw(arguments.vw):
             print("VW's daemon is not compared: --vw names a Python that has vowpalwabbit")
         elif arguments.only in (None, name):
             part(arguments)

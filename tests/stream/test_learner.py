@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pater.kernels import state
-from pater.stream import Batch, InputError, Learner
+from pater.stream import Batch, InputError, Learner, train
 from pater.stream.algorithms import specs_of
+from pater.stream.learner import load
 
 
 def dense_batch(n: int = 40, seed: int = 0) -> Batch:
@@ -133,3 +135,17 @@ def test_a_class_that_there_is_no_room_for_leaves_no_trace(monkeypatch: pytest.M
     with pytest.raises(InputError, match="diagonal"):
         learner.learn(of_an_unknown_class(sparse_batch(seed=1)), at=(50, 60))
     assert everything(learner) == before
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_numbers_that_cannot_be_squared_are_refused_before_they_are_scaled(sparse: bool, tmp_path: Path) -> None:
+    lines = ["1 1:1 2:2", "0 1:2 2:1e308", "1 1:3 2:-1e200", "0 1:4 2:1"]
+    table = ["y,a,b", "1,1,2", "0,2,1e308", "1,3,-1e200", "0,4,1"]
+    path = tmp_path / ("rows.svm" if sparse else "rows.csv")
+    path.write_text("\n".join(lines if sparse else table) + "\n")
+    options: dict[str, Any] = {"algo": "pater-i", "scale": True, "model": tmp_path / "model"}
+    with pytest.raises(InputError, match="too large to square"):
+        train(path, **options)
+    learner = train(path, on_error="skip", **options)
+    assert (learner.rows, learner.skipped) == (2, 2)
+    assert load(tmp_path / "model").rows == 2

@@ -29,6 +29,7 @@ from .errors import Fault, InputError
 from .hashed_names import News
 
 OVERFLOW = "numbers that are hashed to the same column add up to infinity; scale the features"
+LARGEST_TO_SCALE = 1e150
 NO_LINES = np.zeros(0, np.int64)
 
 
@@ -190,6 +191,20 @@ def too_large(rows: Rows) -> NDArray[np.bool_]:
     bad = np.zeros(number_of_rows(rows), np.bool_)
     _mark_too_large(tuple(rows), bad)
     return bad
+
+
+def too_large_to_scale(rows: Rows) -> NDArray[np.bool_]:
+    """Which rows hold a number whose square is none; one that is missing is not."""
+    bad = np.zeros(number_of_rows(rows), np.bool_)
+    far = np.abs(rows[-1]) > LARGEST_TO_SCALE
+    if far.any():
+        bad |= far.any(axis=1) if len(rows) == 1 else np.isin(np.arange(bad.size), _rows_of(rows, far))
+    return bad
+
+
+def _rows_of(rows: Rows, there: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The rows that some entries of sparse rows stand in."""
+    return np.searchsorted(rows[0].astype(np.int64), np.flatnonzero(there), side="right") - 1
 
 
 @kernel

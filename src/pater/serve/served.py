@@ -6,6 +6,7 @@ rows of a stream, answers are those of a learner whose stream ends here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -129,15 +130,23 @@ def _contributions(learner: Learner, batch: Batch) -> list[dict[str, Any]]:
         raise Refusal(422, str(error)) from None
     found, names = explained.found, [str(label) for label in spoken_for(learner)]
     rows = []
+    base, rounding = (_unlike(name, explained.terms) for name in (BASE, ROUNDING))
     for r in range(len(explained)):
         there = np.flatnonzero(explained.there[r]).tolist()
         of_class = {
             name: {
                 **{explained.terms[j]: float(found.terms[r, k, j]) for j in there},
-                BASE: float(found.base[r, k]),
-                ROUNDING: float(found.rounding[r, k]),
+                base: float(found.base[r, k]),
+                rounding: float(found.rounding[r, k]),
             }
             for k, name in enumerate(names)
         }
         rows.append(of_class[names[0]] if len(names) == 1 else of_class)
     return rows
+
+
+def _unlike(name: str, others: Sequence[str]) -> str:
+    """The name, in more parentheses if a column is called so."""
+    while name in others:
+        name = f"({name})"
+    return name

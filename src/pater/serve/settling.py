@@ -67,7 +67,10 @@ class Settling:
         known = bool(log.meta(LABELS_KNOWN, default=False))
         most_classes = 2 if settings.get("options", {}).get("operating_point") else keeping.most_classes
         found = cls(settings, learned.columns, labels_known=known, most_classes=most_classes)
-        found = found if learned.served is None else found.as_of(learned.served.learner)
+        if learned.served is not None:
+            found = found.as_of(learned.served.learner)
+            speaker = learned.served.speaker(fresh=True)  # knows the labels of rows that are held back, too
+            found._labels |= set() if speaker is None else set(speaker.classes.tolist())
         if keeping.expire_as is not None and found.labels_known:
             found._check_expiry(keeping.expire_as)
         return found
@@ -159,11 +162,13 @@ class Settling:
         known = self._labels | set(labels)
         if len(known) > self._most_classes:
             new = next(label for label in labels if label not in self._labels)
-            why = " since the model has an operating point" if self._most_classes == 2 else ""
+            why, more = "", "; more can be allowed with --max-classes"
+            if self._most_classes == 2:
+                why, more = " since the model has an operating point", ""
             raise Refusal(
                 422,
                 f"the label {shortened(str(new))!r} would be one more than the {self._most_classes} classes that there "
-                f"may be{why}. See that it is a class; more can be allowed with --max-classes.",
+                f"may be{why}. See that it is a class{more}.",
             )
         self._labels = known
 

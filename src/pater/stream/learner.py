@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..files import model_file as modelfile
 from ..files.container import OF_ANOTHER_KIND
-from ..formats.batches import Batch, too_large
+from ..formats.batches import Batch, too_large, too_large_to_scale
 from ..formats.columns import INDICES, Columns
 from ..formats.errors import Fault, InputError
 from ..formats.hashed_names import HashedNames, with_news
@@ -45,6 +45,7 @@ SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
 STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and begin anew."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
+TOO_LARGE_TO_SCALE = "a number of it is too large to square; give the feature in another unit"
 NO_CLASSES = np.zeros(0, np.int64)
 Undo = list[Callable[[], None]]
 
@@ -158,7 +159,7 @@ class Learner:
 
     def _scale(self, batch: Batch, scaler: Scaler) -> tuple[list[Fault], Callable[[], None]]:
         """Scale a batch, each row by those up to it that were not refused; what was, and how to forget the others."""
-        faults: list[Fault] = []
+        faults = batch.refuse(too_large_to_scale(batch.rows), TOO_LARGE_TO_SCALE, skip=self.skip)
         while True:
             forget = scaler.way_back(batch.rows)
             rows = scaler.scaled(batch.rows, learn=True)

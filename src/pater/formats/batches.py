@@ -30,6 +30,7 @@ from .hashed_names import News
 
 OVERFLOW = "numbers that are hashed to the same column add up to infinity; scale the features"
 LARGEST_TO_SCALE = 1e150
+TOO_LARGE_TO_SCALE = "a number of it is too large to square; give the feature in another unit"
 NO_LINES = np.zeros(0, np.int64)
 
 

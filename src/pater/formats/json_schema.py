@@ -1,9 +1,9 @@
 """What the columns of rows of JSON are, as the first of them show it.
 
 Knows `schema`. Rows of a table are looked at as those of CSV are, a block at a time. Of rows that come
-one by one, in the shape of a service, an encoder is told of no kind, because it decides itself; without one, the first
-row says which columns hold numbers. So columns do not depend on how many rows have come together. Names are those of
-all rows that came, in the order in which they turn up.
+one by one, in the shape of a service, an encoder is told of no kind, because it decides itself; without one, the rows
+that came together say which columns hold numbers; an exported log says at its beginning what that was. Names are those
+of all rows that came, in the order in which they turn up.
 """
 
 from __future__ import annotations
@@ -54,9 +54,10 @@ def columns_of_rows(features: Sequence[Any], labels: Iterable[Any], source: str,
     names = names_of(features)
     check_names(names, f"{source}: a row")
     wishes.check(names, source)
-    first = features[0] if isinstance(features[0], dict) else {}
+    rows = [{}] if wishes.encoded else [row for row in features if isinstance(row, dict)]
+    nothing = "" if wishes.encoded else None
     table = [
-        (name, _kind(name, ["" if wishes.encoded else first.get(name)], wishes))
+        (name, _kind(name, [row.get(name, nothing) for row in rows], wishes))
         for name in names
         if name not in wishes.drop
     ]

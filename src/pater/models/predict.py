@@ -100,7 +100,11 @@ def probabilities(margins: Any, scalars: NDArray[np.void], n_classes: int, *, av
     _probabilities(margins, scalars, average, p)
     if n_classes == 1:
         return np.ones_like(p)
-    return np.hstack([1 - p, p]) if n_classes == 2 else np.asarray(p / p.sum(axis=1, keepdims=True))
+    if n_classes > 2:
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+    both = np.empty((len(p), 2))
+    both[:, 0], both[:, 1] = 1 - p[:, 0], p[:, 0]
+    return both
 
 
 def labels_of(margins: Any, classes: NDArray[Any], threshold: float = 0.0) -> NDArray[Any]:

@@ -60,6 +60,7 @@ class Settling:
         self.columns, self.labels_known = columns, labels_known
         self._settings, self._labels, self._most_classes = settings, set(labels), most_classes
         self._on_disk: tuple[Columns | None, bool] = columns, labels_known
+        self._wishes = self._wished(by_index=columns is not None and not columns.table)
 
     @classmethod
     def of(cls, log: Log, learned: Learned, settings: dict[str, Any], keeping: Keeping) -> Settling:
@@ -96,7 +97,9 @@ class Settling:
 
     def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Rows:
         """The rows of a request, checked; the first ones that go to the log settle the columns."""
-        wishes = self._wishes(by_index=not arrow and is_indices(_first(body)))
+        if self.columns is None:
+            self._wishes = self._wished(by_index=not arrow and is_indices(_first(body)))
+        wishes = self._wishes
         more = {"labelled": labelled, "wishes": wishes, "keep_missing": bool(self._settings.get("scale")), **limits}
         read: Callable[..., Rows] = rows_of_arrow if arrow else rows_of_json
         if not labelled or self.labels_known or self.columns is None:
@@ -148,7 +151,7 @@ class Settling:
         if len(classes) > 1 and str(label) not in classes:
             say.warning("rows will expire as %r, but labels so far are %s", shortened(text), listed(classes))
 
-    def _wishes(self, *, by_index: bool) -> Wishes:
+    def _wished(self, *, by_index: bool) -> Wishes:
         options, scale = self._settings.get("options", {}), bool(self._settings.get("scale"))
         encoded = is_encoded(self._settings.get("encoding"), scale=scale, bits=options.get("bits"))
         return Wishes(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..files import model_file as modelfile
 from ..files.container import OF_ANOTHER_KIND
-from ..formats.batches import Batch, too_large, too_large_to_scale
+from ..formats.batches import TOO_LARGE_TO_SCALE, Batch, too_large, too_large_to_scale
 from ..formats.columns import INDICES, Columns
 from ..formats.errors import Fault, InputError
 from ..formats.hashed_names import HashedNames, with_news
@@ -45,7 +45,6 @@ SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
 STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and begin anew."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
-TOO_LARGE_TO_SCALE = "a number of it is too large to square; give the feature in another unit"
 NO_CLASSES = np.zeros(0, np.int64)
 Undo = list[Callable[[], None]]
 
@@ -250,7 +249,8 @@ class Learner:
         model = self._fitted()
         if not model.specs[0].calibrate:
             raise InputError("the model has no probabilities: train it with --probabilities.")
-        scalars = model.state.scalars[self.chosen()]
+        scalars, chosen = model.state.scalars, self.chosen()
+        scalars = scalars if len(chosen) == scalars.size else scalars[chosen]
         return probabilities(margins, scalars, model.classes.size, average=model.spec.average)
 
     def scores(self) -> dict[str, float]:

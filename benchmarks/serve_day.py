@@ -75,7 +75,7 @@ def serve(folder: Path) -> None:
     """The server, in this process, by the clock that it is told."""
     from types import SimpleNamespace
 
-    import pater.serve.log as log
+    import pater.serve.store.log as log
     from pater.cli import command
 
     log.time = SimpleNamespace(time=Clock(folder / "clock"))  # type: ignore[attr-defined]

@@ -46,11 +46,11 @@ PATIENCE = 60.0  # seconds that anything may take of a server that is there
 ARROW = "application/vnd.apache.arrow.stream"
 COPIES = """
 import asyncio, json, os, sys
-import pater.serve.running, pater.serve.arrow_rows
+import pater.serve.web.running, pater.serve.rows.arrow_rows
 from pater.cli import main
 from pater.serve import housekeeping
 from pater.serve.engine import Engine
-from pater.serve.state import opened
+from pater.serve.store.state import opened
 
 housekeeping.TICK = 0.02  # to see whether a snapshot is due, so that a short life has some
 
@@ -362,8 +362,8 @@ class _Client:
 
 def check_all(server: Server, clients: Clients, port: int) -> int:
     """See that nothing is lost, nothing is there twice, and the model is that of the log. Clients are at rest."""
-    from pater.serve.export import command, lines
-    from pater.serve.log import Log
+    from pater.serve.store.export import command, lines
+    from pater.serve.store.log import Log
 
     log = Log.open_to_read(server.state)
     try:

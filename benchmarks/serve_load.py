@@ -219,9 +219,9 @@ def answering_a_constant() -> None:
     """The same server with an application that reads the body, parses it and answers a constant."""
     import orjson
 
-    from pater.serve.journal import Journal
-    from pater.serve.limits import Limits
-    from pater.serve.server import bound, serve
+    from pater.serve.web.journal import Journal
+    from pater.serve.web.limits import Limits
+    from pater.serve.web.server import bound, serve
 
     told = {"label": 1, "decision": 1, "probability": 0.5, "margin": 0.25}
     answer = orjson.dumps({"predictions": [told], "model": {"version": 1, "rows": 1000}})

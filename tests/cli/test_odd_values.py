@@ -10,7 +10,7 @@ import pytest
 from typer.main import get_command
 
 from pater.cli.app import app
-from pater.serve.state import opened
+from pater.serve.store.state import opened
 from pater.stream import train
 
 pytestmark = pytest.mark.slow

@@ -9,12 +9,12 @@ import socket
 import threading
 from contextlib import contextmanager
 
-from pater.serve.app import App
 from pater.serve.errors import Refusal
-from pater.serve.journal import Journal
-from pater.serve.limits import Limits
-from pater.serve.server import bound, serve
-from pater.serve.tokens import Access
+from pater.serve.web.app import App
+from pater.serve.web.journal import Journal
+from pater.serve.web.limits import Limits
+from pater.serve.web.server import bound, serve
+from pater.serve.web.tokens import Access
 
 JSON = {"Content-Type": "application/json"}
 ARROW = "application/vnd.apache.arrow.stream"

@@ -13,11 +13,11 @@ import pytest
 from served import ARROW, JSON, FakeEngine, served
 
 from pater.formats.errors import InputError
-from pater.serve.app import App
 from pater.serve.errors import Refusal
-from pater.serve.journal import Journal
-from pater.serve.limits import Limits
-from pater.serve.tokens import Access, Token, digest_of, open_to_others, read_tokens
+from pater.serve.web.app import App
+from pater.serve.web.journal import Journal
+from pater.serve.web.limits import Limits
+from pater.serve.web.tokens import Access, Token, digest_of, open_to_others, read_tokens
 
 SECRETS = {"predict": "p" * 16, "learn": "l" * 16, "admin": "a" * 16}
 TOKENS = [Token(role, digest_of(secret.encode())) for role, secret in SECRETS.items()]
@@ -289,7 +289,7 @@ def test_a_caller_without_a_token_is_told_how_to_give_one(guarded):
 
 def test_every_token_is_compared(monkeypatch):
     compared = []
-    monkeypatch.setattr("pater.serve.tokens.hmac.compare_digest", lambda a, b: compared.append(len(a)) or a == b)
+    monkeypatch.setattr("pater.serve.web.tokens.hmac.compare_digest", lambda a, b: compared.append(len(a)) or a == b)
     access = Access(TOKENS)
     for secret in (*SECRETS.values(), "x", "x" * 1000):
         compared.clear()
@@ -409,7 +409,7 @@ def test_bad_http_is_refused_and_the_next_caller_served(server):
 
 
 def test_the_document_describes_the_routes():
-    document = json.loads(resources.files("pater.serve").joinpath("openapi.json").read_bytes())
+    document = json.loads(resources.files("pater.serve.web").joinpath("openapi.json").read_bytes())
     app = App(FakeEngine(), FakeEngine(), access=Access(), limits=Limits(), journal=Journal())
     there = {(path, method.lower()) for path, methods in app.routes.items() for method in methods}
     described = {(path, method) for path, methods in document["paths"].items() for method in methods}

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from pater.cli import main
-from pater.serve.records import JSON
-from pater.serve.state import opened
-from pater.serve.writer import write_now
+from pater.serve.rows.kinds import JSON
+from pater.serve.store.state import opened
+from pater.serve.store.writer import write_now
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ from pater.serve.consume import LEFT_OUT, MOST_NAMED, Consumption
 from pater.serve.engine import Engine
 from pater.serve.errors import Refusal
 from pater.serve.kafka import Address, Topic
-from pater.serve.limits import Limits
-from pater.serve.log import Log
-from pater.serve.state import opened
-from pater.serve.writer import write_now
+from pater.serve.store.log import Log
+from pater.serve.store.state import opened
+from pater.serve.store.writer import write_now
+from pater.serve.web.limits import Limits
 
 
 @pytest.fixture(scope="module")

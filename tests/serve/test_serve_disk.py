@@ -11,9 +11,9 @@ import pytest
 
 SCRIPT = """
 import json, os, resource, sys, threading
-from pater.serve.log import Log
-from pater.serve.records import JSON
-from pater.serve.writer import StorageFull, Writer, write_now
+from pater.serve.store.log import Log
+from pater.serve.rows.kinds import JSON
+from pater.serve.store.writer import StorageFull, Writer, write_now
 
 def fill(state, until_full, make_room):
     "Append until the disk takes no more, make room, and append again; what was told."
@@ -101,8 +101,8 @@ def test_a_full_disk(tmp_path):
 
 def test_a_read_only_disk(tmp_path):
     (tmp_path / "script.py").write_text(
-        SCRIPT + "from pater.serve.check import check\n"
-        "from pater.serve.folder import StateError\n"
+        SCRIPT + "from pater.serve.store.check import check\n"
+        "from pater.serve.store.folder import StateError\n"
         "mount = lambda how: os.system(f'mount -o remount,{how} /mnt') == 0 or sys.exit('cannot remount')\n"
         "log = Log.open('/mnt/state')\n"
         "log.close()\n"

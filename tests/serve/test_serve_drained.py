@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 from pater.serve.engine import Engine
-from pater.serve.state import opened
+from pater.serve.store.state import opened
 
 
 async def drained(folder):

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from pater.serve import export
 from pater.serve.engine import Engine
 from pater.serve.errors import Refusal
 from pater.serve.keeping import Keeping
-from pater.serve.log import Log
-from pater.serve.records import LabelOf
-from pater.serve.state import opened
+from pater.serve.store import export
+from pater.serve.store.log import Log
+from pater.serve.store.records import LabelOf
+from pater.serve.store.state import opened
 from pater.stream import train
 from pater.stream.learner import load
 

@@ -13,14 +13,16 @@ from typing import Any
 import pytest
 from test_serve_engine import asked, learn, predict, service, trained
 
-from pater.serve import export, housekeeping
-from pater.serve.check import check
+from pater.serve import housekeeping
 from pater.serve.errors import Refusal
-from pater.serve.log import Log
-from pater.serve.records import JSON, LabelOf
-from pater.serve.state import trim
-from pater.serve.transaction import Transaction
-from pater.serve.writer import StorageFull, write_now
+from pater.serve.rows.kinds import JSON
+from pater.serve.store import export
+from pater.serve.store.check import check
+from pater.serve.store.log import Log
+from pater.serve.store.records import LabelOf
+from pater.serve.store.state import trim
+from pater.serve.store.transaction import Transaction
+from pater.serve.store.writer import StorageFull, write_now
 from pater.stream import train
 
 pytestmark = pytest.mark.filterwarnings("ignore::pater.formats.errors.Hint")

@@ -10,10 +10,11 @@ import time
 import pytest
 
 from pater.serve.errors import Refusal
-from pater.serve.folder import StateError
-from pater.serve.log import Log
-from pater.serve.records import JSON, LabelOf, Limits
-from pater.serve.writer import Busy, Ended, StorageFull, Writer, in_one_transaction
+from pater.serve.rows.kinds import JSON
+from pater.serve.store.folder import StateError
+from pater.serve.store.log import Log
+from pater.serve.store.records import LabelOf, Limits
+from pater.serve.store.writer import Busy, Ended, StorageFull, Writer, in_one_transaction
 
 ROW = b'{"features":{"a":1},"label":1}\n'
 

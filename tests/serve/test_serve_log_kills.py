@@ -8,16 +8,17 @@ import sys
 import time
 from collections import Counter
 
-from pater.serve.check import check
-from pater.serve.log import Log
+from pater.serve.store.check import check
+from pater.serve.store.log import Log
 
 # Three clients predict, learn and label through one writer, and tell what was committed, in one write a line. What a
 # killed process had been asked but had not told comes in as lines, to be asked again.
 CHILD = """
 import os, random, sys, threading
-from pater.serve.log import Log
-from pater.serve.records import JSON, LabelOf
-from pater.serve.writer import Writer
+from pater.serve.store.log import Log
+from pater.serve.rows.kinds import JSON
+from pater.serve.store.records import LabelOf
+from pater.serve.store.writer import Writer
 
 log = Log.open(sys.argv[1])
 life, again = sys.argv[2], sys.argv[3:]

@@ -10,11 +10,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pater.formats.batches import Batch
-from pater.serve.metrics import BOUNDS, Metrics
-from pater.serve.operating import Operating
-from pater.serve.quality import Answers, Quality
-from pater.serve.status import Facts, Status
-from pater.serve.volumes import JOINED, LEARNED, MINUTES, PREDICTED, REFUSED, Volumes
+from pater.serve.quality.metrics import BOUNDS, Metrics
+from pater.serve.quality.operating import Operating
+from pater.serve.quality.quality import Answers, Quality
+from pater.serve.quality.status import Facts, Status
+from pater.serve.quality.volumes import JOINED, LEARNED, MINUTES, PREDICTED, REFUSED, Volumes
 from pater.stream.algorithms import specs_of
 from pater.stream.learner import Learner
 
@@ -185,7 +185,9 @@ def test_a_curve_has_few_points_and_no_row_is_lost():
 
 def test_features_are_not_looked_at_in_every_status(monkeypatch):
     asked = []
-    monkeypatch.setattr("pater.serve.status.summary", lambda learner, top: asked.append(1) or real(learner, top))
+    monkeypatch.setattr(
+        "pater.serve.quality.status.summary", lambda learner, top: asked.append(1) or real(learner, top)
+    )
     from pater.stream.inspection import summary as real
 
     engine = Engine(learner())

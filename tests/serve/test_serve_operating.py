@@ -9,8 +9,8 @@ import pytest
 
 from pater.kernels.operating import LEAST_MEMORY, MEMORY, MOST_MEMORY
 from pater.serve.errors import Refusal
-from pater.serve.operating import Operating, moving
-from pater.serve.quality import Answers, Quality
+from pater.serve.quality.operating import Operating, moving
+from pater.serve.quality.quality import Answers, Quality
 
 
 def judged(margins, labels, classes=(0, 1)):

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from pater.formats.batches import Batch
-from pater.serve.front_page import front_page
-from pater.serve.operating import Operating
-from pater.serve.quality import Answers, Quality
-from pater.serve.status import Facts, Status
-from pater.serve.volumes import JOINED, LEARNED, PREDICTED, Volumes
+from pater.serve.quality.operating import Operating
+from pater.serve.quality.quality import Answers, Quality
+from pater.serve.quality.status import Facts, Status
+from pater.serve.quality.volumes import JOINED, LEARNED, PREDICTED, Volumes
+from pater.serve.web.front_page import front_page
 from pater.stream.algorithms import specs_of
 from pater.stream.learner import Learner
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss
 
-from pater.serve import quality as module
-from pater.serve.quality import Answers, Quality
+from pater.serve.quality import quality as module
+from pater.serve.quality.quality import Answers, Quality
 
 
 def stream(n=6_000, seed=0, classes=("bad", "good"), change=None):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from pater.serve.engine import Engine
-from pater.serve.records import LabelOf
-from pater.serve.state import opened
-from pater.serve.status import Status
+from pater.serve.quality.status import Status
+from pater.serve.store.records import LabelOf
+from pater.serve.store.state import opened
 
 
 def body(start, n, random):

@@ -9,9 +9,9 @@ import pytest
 
 from pater.serve.engine import Engine
 from pater.serve.errors import Refusal
-from pater.serve.records import LabelOf
-from pater.serve.state import opened
-from pater.serve.transaction import Transaction
+from pater.serve.store.records import LabelOf
+from pater.serve.store.state import opened
+from pater.serve.store.transaction import Transaction
 
 SOUND, BAD = {"features": [[1, 1.0], [2, 2.0]], "label": 1}, {"features": [[3, 1e200]], "label": 1}
 

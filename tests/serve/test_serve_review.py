@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from pater.formats.errors import InputError
-from pater.serve.bodies import Limits, check_ids
 from pater.serve.engine import Engine
 from pater.serve.errors import Refusal
 from pater.serve.keeping import Keeping
-from pater.serve.quality import Answers, Quality
-from pater.serve.state import opened
+from pater.serve.quality.quality import Answers, Quality
+from pater.serve.rows.bodies import Limits, check_ids
+from pater.serve.store.state import opened
 
 pytestmark = pytest.mark.filterwarnings("ignore::pater.formats.errors.Hint")
 

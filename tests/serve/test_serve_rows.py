@@ -21,12 +21,21 @@ from pater.formats.errors import InputError
 from pater.formats.jsonl import line_of_columns
 from pater.formats.schema import Wishes
 from pater.preprocessing.columns import as_texts
-from pater.serve import arrow_rows
-from pater.serve.arrow_rows import rows_of_arrow
 from pater.serve.beginning import new_learner
-from pater.serve.bodies import Limits
 from pater.serve.errors import Refusal
-from pater.serve.rows import Rows, check_columns, label_of, line_of, lines_of_log, rows_of_json, rows_of_log, settled
+from pater.serve.rows import arrow_rows
+from pater.serve.rows.arrow_rows import rows_of_arrow
+from pater.serve.rows.bodies import Limits
+from pater.serve.rows.rows import (
+    Rows,
+    check_columns,
+    label_of,
+    line_of,
+    lines_of_log,
+    rows_of_json,
+    rows_of_log,
+    settled,
+)
 from pater.serve.served import Served
 from pater.stream import train
 

@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 
 from pater.formats.errors import InputError
-from pater.serve.check import check
-from pater.serve.export import begins, command, lines
-from pater.serve.folder import StateError
-from pater.serve.log import Log
-from pater.serve.records import JSON, LabelOf
-from pater.serve.state import opened, trim
-from pater.serve.writer import write_now
+from pater.serve.rows.kinds import JSON
+from pater.serve.store.check import check
+from pater.serve.store.export import begins, command, lines
+from pater.serve.store.folder import StateError
+from pater.serve.store.log import Log
+from pater.serve.store.records import LabelOf
+from pater.serve.store.state import opened, trim
+from pater.serve.store.writer import write_now
 from pater.stream import train
 
 ROW = b'{"features":{"a":%d},"label":1}\n'

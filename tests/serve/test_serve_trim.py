@@ -8,9 +8,9 @@ import random
 import pytest
 
 from pater.serve.engine import Engine
-from pater.serve.export import begins, lines
-from pater.serve.log import Log
-from pater.serve.state import opened, trim
+from pater.serve.store.export import begins, lines
+from pater.serve.store.log import Log
+from pater.serve.store.state import opened, trim
 from pater.stream import train
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from pater.serve.engine import Engine
-from pater.serve.state import opened
+from pater.serve.store.state import opened
 from pater.serve.warming import warm
 
 ROWS = {

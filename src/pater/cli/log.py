@@ -17,7 +17,7 @@ from .signals import stop_in_order
 from .terminal import say, tell, tell_json, why_not
 
 if TYPE_CHECKING:
-    from pater.serve.log import Log
+    from pater.serve.store.log import Log
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -34,7 +34,7 @@ def log(context: typer.Context) -> None:
 @contextmanager
 def _opened(path: Path) -> Iterator[Log]:
     with o.one_line_errors():
-        from pater.serve.log import Log
+        from pater.serve.store.log import Log
 
         opened = Log.open_to_read(path)
         try:
@@ -63,7 +63,7 @@ def export(
     with _opened(state) as found:
         from pater.files.writing import writing
         from pater.serve.beginning import EXPORTED
-        from pater.serve.export import begins, command, lines
+        from pater.serve.store.export import begins, command, lines
 
         if output is not None and output.resolve().is_relative_to(found.folder.path.resolve()):
             raise UsageError(f"{output} is in the state directory; name a file elsewhere.")
@@ -86,7 +86,7 @@ def export(
 def info(state: State, as_json: o.AsJson = False) -> None:
     """Say what a state directory holds; a server may be running."""
     with _opened(state) as found:
-        from pater.serve.export import begins, command
+        from pater.serve.store.export import begins, command
 
         start = begins(found)
         told: dict[str, Any] = {
@@ -141,7 +141,7 @@ def trim(
     if not before_snapshot:
         raise UsageError("trim drops rows for good: say --before-snapshot.")
     with o.one_line_errors():
-        from pater.serve.state import trim as drop
+        from pater.serve.store.state import trim as drop
 
         try:
             dropped, file = drop(state)

@@ -148,11 +148,11 @@ def serve(
         raise UsageError("--certificate and --key go together.")
     _check_installed()
     with o.one_line_errors():
-        from pater.serve.journal import Journal
         from pater.serve.keeping import Keeping
-        from pater.serve.limits import Limits
-        from pater.serve.running import Setup, run
-        from pater.serve.server import is_loopback
+        from pater.serve.web.journal import Journal
+        from pater.serve.web.limits import Limits
+        from pater.serve.web.running import Setup, run
+        from pater.serve.web.server import is_loopback
 
         if tokens is None and not is_loopback(host):
             raise UsageError(
@@ -210,7 +210,7 @@ def _topic(url: str) -> Address:
 
 def _check(state: Path, *, as_json: bool) -> None:
     with o.one_line_errors():
-        from pater.serve.check import check
+        from pater.serve.store.check import check
 
         report = check(state)
         if as_json:

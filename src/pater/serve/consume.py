@@ -19,13 +19,13 @@ import orjson
 from confluent_kafka import KafkaException
 
 from ..formats.errors import InputError
-from . import bodies
 from .engine import Engine
 from .errors import Refusal
 from .kafka import Address, Message, Topic, TopicError, words
-from .labels import labels_of_json
-from .limits import Limits
-from .transaction import Transaction
+from .rows import bodies
+from .store.transaction import Transaction
+from .web.labels import labels_of_json
+from .web.limits import Limits
 
 ROWS, LABELS, BAD = "rows", "labels", "bad"
 AGAIN = (429, 503, 507)  # refused for now, and nothing was written

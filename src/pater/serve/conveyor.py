@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from ..formats.errors import InputError
 from .errors import Refusal
-from .log import Log
-from .records import Entry
 from .requests import Written, refusal
-from .transaction import Transaction
-from .writer import Done, Writer
+from .store.log import Log
+from .store.records import Entry
+from .store.transaction import Transaction
+from .store.writer import Done, Writer
 
 FAILED = "learning has failed, which the log of the server tells more of; start the service again"
 Places = dict[int, list[int]]  # by the number of an entry, those of its rows

@@ -19,21 +19,21 @@ from .conveyor import Conveyor
 from .errors import Refusal
 from .housekeeping import Housekeeping
 from .keeping import Keeping
-from .log import Log
 from .observing import facts_of
-from .operating import Operating
-from .quality import Quality
-from .records import Entry, LabelOf
+from .quality.operating import Operating
+from .quality.quality import Quality
+from .quality.status import Facts
+from .quality.volumes import JOINED, LEARNED, PREDICTED, REFUSED, UNKNOWN, Volumes
 from .recovery import Refused, recovered, repaired
 from .requests import Settled
-from .rows import Rows
+from .rows.rows import Rows
 from .served import NOTHING_SAID
 from .settling import Settling
-from .status import Facts
+from .store.log import Log
+from .store.records import Entry, LabelOf
+from .store.transaction import Transaction
+from .store.writer import StorageFull
 from .swapping import swap
-from .transaction import Transaction
-from .volumes import JOINED, LEARNED, PREDICTED, REFUSED, UNKNOWN, Volumes
-from .writer import StorageFull
 
 MANY = 2_000  # rows that are predicted aside
 OPERATING_POINT = "operating_point"

@@ -19,8 +19,8 @@ from ..formats.errors import InputError
 from ..stream.learner import Learner
 from . import requests
 from .errors import Refusal
-from .transaction import Transaction
-from .volumes import EXPIRED
+from .quality.volumes import EXPIRED
+from .store.transaction import Transaction
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -19,10 +19,11 @@ from ..formats.raw import RawBatch
 from ..models.matrices import part
 from ..preprocessing.columns import part as table_part
 from .beginning import new_learner
-from .quality import Answers, Quality
-from .records import JSON, Entry
-from .rows import lines_of_log, rows_of_log
+from .quality.quality import Answers, Quality
+from .rows.kinds import JSON
+from .rows.rows import lines_of_log, rows_of_log
 from .served import Served
+from .store.records import Entry
 
 MANY = 100  # rows of an entry that is not read again together with others, if it was read before
 PIECE = 256  # rows that are learned at a time: a millisecond or two

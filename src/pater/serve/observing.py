@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .status import Facts
+from .quality.status import Facts
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -13,12 +13,12 @@ from ..files.container import ModelFileError
 from ..formats.columns import Columns
 from ..formats.errors import InputError
 from .beginning import learner_of_file, learner_of_snapshot
-from .folder import StateError
 from .learned import Learned
-from .log import Log
-from .quality import Quality
+from .quality.quality import Quality
 from .served import Served
 from .settling import COLUMNS
+from .store.folder import StateError
+from .store.log import Log
 
 Refused = dict[int, list[int]]  # by the number of an entry, the places of rows that cannot be learned
 MODEL = "model"  # the kind of a snapshot that was swapped in, or that the service began with

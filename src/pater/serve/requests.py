@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .errors import Refusal
-from .records import JSON, Entry, Joined, LabelOf
-from .rows import Rows
-from .transaction import Transaction
+from .rows.kinds import JSON
+from .rows.rows import Rows
+from .store.records import Entry, Joined, LabelOf
+from .store.transaction import Transaction
 
 Settled = Callable[[Transaction], None]
 

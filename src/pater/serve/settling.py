@@ -17,15 +17,15 @@ from ..formats.json_schema import are_numbers, is_indices
 from ..formats.schema import Wishes
 from ..stream.encoder import is_encoded
 from ..stream.learner import Learner
-from .arrow_rows import rows_of_arrow
-from .bodies import refuse
 from .errors import Refusal
 from .keeping import Keeping
 from .learned import Learned
-from .log import Log
-from .records import LabelOf
-from .rows import Rows, label_of, rows_of_json
-from .transaction import Transaction
+from .rows.arrow_rows import rows_of_arrow
+from .rows.bodies import refuse
+from .rows.rows import Rows, label_of, rows_of_json
+from .store.log import Log
+from .store.records import LabelOf
+from .store.transaction import Transaction
 
 COLUMNS, LABELS_KNOWN = "columns", "labels_known"
 say = logging.getLogger("pater.serve")

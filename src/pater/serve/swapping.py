@@ -17,11 +17,11 @@ from ..formats.columns import Columns
 from ..formats.errors import InputError, listed
 from .beginning import learner_of_file
 from .errors import Refusal
-from .quality import Quality
+from .quality.quality import Quality
 from .recovery import MODEL
 from .served import Served
 from .settling import Settling
-from .transaction import Transaction
+from .store.transaction import Transaction
 
 if TYPE_CHECKING:
     from .engine import Engine

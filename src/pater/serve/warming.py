@@ -13,7 +13,7 @@ from typing import Any
 from ..formats.columns import ENCODED, NUMBER, TEXT, Columns
 from ..stream.encoder import is_encoded
 from .beginning import LABEL, new_learner
-from .rows import rows_of_json
+from .rows.rows import rows_of_json
 from .served import Served
 
 MADE = Columns(ENCODED, table=(("number", NUMBER), ("text", TEXT)), label=LABEL)

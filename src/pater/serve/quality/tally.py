@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..stream.judged import LEAST_PROBABILITY
+from ...stream.judged import LEAST_PROBABILITY
 
 Rates = dict[str, float | None]
 

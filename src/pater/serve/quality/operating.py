@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..models.operating_points import Point
-from ..models.setting_kinds import OperatingPoint, SettingError
-from .errors import Refusal
+from ...models.operating_points import Point
+from ...models.setting_kinds import OperatingPoint, SettingError
+from ..errors import Refusal
 from .quality import Quality
 
 WANTED = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .errors import Refusal
+from ..errors import Refusal
+from ..store.records import LabelOf
 from .limits import Limits
-from .records import LabelOf
 
 MOST_TOLD = 100  # labels of a request that are wrong
 _KEYS = {"id", "label", "weight"}

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from .errors import Refusal
+from ..errors import Refusal
 from .log import Log
 from .transaction import Transaction
 

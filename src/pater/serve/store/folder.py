@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from ..files.writing import remove_left_overs
-from ..formats.errors import InputError
+from ...files.writing import remove_left_overs
+from ...formats.errors import InputError
 
 try:
     import fcntl

@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ..formats.errors import InputError
-from .errors import Refusal
+from ...formats.errors import InputError
+from ..errors import Refusal
 
 ROLES = ("predict", "learn", "admin")
 SHORTEST = 16  # characters of a token

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import uvicorn
 
-from ..formats.errors import InputError
+from ...formats.errors import InputError
 from .connection import Connection
 from .journal import Handler, Journal
 from .limits import Limits

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from .errors import Refusal
+from ..errors import Refusal
 from .limits import Limits
 from .tokens import Headers
 

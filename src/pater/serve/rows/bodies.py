@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..formats.errors import shortened
-from ..formats.json_cells import Faults, kind_of
-from ..formats.libsvm import LIMIT_OF_FEATURES
-from .errors import Refusal
+from ...formats.errors import shortened
+from ...formats.json_cells import Faults, kind_of
+from ...formats.libsvm import LIMIT_OF_FEATURES
+from ..errors import Refusal
 
 MOST_TOLD = 100  # rows of a request that are wrong
 _OF_A_ROW = frozenset({"features", "label", "weight", "id"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from .errors import Refusal
+from ..errors import Refusal
 
 
 def arrow_bytes(answer: dict[str, Any]) -> bytes:

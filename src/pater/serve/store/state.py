@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..files.writing import replacing
-from ..formats.errors import InputError
-from ..stream.beginning import Beginning
-from ..stream.learner import load
+from ...files.writing import replacing
+from ...formats.errors import InputError
+from ...stream.beginning import Beginning
+from ...stream.learner import load
+from ..beginning import learner_of_file
 from . import schema
-from .beginning import learner_of_file
 from .folder import Folder, StateError
 from .log import Log
 from .records import Limits

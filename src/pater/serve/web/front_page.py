@@ -25,7 +25,7 @@ class FrontPage(NamedTuple):
 @cache
 def front_page() -> FrontPage:
     """The page, put together once."""
-    folder = files("pater.serve").joinpath("page")
+    folder = files(__package__).joinpath("page")
     style = folder.joinpath("style.css").read_text("utf-8")
     parts = "\n".join(folder.joinpath(name).read_text("utf-8") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}}})();\n'

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from .schema import to_json
 
-JSON, ARROW = "json", "arrow"  # kinds of entries: lines in the shape of /v1/learn, or a stream of Arrow's IPC
-
 
 class Entry(NamedTuple):
     """A request that was learned: its rows as they came.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .engine import Engine
-from .metrics import Metrics
-from .status import Status
+from ..engine import Engine
+from ..quality.metrics import Metrics
+from ..quality.status import Status
 
 
 class EngineViews:

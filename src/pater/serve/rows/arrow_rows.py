@@ -13,18 +13,18 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..formats.arrow import pyarrow
-from ..formats.columns import INDICES, Columns
-from ..formats.errors import InputError, listed, shortened
-from ..formats.json_cells import Cells, Faults
-from ..formats.json_rows import EVERY
-from ..formats.json_schema import LABEL, columns_of_rows
-from ..formats.plain import INFINITE, note
-from ..formats.schema import Wishes
-from ..preprocessing.columns import Numbers, Texts
-from ..preprocessing.tables import TRUTHS, of_arrow
+from ...formats.arrow import pyarrow
+from ...formats.columns import INDICES, Columns
+from ...formats.errors import InputError, listed, shortened
+from ...formats.json_cells import Cells, Faults
+from ...formats.json_rows import EVERY
+from ...formats.json_schema import LABEL, columns_of_rows
+from ...formats.plain import INFINITE, note
+from ...formats.schema import Wishes
+from ...preprocessing.columns import Numbers, Texts
+from ...preprocessing.tables import TRUTHS, of_arrow
+from ..errors import Refusal
 from .bodies import LIMITS, Limits, Parts, check_ids, check_names, refuse
-from .errors import Refusal
 from .rows import DEFAULT_WISHES, SOURCE, Rows, finished, reader_of
 
 WEIGHT, ID = "weight", "id"

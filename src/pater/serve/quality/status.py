@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, Protocol
 
-from ..formats.errors import InputError
-from ..stream.inspection import summary
-from ..stream.learner import Learner
+from ...formats.errors import InputError
+from ...stream.inspection import summary
+from ...stream.learner import Learner
 from .operating import Operating
 from .quality import Quality
 from .tally import Tally

@@ -15,9 +15,10 @@ from importlib import resources
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
-from ..files.model_file import ModelFileError
-from ..formats.errors import InputError
-from .errors import Refusal
+from ...files.model_file import ModelFileError
+from ...formats.errors import InputError
+from ..errors import Refusal
+from ..store.records import LabelOf
 from .front_page import front_page
 from .gathering import Gathering, Predicting
 from .http import ARROW, BYTES, JSON, Answer, Bodies, GoneError, Receive, Request, Send, json_bytes, json_of, refused
@@ -25,7 +26,6 @@ from .http import write as write_answer
 from .journal import Journal
 from .labels import labels_of_json
 from .limits import Limits
-from .records import LabelOf
 from .tokens import Access, Headers
 
 LARGE = 64 << 10  # bytes of a body that is read aside

@@ -13,20 +13,20 @@ from typing import Any
 
 import orjson
 
-from ..formats.batches import Batch
-from ..formats.columns import HASHED, Columns
-from ..formats.errors import InputError
-from ..formats.hashed_names import Seen
-from ..formats.json_cells import Faults
-from ..formats.json_labels import label_of as json_label_of
-from ..formats.json_labels import labels_of, weights_of
-from ..formats.json_rows import EVERY, RowReader
-from ..formats.json_schema import columns_of_rows, names_of
-from ..formats.reading import MOST_NAMED_BITS
-from ..formats.schema import Wishes
+from ...formats.batches import Batch
+from ...formats.columns import HASHED, Columns
+from ...formats.errors import InputError
+from ...formats.hashed_names import Seen
+from ...formats.json_cells import Faults
+from ...formats.json_labels import label_of as json_label_of
+from ...formats.json_labels import labels_of, weights_of
+from ...formats.json_rows import EVERY, RowReader
+from ...formats.json_schema import columns_of_rows, names_of
+from ...formats.reading import MOST_NAMED_BITS
+from ...formats.schema import Wishes
+from ..errors import Refusal
 from .bodies import LIMITS, Limits, Parts, check_names, refuse, rows_in, split
-from .errors import Refusal
-from .records import ARROW, JSON
+from .kinds import ARROW, JSON
 
 SOURCE = "the request"
 A_CELL = 16  # bytes of one in the log, about

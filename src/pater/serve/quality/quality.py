@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..stream.drift import Alarm, DriftWatch
+from ...stream.drift import Alarm, DriftWatch
 from .margins import JudgedMargins
 from .tally import Tally, losses, losses_by_class
 

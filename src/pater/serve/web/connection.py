@@ -10,7 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from .errors import Refusal
+from ..errors import Refusal
 from .http import refused, write
 from .limits import Limits
 

@@ -9,12 +9,13 @@ import os
 import sqlite3
 from dataclasses import dataclass, field
 
-from ..files.model_file import ModelFileError
-from ..stream.learner import load
+from ...files.model_file import ModelFileError
+from ...stream.learner import load
+from ..rows.kinds import JSON
 from . import schema
 from .folder import StateError
 from .log import Log
-from .records import JSON, Entry, Snapshot
+from .records import Entry, Snapshot
 
 
 @dataclass

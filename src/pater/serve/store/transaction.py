@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .errors import Refusal
+from ..errors import Refusal
 from .records import Answer, Claimed, Entry, Joined, JoinedRow, LabelOf, Limits
 from .schema import checksum, to_json
 

@@ -15,20 +15,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import bodies, records
+from ..engine import Engine
+from ..keeping import Keeping
+from ..rows import bodies
+from ..store import records
+from ..store.state import opened
+from ..warming import warm
 from .app import App
-from .engine import Engine
 from .journal import Handler, Journal
-from .keeping import Keeping
 from .limits import Limits
 from .server import address_of, bound, check_certificate, serve
-from .state import opened
 from .tokens import LOOPBACK, Access, open_to_others, read_tokens
 from .views import EngineViews
-from .warming import warm
 
 if TYPE_CHECKING:
-    from .kafka import Address
+    from ..kafka import Address
 
 
 SWITCH = 0.001  # seconds that a thread which reads or writes may keep the event loop waiting
@@ -81,7 +82,7 @@ def _consuming(engine: Engine, setup: Setup) -> Callable[[], Awaitable[None]]:
     """Begin to learn from a topic, if there is one; what ends it."""
     if setup.consume is None:
         return partial(asyncio.sleep, 0)
-    from .consume import Consumption
+    from ..consume import Consumption
 
     consumption = Consumption(engine, setup.consume, setup.limits)
     task = asyncio.create_task(consumption.run())

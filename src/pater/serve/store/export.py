@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..formats.columns import Columns
-from ..formats.jsonl import line_of_columns
-from ..models.setting_kinds import Switch
-from ..models.settings import by_keyword
-from ..stream.learner import load
-from .beginning import EXPORTED, with_label
+from ...formats.columns import Columns
+from ...formats.jsonl import line_of_columns
+from ...models.setting_kinds import Switch
+from ...models.settings import by_keyword
+from ...stream.learner import load
+from ..beginning import EXPORTED, with_label
+from ..rows.rows import lines_of_log
 from .log import Log
 from .records import Entry, Snapshot
-from .rows import lines_of_log
 from .schema import damaged
 from .state import SETTINGS
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.operating import BINS, CENTRE, FINENESS, NUMBERS, WIDTH
-from ..models.operating_points import Point, SeenMargins
-from ..models.spec import RECORD
+from ...kernels.operating import BINS, CENTRE, FINENESS, NUMBERS, WIDTH
+from ...models.operating_points import Point, SeenMargins
+from ...models.spec import RECORD
 
 _NO_ORDER, _NO_WEIGHTS = np.zeros(0, np.int64), np.zeros(0)
 _ANY_POINT: Point = ("max_fpr", 0.5)  # the histograms are the same for all

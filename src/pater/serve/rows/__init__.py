@@ -1,0 +1,1 @@
+"""The rows of requests: JSON and Arrow to batches, and as the log keeps them."""

@@ -17,6 +17,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -348,12 +349,13 @@ def beside_vw(arguments: argparse.Namespace) -> None:
             with socket.create_server(("127.0.0.1", 0)) as free:
                 at = free.getsockname()[1]
             listen = ["--daemon", "--foreground", "--port", str(at), "-i", str(model), "-t", "--quiet"]
-            process = subprocess.Popen([arguments.vw, "-c", daemon, *listen], stdout=subprocess.DEVNULL)
+            command = [arguments.vw, "-c", daemon, *listen]
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
             try:
                 time.sleep(2)
                 found["VW's daemon"].append(result(client("asking_vw", at, arguments.seconds)))
             finally:
-                process.kill()
+                os.killpg(process.pid, signal.SIGKILL)  # it has children
                 process.wait()
             found["pater serve"].append(result(client("predicting", port, 1, arguments.seconds)))
         for name, each in found.items():

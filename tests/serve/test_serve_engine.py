@@ -289,6 +289,16 @@ async def test_labels_that_are_no_classes(tmp_path: Path) -> None:
         with pytest.raises(Refusal, match="--max-classes"):
             await learn(engine, [each | {"label": k} for k, each in enumerate(some(5))])
         assert engine.log.position == 0
+        few = some(3)
+        await learn(engine, [each | {"label": k % 2} for k, each in enumerate(few)])
+        for k in range(5):  # labels of ids that nobody knows, and those that come again under an id, are no classes
+            assert (await engine.labels([LabelOf("nobody", 10 + k)]))["unknown"] == ["nobody"]
+        await learn(engine, [few[0] | {"id": "known", "label": 0}])
+        assert (await learn(engine, [few[0] | {"id": "known", "label": 77}]))["learned"] == 0
+        await learn(engine, [few[0] | {"label": 2}])
+        with pytest.raises(Refusal, match="--max-classes"):
+            await learn(engine, [few[0] | {"label": 3}])
+        assert engine.classes == [0, 1, 2]
     point = {"algo": "pater-i", "options": {"operating_point": {"max_fpr": 0.1}}}
     async with service(tmp_path / "b", settings=point) as engine:
         await learn(engine, [each | {"label": k % 2} for k, each in enumerate(some(5))])

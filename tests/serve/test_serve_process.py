@@ -63,6 +63,7 @@ def test_a_service_learns_is_ended_and_goes_on(tmp_path, failed):
         assert "another server" in refusal
         assert server.end() == 0
         assert [json.loads(line)["event"] for line in server.errors] == ["started", "stopping", "stopped"]
+    assert not any(path.stat().st_mode & 0o077 for path in state.rglob("*") if path.is_file())
 
     status, refusal = failed("--state", state, "--algo", "pater-i")
     assert status == 1

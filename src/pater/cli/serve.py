@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -99,7 +100,7 @@ def serve(
     max_columns: Annotated[int, typer.Option("--max-columns", min=1, metavar="N", help="Of a row.")] = 10_000,
     max_pending: Annotated[
         int, typer.Option("--max-pending", min=1, metavar="N", help="Rows that may wait for their labels.")
-    ] = 1_000_000,
+    ] = 50_000_000,
     max_waiting: Annotated[
         int, typer.Option("--max-waiting", min=1, metavar="N", help="Requests that may wait to be written to the log.")
     ] = 10_000,
@@ -188,6 +189,7 @@ def serve(
             log_requests=log_requests,
             consume=_topic(consume) if consume is not None else None,
         )
+        os.umask(0o077)  # what is learned from may be personal: nobody else is to read it
         run(setup, Journal(as_json=log_json), lambda address: tell(f"serving on {address}"))
 
 

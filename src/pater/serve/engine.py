@@ -224,7 +224,9 @@ class Engine:
         await self.model_in_place()
         news, as_read = self.settling.news(), rows.reader is self.settling
         write = requests.with_(beside, requests.learn(rows, key, digest, news, as_read=as_read))
-        written = await self.conveyor.learn(write, size=rows.size)
+        with self.settling.under_way(list(rows.labels)) as learned:
+            written = await self.conveyor.learn(write, size=rows.size)
+            learned.intersection_update(rows.labels[place] for place in written.places)
         known = self.log.answer_to(key) if written.again and key is not None else None
         if known is not None and known.refused:
             raise requests.refusal(known.refused, known.answer["learned"])
@@ -239,7 +241,9 @@ class Engine:
         sound = self.settling.labels(labels)
         news = self.settling.news()
         write = requests.with_(beside, requests.join(sound, news))
-        written = await self.conveyor.learn(write, size=100 * len(labels))
+        with self.settling.under_way([each.label for each in sound]) as learned:
+            written = await self.conveyor.learn(write, size=100 * len(labels))
+            learned.intersection_update(sound[place].label for place in written.places)
         self.settling.is_on_disk(news)
         self.count(JOINED, written.answer["joined"])
         self.count(UNKNOWN, len(written.answer["unknown"]))

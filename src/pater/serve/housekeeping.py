@@ -112,7 +112,10 @@ class Housekeeping:
             if keeping.expire_as is not None and engine.log.count("pending"):
                 label = engine.settling.label_of_text(keeping.expire_as)
             write = requests.expire(keeping.remember, label, AT_ONCE, engine.settling.news())
-            answer = (await engine.conveyor.learn(write)).answer
+            with engine.settling.under_way([] if label is None else [label]) as learned:
+                written = await engine.conveyor.learn(write)
+                learned.difference_update(() if written.entry else (label,))
+            answer = written.answer
             expired, more = expired + answer["expired"], answer["more"]
             engine.count(EXPIRED, answer["expired"])
         return expired

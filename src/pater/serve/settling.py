@@ -7,7 +7,9 @@ first label. What was settled goes into the log with the request that has settle
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,6 +61,7 @@ class Settling:
     ) -> None:
         self.columns, self.labels_known = columns, labels_known
         self._settings, self._labels, self._most_classes = settings, set(labels), most_classes
+        self._under_way: Counter[Any] = Counter()
         self._on_disk: tuple[Columns | None, bool] = columns, labels_known
         self._wishes = self._wished(by_index=columns is not None and not columns.table)
 
@@ -110,7 +113,7 @@ class Settling:
             except Refusal:
                 rows = read(body, replace(self.columns, numeric_labels=False), **more)
         if labelled:
-            self._note(rows.batch.labels.tolist())  # type: ignore[union-attr]
+            self._check_number(rows.labels)
         if labelled or any(name is not None for name in rows.ids):
             self._settle(rows.columns, self.labels_known or labelled)
         rows.reader = self
@@ -131,7 +134,6 @@ class Settling:
                 faults[place] = str(error)
         refuse(faults)
         if sound:
-            self._note([each.label for each in sound])
             self._settle(columns, True)
         return sound
 
@@ -161,10 +163,29 @@ class Settling:
             encoded=not by_index if encoded is None else encoded,
         )
 
-    def _note(self, labels: Iterable[Any]) -> None:
-        known = self._labels | set(labels)
+    @contextmanager
+    def under_way(self, labels: list[Any]) -> Iterator[set[Any]]:
+        """Labels that are on their way to the model: they count among the classes until it is known what was learned.
+
+        A Refusal if they would be too many. The block leaves those that were learned in the set that it is given; after
+        a refusal that names no rows, none was.
+        """
+        self._check_number(labels)
+        mine, learned = Counter(set(labels)), set(labels)
+        self._under_way += mine
+        try:
+            yield learned
+        except Refusal as refusal:
+            learned = learned if refusal.rows else set()
+            raise
+        finally:
+            self._under_way -= mine
+            self._labels |= learned
+
+    def _check_number(self, labels: Iterable[Any]) -> None:
+        known = self._labels | self._under_way.keys() | set(labels)
         if len(known) > self._most_classes:
-            new = next(label for label in labels if label not in self._labels)
+            new = next((label for label in labels if label not in self._labels), "")
             why, more = "", "; more can be allowed with --max-classes"
             if self._most_classes == 2:
                 why, more = " since the model has an operating point", ""
@@ -173,7 +194,6 @@ class Settling:
                 f"the label {shortened(str(new))!r} would be one more than the {self._most_classes} classes that there "
                 f"may be{why}. See that it is a class{more}.",
             )
-        self._labels = known
 
     def _settle(self, columns: Columns, labels_known: bool) -> None:
         if columns != self.columns or labels_known != self.labels_known:

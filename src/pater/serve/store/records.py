@@ -142,8 +142,11 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is remembered: rows that wait for labels, ids that were learned, keys of requests."""
+    """How much is remembered: rows that wait for labels, ids that were learned, keys of requests.
 
-    pending: int = 1_000_000
-    done: int = 100_000_000
-    keys: int = 10_000_000
+    All of it is on the disk: what is refused here would else fill that, at hundreds of requests a second for a month.
+    """
+
+    pending: int = 50_000_000
+    done: int = 1_000_000_000
+    keys: int = 1_000_000_000

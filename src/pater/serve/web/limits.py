@@ -33,7 +33,7 @@ class Limits:
     rows: int = 100_000
     columns: int = 10_000
     ids: int = 256
-    pending: int = 1_000_000
+    pending: int = 50_000_000
     head: int = 32 << 10
     connections: int = 1_000
     arrival: float = 60.0

@@ -252,8 +252,8 @@ def _content_type(headers: Headers, types: tuple[bytes, ...]) -> bytes:
     given, _, parameters = headers.get(b"content-type", b"").lower().partition(b";")
     given, charset = given.strip(), parameters.partition(b"charset=")[2].strip(b' "')
     if given not in types or (charset and charset not in (b"utf-8", b"utf8")):
-        wanted = " or ".join(each.decode() for each in types)
-        raise Refusal(415, f"the body must have the Content-Type {wanted}, in UTF-8.")
+        wanted, first = " or ".join(each.decode() for each in types), types[0].decode()
+        raise Refusal(415, f"the Content-Type must be {wanted}, in UTF-8; with curl: -H 'Content-Type: {first}'.")
     if headers.get(b"content-encoding", b"identity").lower() != b"identity":
         raise Refusal(415, "the body must not be compressed.")
     return given

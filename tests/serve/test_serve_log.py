@@ -96,7 +96,7 @@ def test_what_waits_goes_into_one_group_in_order(opened):
     server.do(lambda t: None)
     assert [[ticket for ticket, _ in group] for group in server.groups[:2]] == [["first"], list(range(50))]
     assert [entry.content for entry in server.log.entries()] == [b"%d\n" % k for k in range(50)]
-    assert server.writer.waiting == server.writer.waiting_bytes == 0
+    assert server.writer.waiting == server.writer._bytes == 0
 
 
 def test_a_write_that_fails_is_undone_alone(opened):

@@ -132,10 +132,6 @@ def test_volumes_by_the_minute():
     assert sum(told["joined"]) == 3
     coarse = volumes.told(6000.0 + 11 * 60, most=4)
     assert (coarse["seconds"], coarse["predicted"]) == (180, [30, 30, 30, 10])
-    again = Volumes.from_json(json.loads(json.dumps(volumes.to_json())))
-    again.add(LEARNED, 1, 6000.0 + 9 * 60)
-    assert again.told(6600.0)["predicted"] == volumes.told(6600.0)["predicted"]
-    assert again.totals == [100, 1, 3, 0, 0, 0]
 
 
 def test_volumes_of_days_are_bounded():
@@ -145,7 +141,7 @@ def test_volumes_of_days_are_bounded():
     told = volumes.told(3 * MINUTES * 60.0 - 1)
     assert sum(told["learned"]) == MINUTES
     assert len(told["learned"]) == 144
-    assert len(json.dumps(volumes.to_json())) < 60_000
+    assert len(volumes._minutes) <= MINUTES
     assert volumes.told(10 * MINUTES * 60.0)["learned"] == [0] * len(told["learned"])
     assert Volumes().told(1e9)["predicted"] == []
 

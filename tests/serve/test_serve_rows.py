@@ -21,20 +21,18 @@ from pater.formats.errors import InputError
 from pater.formats.jsonl import line_of_columns
 from pater.formats.schema import Wishes
 from pater.preprocessing.columns import as_texts
-from pater.serve.beginning import new_learner
+from pater.serve.beginning import learner_of_file, new_learner
 from pater.serve.errors import Refusal
 from pater.serve.rows import arrow_rows
 from pater.serve.rows.arrow_rows import rows_of_arrow
 from pater.serve.rows.bodies import Limits
 from pater.serve.rows.rows import (
     Rows,
-    check_columns,
     label_of,
     line_of,
     lines_of_log,
     rows_of_json,
     rows_of_log,
-    settled,
 )
 from pater.serve.served import Served
 from pater.stream import train
@@ -117,9 +115,10 @@ def test_bodies_that_are_wrong() -> None:
 
 def test_columns_are_settled_by_the_first_request() -> None:
     body = {"rows": [{"features": {"b": 1, "a": None}, "label": "yes"}, {"features": {"c": "x"}, "label": "no"}]}
-    columns = settled(body)
+    columns = rows_of_json(body, None, labelled=True).columns
     assert columns == Columns(ENCODED, 0, (("b", TEXT), ("a", TEXT), ("c", TEXT)), "label", None, False)
-    plain = settled({"features": {"a": 1, "b": "x"}, "label": 1}, Wishes(bits=6))
+    row = {"features": {"a": 1, "b": "x"}, "label": 1}
+    plain = rows_of_json(row, None, labelled=True, wishes=Wishes(bits=6)).columns
     assert plain == Columns(HASHED, 6, (("a", NUMBER), ("b", "category")), "label")
     refused(422, {"rows": []}, None)
     refused(422, {"features": {}, "label": 1}, None)
@@ -127,13 +126,14 @@ def test_columns_are_settled_by_the_first_request() -> None:
     refused(422, {"features": {"abc": 1}, "label": 1}, None, limits=Limits(name=2))
 
 
-def test_labels_and_models_of_other_kinds() -> None:
+def test_labels_and_models_of_other_kinds(tmp_path: Path) -> None:
     assert label_of(True, ENCODED_COLUMNS) == 1
     with pytest.raises(ValueError, match="is text"):
         label_of("1", ENCODED_COLUMNS)
-    with pytest.raises(Refusal, match="hashed names"):
-        check_columns(Columns(HASHED, 18))
-    check_columns(ENCODED_COLUMNS)
+    (tmp_path / "rows.vw").write_text("1 | a b:2\n-1 | c\n")
+    train(tmp_path / "rows.vw", algo="pater-i", model=tmp_path / "model")
+    with pytest.raises(InputError, match="hashed names"):
+        learner_of_file(tmp_path / "model")
 
 
 TABLE_OF_ALL = pa.table(
@@ -169,7 +169,8 @@ def test_a_stream_of_arrow_means_what_its_lines_mean() -> None:
     assert first["features"]["when"] == "2024-01-01T12:00:00.250000"
     assert first["features"]["flag"] is True
     assert (first["label"], first["weight"], first["id"]) == (1, 1, "a")
-    assert settled({"rows": [json.loads(line) for line in lines.splitlines()]}) == rows.columns
+    body = {"rows": [json.loads(line) for line in lines.splitlines()]}
+    assert rows_of_json(body, None, labelled=True).columns == rows.columns
     _same(rows.batch, again.batch)
     assert rows.logged([0, 2])[1].splitlines() == [lines.splitlines()[k] for k in (0, 2)]
     replayed = rows_of_log("arrow", content, rows.columns)

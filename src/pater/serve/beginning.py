@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..formats.columns import ENCODED, HASHED, INDICES, TABLE, Columns
+from ..formats.columns import HASHED, Columns
 from ..formats.errors import InputError
 from ..stream.beginning import Beginning
 from ..stream.learner import Learner, load
@@ -45,19 +45,12 @@ def learner_of_file(path: Path) -> Learner:
     columns = with_label(before.columns or Columns())
     if columns.kind == HASHED and not columns.table:
         raise InputError(
-            f"{path} learned from names in the text format of Vowpal Wabbit, which have no place in JSON. Serve a "
-            "model of a table, or of numbered features."
+            f"{path} learned from hashed names, of VW or with --bits, which a request cannot give. Serve a model of a "
+            "table, or of numbered features."
         )
-    if columns.kind not in (ENCODED, HASHED, INDICES, TABLE):
-        raise InputError(f"{path} has columns of a kind that cannot be served: {columns.kind}.")
     return Beginning(initial=path).learner(_Log(columns))  # type: ignore[arg-type]
 
 
 def with_label(columns: Columns) -> Columns:
     """The columns of a table, of which an estimator does not say how its label is called."""
     return replace(columns, label=LABEL) if columns.table and columns.label is None else columns
-
-
-def learner_of_snapshot(path: Path) -> Learner:
-    """The learner of a snapshot, which goes on as if it had never been written."""
-    return load(path)

@@ -17,7 +17,6 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from ..formats.errors import InputError
 
-SCHEME = "kafka://"
 EXAMPLE = "kafka://host:9092/topic"
 REFRESH = 30.0  # seconds after which partitions are looked for again
 TIMEOUT = 5.0  # seconds for a question to the broker

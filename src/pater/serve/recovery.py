@@ -12,7 +12,8 @@ from typing import Any
 from ..files.container import ModelFileError
 from ..formats.columns import Columns
 from ..formats.errors import InputError
-from .beginning import learner_of_file, learner_of_snapshot
+from ..stream.learner import load
+from .beginning import learner_of_file
 from .learned import Learned
 from .quality.quality import Quality
 from .served import Served
@@ -57,7 +58,7 @@ def _begun(log: Log, settings: dict[str, Any], window: int) -> Learned:
     for snapshot in reversed(log.snapshots()):
         path = log.folder.file(snapshot.file)
         try:
-            learner = (learner_of_file if snapshot.kind == MODEL else learner_of_snapshot)(path)
+            learner = (learner_of_file if snapshot.kind == MODEL else load)(path)
         except (ModelFileError, InputError, OSError) as error:
             if snapshot.kind == MODEL:
                 raise StateError(f"{path}: the model that the service goes on from cannot be read: {error}") from None

@@ -56,13 +56,3 @@ class Volumes:
             "seconds": width * 60,
             **{kind: sums[:, k].tolist() for k, kind in enumerate(KINDS)},
         }
-
-    def to_json(self) -> dict[str, Any]:
-        return {"totals": list(self.totals), "minutes": [[minute, *counts] for minute, counts in self._minutes.items()]}
-
-    @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Volumes:
-        volumes = cls()
-        volumes.totals = list(told["totals"])
-        volumes._minutes = {minute: counts for minute, *counts in told["minutes"]}
-        return volumes

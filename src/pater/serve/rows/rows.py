@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from ...formats.batches import Batch
-from ...formats.columns import HASHED, Columns
+from ...formats.columns import Columns
 from ...formats.errors import InputError
 from ...formats.hashed_names import Seen
 from ...formats.json_cells import Faults
@@ -147,11 +147,6 @@ def finished(
     return Rows(batch, columns, parts.ids, parts.features, labels, parts.weights, arrow)
 
 
-def settled(body: Any, wishes: Wishes = DEFAULT_WISHES, limits: Limits = LIMITS) -> Columns:
-    """The columns that the first request to learn shows."""
-    return rows_of_json(body, None, labelled=True, wishes=wishes, limits=limits).columns
-
-
 def rows_of_log(kind: str, content: bytes, columns: Columns, *, keep_missing: bool = False) -> Rows:
     """The rows of an entry of the log, as they were when they came; an `InputError` if they cannot be learned from.
 
@@ -184,16 +179,6 @@ def label_of(value: Any, columns: Columns) -> int | str:
     if label is None:
         raise ValueError(what)
     return label
-
-
-def check_columns(columns: Columns) -> None:
-    """A `Refusal` if a model has learned from what no request can hold."""
-    if columns.kind == HASHED and not columns.table:
-        raise Refusal(
-            409,
-            "the model learned from hashed names, of VW or with --bits, which a request cannot give; a service needs a "
-            "model of a table, or of numbered features.",
-        )
 
 
 @lru_cache(maxsize=8)

@@ -87,11 +87,6 @@ class Writer:
         """How many writes have not been handed back."""
         return self._waiting
 
-    @property
-    def waiting_bytes(self) -> int:
-        """Their size, as they were submitted."""
-        return self._bytes
-
     def submit(self, ticket: Any, write: Write, size: int = 0, *, urgent: bool = False) -> None:
         """Queue a write of about so many bytes; a refusal if too much is waiting, or the writer is ending.
 

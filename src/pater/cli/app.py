@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from pater import __version__
 
-from . import convert, data, evaluate, explain, inspect, log, merge, predict, reproduce, serve, train
+from . import convert, data, evaluate, explain, export, inspect, log, merge, predict, reproduce, serve, train
 from .errors import UsageError
 from .terminal import tell
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (train, predict, evaluate, inspect, explain, merge, convert, serve):
+for verb in (train, predict, evaluate, inspect, explain, export, merge, convert, serve):
     name = verb.__name__.rpartition(".")[2]
     app.command(name, epilog=verb.EXAMPLE)(getattr(verb, name))
 app.command("reproduce")(reproduce.reproduce)

@@ -13,6 +13,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from ..plan import NOT_COMPARABLE
 from ..statistics import Comparison, compare, rank_lines, ranks, signed_ranks
+from ..tables import read
 from .learners import BATCH_GOAL, KINDS, NOTES, ONE_PASS, PUBLISHED, SECOND_ORDER_PATER
 
 MEASURES = ("balanced_accuracy", "accuracy")
@@ -118,6 +119,13 @@ def save(found: PeerResults, folder: Path) -> None:
         table = getattr(found, field.name)
         if isinstance(table, pd.DataFrame):
             table.to_csv(folder / f"{field.name}.csv", index=False)
+
+
+def load(folder: Path, seconds: float) -> PeerResults:
+    """The tables as they were saved, with the tests made again."""
+    cells, means, ranks = (read(folder / f"{name}.csv") for name in ("peers_scores", "peers_averages", "peers_ranks"))
+    tests = comparisons(cells)
+    return PeerResults(cells, means, ranks, tests, _verdict(means, tests), seconds)
 
 
 def _wide(cells: pd.DataFrame, measure: str) -> pd.DataFrame:

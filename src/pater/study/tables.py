@@ -5,8 +5,6 @@ Pure functions: rows in, a table out, one line a data set or a cell. Accuracies 
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from pater.data import DATA_SETS
@@ -130,8 +128,3 @@ def seconds(rows: pd.DataFrame) -> pd.DataFrame:
     table = table.merge(published.cpu_seconds(), on=CELL, how="left", suffixes=("", "_published"))
     table["times_faster"] = table["seconds_published"] / table["seconds"]
     return table
-
-
-def read(path: Path) -> pd.DataFrame:
-    """A table that was saved as CSV, its numbers to the bit."""
-    return pd.read_csv(path, float_precision="round_trip")

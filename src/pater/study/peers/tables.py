@@ -13,7 +13,6 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from ..plan import NOT_COMPARABLE
 from ..statistics import Comparison, compare, rank_lines, ranks, signed_ranks
-from ..tables import read
 from .learners import BATCH_GOAL, KINDS, NOTES, ONE_PASS, PUBLISHED, SECOND_ORDER_PATER
 
 MEASURES = ("balanced_accuracy", "accuracy")
@@ -123,7 +122,7 @@ def save(found: PeerResults, folder: Path) -> None:
 
 def load(folder: Path, seconds: float) -> PeerResults:
     """The tables as they were saved, with the tests made again."""
-    cells, means, ranks = (read(folder / f"{name}.csv") for name in ("peers_scores", "peers_averages", "peers_ranks"))
+    cells, means, ranks = (pd.read_csv(folder / f"peers_{name}.csv") for name in ("scores", "averages", "ranks"))
     tests = comparisons(cells)
     return PeerResults(cells, means, ranks, tests, _verdict(means, tests), seconds)
 

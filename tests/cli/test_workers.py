@@ -277,6 +277,13 @@ def test_what_makes_no_sense_is_one_line(
     assert err.count("\n") == 1
 
 
+def test_a_script_without_a_guard_can_call_it(rows: Path, alone: bytes, tmp_path: Path) -> None:
+    arguments = [str(argument) for argument in command(rows, tmp_path / "a.pater", 2)]
+    (tmp_path / "script.py").write_text(f"from pater.cli import main\n\nmain({arguments!r})\n")
+    subprocess.run([sys.executable, tmp_path / "script.py"], env=HERE, check=True, timeout=120)
+    assert (tmp_path / "a.pater").read_bytes() == alone
+
+
 def test_without_dask_there_is_one_line(rows: Path, tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['dask'] = None; from pater.cli import main; "

@@ -6,12 +6,14 @@ model file; what is wrong with an input comes back as text. One that dies is rep
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import wait
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .errors import WorkersError
@@ -107,7 +109,8 @@ class _Worker:
         self.shard: Shard | None = None
         self._task: Task | None = None
         self._process = context.Process(target=_learn, args=(theirs,), daemon=True, name="pater-worker")
-        self._process.start()
+        with _without_main():
+            self._process.start()
         theirs.close()
 
     def begin(self, task: Task, shard: Shard) -> None:
@@ -130,6 +133,17 @@ class _Worker:
         self._process.kill()
         self._process.join()
         self._process.close()
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """What starts meanwhile does not import the program that runs here, which would begin a run of its own."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _learn(connection: Connection[Any, Any]) -> None:

@@ -31,10 +31,12 @@ BESIDE = {  # what the site takes from the rest of the repository, and what it i
     "src/pater/serve/web/openapi.json": "openapi.json",
 }
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
+HERE = "<!-- the report -->"
 REPORT = """[Open it on a page of its own](study/report.html).
 
 <iframe class="report" src="study/report.html" title="The report of the study"></iframe>"""
 MARKED_CODE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
+LINE_OF_A_TABLE, CODE = re.compile(r"^\|.*$", re.MULTILINE), re.compile(r"`[^`\n]+`")
 
 
 def put_together() -> None:
@@ -45,10 +47,15 @@ def put_together() -> None:
         there = ROOT / name
         if in_site and there.exists():
             (shutil.copytree if there.is_dir() else shutil.copy)(there, PAGES / in_site)
-    for source in (*DOCS.rglob("*.md"), *(ROOT / name for name, in_site in BESIDE.items() if in_site)):
-        if source.suffix == ".md" and source.exists():
-            placed(source).write_text(as_in_the_site(source), encoding="utf-8")
+    for source in markdown():
+        placed(source).write_text(as_in_the_site(source), encoding="utf-8")
     (PAGES / "study" / "report.html").write_text(page_of_tables(DOCS / "study"), encoding="utf-8")
+
+
+def markdown() -> list[Path]:
+    """The files that pages are made of."""
+    beside = [ROOT / name for name, in_site in BESIDE.items() if in_site and name.endswith(".md")]
+    return sorted(DOCS.rglob("*.md")) + [source for source in beside if source.exists()]
 
 
 def placed(source: Path) -> Path:
@@ -69,8 +76,11 @@ def as_in_the_site(source: Path) -> str:
         target = placed(Path(os.path.normpath(source.parent / link[0])))
         return Path(os.path.relpath(target, placed(source).parent)).as_posix()
 
-    text = LINK.sub(moved, source.read_text(encoding="utf-8"))
-    return MARKED_CODE.sub(r"```\1", text).replace("<!-- the report -->", REPORT)
+    def bare(line: re.Match[str]) -> str:  # code on the site wants no backslash before a bar
+        return CODE.sub(lambda code: code[0].replace(r"\|", "|"), line[0])
+
+    text = LINE_OF_A_TABLE.sub(bare, LINK.sub(moved, source.read_text(encoding="utf-8")))
+    return MARKED_CODE.sub(r"```\1", text).replace(HERE, REPORT)
 
 
 def build() -> None:

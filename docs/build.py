@@ -1,7 +1,8 @@
 """Build the documentation site in build/site: `python docs/build.py`.
 
 Pages are written to be read as files, too. So they are put together in build/docs first, with the files beside `docs`
-that belong to the site, and with links as they are there. A warning and a dead link are errors.
+that belong to the site, the study's page, made of its tables, and with links as they are there. A warning and a dead
+link are errors.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from pater.study.report import page_of_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, PAGES, SITE = ROOT / "docs", ROOT / "build" / "docs", ROOT / "build" / "site"
@@ -28,7 +31,12 @@ BESIDE = {  # what the site takes from the rest of the repository, and what it i
     "src/pater/serve/web/openapi.json": "openapi.json",
 }
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
+HERE = "<!-- the report -->"
+REPORT = """[Open it on a page of its own](study/report.html).
+
+<iframe class="report" src="study/report.html" title="The report of the study"></iframe>"""
 MARKED_CODE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
+LINE_OF_A_TABLE, CODE = re.compile(r"^\|.*$", re.MULTILINE), re.compile(r"`[^`\n]+`")
 
 
 def put_together() -> None:
@@ -39,9 +47,15 @@ def put_together() -> None:
         there = ROOT / name
         if in_site and there.exists():
             (shutil.copytree if there.is_dir() else shutil.copy)(there, PAGES / in_site)
-    for source in (*DOCS.rglob("*.md"), *(ROOT / name for name, in_site in BESIDE.items() if in_site)):
-        if source.suffix == ".md" and source.exists():
-            placed(source).write_text(as_in_the_site(source), encoding="utf-8")
+    for source in markdown():
+        placed(source).write_text(as_in_the_site(source), encoding="utf-8")
+    (PAGES / "study" / "report.html").write_text(page_of_tables(DOCS / "study"), encoding="utf-8")
+
+
+def markdown() -> list[Path]:
+    """The files that pages are made of."""
+    beside = [ROOT / name for name, in_site in BESIDE.items() if in_site and name.endswith(".md")]
+    return sorted(DOCS.rglob("*.md")) + [source for source in beside if source.exists()]
 
 
 def placed(source: Path) -> Path:
@@ -56,13 +70,17 @@ def placed(source: Path) -> Path:
 
 
 def as_in_the_site(source: Path) -> str:
-    """The text of a page, with links that stay in the site and no mark at code but its language."""
+    """The text of a page: links stay in the site, code has no mark but its language, and the report is in its place."""
 
     def moved(link: re.Match[str]) -> str:
         target = placed(Path(os.path.normpath(source.parent / link[0])))
         return Path(os.path.relpath(target, placed(source).parent)).as_posix()
 
-    return MARKED_CODE.sub(r"```\1", LINK.sub(moved, source.read_text(encoding="utf-8")))
+    def bare(line: re.Match[str]) -> str:  # code on the site wants no backslash before a bar
+        return CODE.sub(lambda code: code[0].replace(r"\|", "|"), line[0])
+
+    text = LINE_OF_A_TABLE.sub(bare, LINK.sub(moved, source.read_text(encoding="utf-8")))
+    return MARKED_CODE.sub(r"```\1", text).replace(HERE, REPORT)
 
 
 def build() -> None:

@@ -81,8 +81,9 @@ def text(shell: Shell) -> int:
         (shell.folder / "line.vw").write_text(f"{row}\n-1 |u user_b\n" * 3)
         theirs = shell.run("vw -d line.vw --loss_function logistic --audit | head -3")
         ours = shell.run("pater train line.vw --algo pater-i --quiet -m line.pater")
-        by_vw, by_pater = (theirs.stdout + theirs.stderr)[:700], ours.stderr[:300]
-        said.append(f"{row}\n  vw: {by_vw}\n  pater: {ours.returncode} {by_pater}")
+        said.append(
+            f"{row}\n  vw: {(theirs.stdout + theirs.stderr)[:700]}\n  pater: {ours.returncode} {ours.stderr[:300]}"
+        )
     print(*said, sep="\n")
     return 0
 

@@ -53,6 +53,7 @@ def test_the_script_knows_the_lowest_version_of_each():
     assert script.lowest("numba>=0.61,<0.69") == "numba==0.61"
     with pytest.raises(SystemExit, match="numba<1: has no lower bound"):
         script.lowest("numba<1")
+    assert [name for name in script.SOME if not (ROOT / name).is_file()] == []
 
 
 def test_the_compiler_is_one_that_was_tested():

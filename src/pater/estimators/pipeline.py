@@ -138,7 +138,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a pipeline of a TableEncoder and an online learner to a model file, as `pater train` writes a table's.
 
-        :func:`pater.load` brings it back to the bit, with the steps called "table" and "model"; `pater predict`,
+        `pater.load` brings it back to the bit, with the steps called "table" and "model"; `pater predict`,
         `explain`, `inspect` and `merge` read it, too. Other pipelines, and rows that are held back, are an error.
 
         Parameters

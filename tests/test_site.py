@@ -45,6 +45,14 @@ def pages_of(nav):
             yield from pages_of(value) if isinstance(value, list) else [value]
 
 
+def inside(there):
+    """All functions, classes and modules of a package."""
+    for member in there.members.values():
+        if not member.is_alias:
+            yield member
+            yield from inside(member)
+
+
 class Shape(HTMLParser):
     """What a page is made of: how often each element, and its words."""
 
@@ -73,6 +81,21 @@ def test_the_api_is_complete(site):
     described |= {re.sub(r"\.(\w+)\.\1$", r".\1", name) for name in described}  # a function named as its module
     missing = set().union(*map(public_names, PUBLIC)) - described - {"pater.__version__"}
     assert not missing
+
+
+def test_the_api_tells_the_defaults_of_the_signatures():
+    griffe = pytest.importorskip("griffe", reason='needs Griffe: pip install "pater[docs]"')
+    ours = griffe.load_extensions(ROOT / "docs" / "docstrings.py")
+    package = griffe.load("pater", search_paths=[ROOT / "src"], extensions=ours)
+    told = 0
+    for one in inside(package):
+        parameters = one.parameters if one.is_class or one.is_function else ()
+        for section in one.docstring.parse("numpy") if one.docstring and parameters else ():
+            for said in section.value if section.kind.value == "parameters" else ():
+                default = parameters[said.name].default
+                assert str(said.value).replace('"', "'") == str(default).replace('"', "'"), (one.path, said.name)
+                told += 1
+    assert told > 200
 
 
 def test_a_page_is_read_there_as_on_a_code_host(site, builder):

@@ -10,11 +10,14 @@ from typing import Any
 from .. import __version__
 from ..estimators.base import LinearClassifier
 from ..estimators.pipeline import OnlinePipeline
-from ..formats.columns import HASHED, INDICES, TABLE
+from ..estimators.table_encoder import TableEncoder
+from ..formats.columns import HASHED, TABLE
 from ..stream.learner import Learner
 from .errors import ExportError
+from .hashed import hashed
 from .numbers import NO_SCALE, numbers, scale_along, scale_of
 from .speaker import Speaker
+from .table import table
 
 FORM = 1
 """The number of the form that documents have."""
@@ -63,7 +66,6 @@ def document(model: Any) -> dict[str, Any]:
 def _document(speaker: Speaker, input: dict[str, Any]) -> dict[str, Any]:
     classes = speaker.classes
     of_models = classes[1:] if len(classes) == 2 else classes
-    chances: list[Any] = speaker.probabilities or [None] * len(of_models)
     return {
         "form": FORM,
         "pater": __version__,
@@ -71,10 +73,13 @@ def _document(speaker: Speaker, input: dict[str, Any]) -> dict[str, Any]:
         "threshold": speaker.threshold,
         "operating_point": speaker.operating_point,
         "models": [
-            {"class": label, "rule": rule, "intercept": intercept, "probability": chance}
-            for label, rule, intercept, chance in zip(
-                of_models, speaker.rules, speaker.intercepts.tolist(), chances, strict=True
-            )
+            {
+                "class": label,
+                "rule": speaker.rules[k],
+                "intercept": float(speaker.intercepts[k]),
+                "probability": speaker.probabilities[k] if speaker.probabilities else None,
+            }
+            for k, label in enumerate(of_models)
         ],
         "input": input,
     }
@@ -91,12 +96,16 @@ def _of_pipeline(pipeline: Any) -> dict[str, Any]:
     if len(steps) == 1:
         return _document(speaker, numbers(speaker, names=last._names()))
     first = steps[0][1]
+    if isinstance(first, TableEncoder):
+        return _document(speaker, table(speaker, first.encoding_, first.resolution))
     scale, names = scale_of(first), getattr(first, "feature_names_in_", None)
     return _document(speaker, numbers(speaker, scale, names=names))
 
 
 def _input_of_learner(learner: Learner, speaker: Speaker) -> dict[str, Any]:
-    columns, scaler = learner.columns, learner.scaler
+    columns, scaler, encoder = learner.columns, learner.scaler, learner.encoder
+    if encoder is not None:
+        return table(speaker, encoder.encoding, encoder.resolution)
     if columns is None:
         if scaler is not None:
             raise ExportError("the model has scaled rows of which it does not know whether they are sparse.")
@@ -106,7 +115,5 @@ def _input_of_learner(learner: Learner, speaker: Speaker) -> dict[str, Any]:
         if scaler is None:
             return numbers(speaker, names=names)
         return numbers(speaker.only(scaler.square > 0), scale_along(scaler, dense=True), names=names)
-    if columns.kind == INDICES:
-        scale = NO_SCALE if scaler is None else scale_along(scaler, dense=False)
-        return numbers(speaker, scale, others="ignored")
-    raise ExportError(f"a model of {'hashed names' if columns.kind == HASHED else 'an encoded table'} is not known.")
+    scale = NO_SCALE if scaler is None else scale_along(scaler, dense=False)
+    return hashed(speaker, columns, scale) if columns.kind == HASHED else numbers(speaker, scale, others="ignored")

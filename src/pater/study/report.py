@@ -34,6 +34,7 @@ from .plan import ALGORITHMS, NOT_COMPARABLE, WEIGHTS, Plan
 from .results import Results, comparisons, load, results, save
 from .statistics import Comparison
 from .store import Store
+from .training import TIMED_PASSES
 
 PAGE = "report.html"
 
@@ -94,6 +95,7 @@ def _draw(
     drawn = {}
     if found.table2_accuracies["comparable"].any():
         drawn["distances"] = figures.distances(found.table2_accuracies)
+        drawn["distances-narrow"] = figures.distances(found.table2_accuracies, narrow=True)
     for key, lines in found.figure1_curves.groupby("data_set", sort=False):
         drawn[f"curve-{key}"] = figures.curve(lines, DATA_SETS[key].name, key)
     for name, comparison in compared.items():
@@ -146,6 +148,7 @@ def render(
         names={key: entry.name for key, entry in DATA_SETS.items()},
         not_comparable=NOT_COMPARABLE,
         n_weights=len(WEIGHTS),
+        timed_passes=TIMED_PASSES,
         n_models=len(plan.models),
         n_fits=2 * len(plan.models) * len(plan.units),
         plan=plan,

@@ -107,7 +107,8 @@ def test_a_page_is_read_there_as_on_a_code_host(site, builder):
             html = (site / page.as_posix().replace("README", "index")).read_text()
             there = Shape(re.search(r"<article.*</article>", html, flags=re.DOTALL)[0])
             here = Shape(commonmark.render(source.read_text().replace(builder.HERE, builder.REPORT)))
-            assert (page, there.elements, there.words) == (page, here.elements, here.words)
+            assert there.elements == here.elements, page
+            assert there.words == here.words, page
 
 
 def test_every_page_is_in_the_navigation(builder):

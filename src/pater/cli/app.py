@@ -17,6 +17,7 @@ app = typer.Typer(
     name="pater",
     invoke_without_command=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

@@ -125,63 +125,9 @@ def test_an_input_has_the_type_of_its_column():
     }
 
 
-WRITTEN = [
-    *(
-        "DE",
-        "FR",
-        "de",
-        " DE",
-        "x y",
-        "unheard of",
-        "",
-        " ",
-        "\t",
-        "?",
-        "NA",
-        "n/a",
-        " NaN ",
-        "+nan",
-        "Null",
-        "NONE",
-        "naan",
-    ),
-    *(
-        "True",
-        "true",
-        " TRUE\t",
-        "truex",
-        "false",
-        "7",
-        "7.0",
-        "+7",
-        " 07 ",
-        "7e0",
-        "70e-1",
-        ".7e1",
-        "7.",
-        "2.5",
-        "2.50",
-    ),
-    *(
-        "25e-1",
-        "8",
-        "-7",
-        "1_0",
-        "7_",
-        "0x7",
-        "7 7",
-        "7,0",
-        "e7",
-        ".",
-        "+",
-        "inf",
-        "Infinity",
-        "+INF",
-        "-inf",
-        "infinit",
-    ),
-    *("DE" * 150, "\n7", "7\n", "0" * 300 + "7", " " * 250 + "NA", "Ünïcode", "é7", "７ rue"),
-]
+WORDS = "DE|FR|de| DE|x y|unheard of|| |\t|?|NA|n/a| NaN |+nan|Null|NONE|naan|True|true| TRUE\t|truex|false"
+NUMBERS = "7|7.0|+7| 07 |7e0|70e-1|.7e1|7.|2.5|2.50|8|-7|1_0|0x7|7 7|7,0|e7|.|+|inf|Infinity|+INF|-inf|infinit|\n7|7\n"
+WRITTEN = [*WORDS.split("|"), *NUMBERS.split("|"), "DE" * 150, "0" * 300 + "7", " " * 250 + "NA", "Ünïcode", "７ rue"]
 
 
 def test_texts_as_people_write_them():
@@ -236,11 +182,9 @@ def test_a_place_that_there_is_not_is_an_error():
 def test_columns_of_other_lengths_are_an_error(name):
     model = pipeline(pater.PATERClassifier(), Y)
     runner, raw = session(to_onnx(model)), feed(model, TABLE[:3])
-    raw |= (
-        {name: raw[name][:1]}
-        if name != "note: starts"
-        else {name: raw[name][:2], "note: words": raw["note: words"][:1]}
-    )
+    raw[name] = raw[name][:1]
+    if name == "note: starts":
+        raw |= {name: np.array([0, 1]), "note: words": np.array([5])}
     with pytest.raises(Exception, match="ONNXRuntimeError"):
         runner.run(None, raw)
 

@@ -112,7 +112,7 @@ class Table:
                 self.places.add(place, np.concatenate([weights, nothing(weights)]))
 
     def _text(self, column: dict[str, Any], starts: str, words: str) -> str:
-        """What the words of a text add: their sum over the root of how many there are. A missing text is a word, too."""
+        """What the words of a text add: their sum over the root of how many there are. A missing text is one word."""
         graph, weights = self.graph, np.concatenate([per_place(column["words"]), of_one(column["missing"])])
         told = f"{column['name']}: "
         graph.input(starts, TensorProto.INT64, ["rows_and_one"], f"{told}where the words of each row begin, and end.")

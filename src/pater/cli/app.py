@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from pater import __version__
 
-from . import convert, data, evaluate, explain, inspect, log, merge, predict, reproduce, serve, train
+from . import convert, data, demo, evaluate, explain, inspect, log, merge, predict, reproduce, serve, train
 from .errors import UsageError
 from .terminal import tell
 
@@ -20,20 +20,48 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for verb in (train, predict, evaluate, inspect, explain, merge, convert, serve):
+ABOUT = """Linear classifiers that learn from a stream in one pass, made for imbalanced data.
+
+See it at work, in a new folder, in seconds:
+
+  pater demo
+
+With tables of your own, whose column "fraud" says what each row is:
+
+\b
+  pater train payments.csv --label fraud -m fraud.pater
+  pater evaluate next.csv --label fraud --model fraud.pater
+  pater explain fraud.pater
+  pater predict fraud.pater new.csv -o predictions.csv
+
+`pater COMMAND --help` has every option of a command, with examples.
+"""
+SHORT = {  # of help texts that are longer than a line of the list
+    "demo": "Make a small table; train, judge and explain a model of it.",
+    "train": "Learn a model from labelled rows, in one pass.",
+    "predict": "Predict rows with a model.",
+    "evaluate": "Judge a model, or a learner as it goes along the stream.",
+    "inspect": "Show a model's settings, counts and largest weights.",
+    "explain": "Show what each column adds to a margin, or why, for rows.",
+    "merge": "Merge models of parts of the data into one.",
+    "convert": "Convert data between libsvm, VW, CSV, JSON lines, Parquet ...",
+    "serve": "Predict over HTTP, and learn when the labels come.",
+    "reproduce": "Run the paper's experiment, beside the published figures.",
+    "log": "Show what a service has learned.",
+}
+for verb in (demo, train, predict, evaluate, inspect, explain, merge, convert, serve):
     name = verb.__name__.rpartition(".")[2]
-    app.command(name, epilog=verb.EXAMPLE)(getattr(verb, name))
-app.command("reproduce")(reproduce.reproduce)
+    app.command(name, epilog=verb.EXAMPLE, short_help=SHORT.get(name))(getattr(verb, name))
+app.command("reproduce", short_help=SHORT["reproduce"])(reproduce.reproduce)
 app.add_typer(data.app, name="data")
-app.add_typer(log.app, name="log")
+app.add_typer(log.app, name="log", short_help=SHORT["log"])
 
 
-@app.callback()
+@app.callback(help=ABOUT)
 def pater(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    """One-pass linear classifiers for imbalanced streams."""
     if context.invoked_subcommand is None:
         if version:
             tell(f"pater {__version__}")

@@ -27,7 +27,7 @@ def table(speaker: Speaker, encoding: Encoding, resolution: str) -> dict[str, An
     width = encoding.width(resolution)
     weights = np.zeros((len(speaker.weights), max(width, speaker.n_features)))
     weights[:, speaker.columns] = speaker.weights
-    at, first = encoding._layout(resolution)
+    at, first = encoding.layout(resolution)
     settled = _with_nothing(weights[:, first:width])
     columns, begin, number = [], 0, 0
     for column in encoding.columns:

@@ -1,0 +1,113 @@
+"""`pater demo`: a small table, and what one does with a table, in commands that can be typed again."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .errors import CommandError
+from .terminal import tell
+
+if TYPE_CHECKING:
+    from pater.data.payments import Payment
+
+EXAMPLE = """\b
+Examples:
+  pater demo
+  pater demo first-look
+"""
+FOLDER = "pater-demo"
+PAST, FUTURE = 20_000, 5_000  # rows
+
+
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FOLDER",
+            help=f"A new folder for the files.  [default: {FOLDER}, or {FOLDER}-2 if that is there, ...]",
+        ),
+    ] = None,
+) -> None:
+    """Make a small table; train, judge and explain a model of it. Nothing is overwritten."""
+    place = _new_folder(folder)
+    past, future, one, model, page = (
+        place / name for name in ("payments.csv", "next.csv", "one.csv", "fraud.pater", "effects.html")
+    )
+    _make_tables(past, future, one)
+    tell(f"{past}: {PAST:,} payments, about three in a hundred are fraud; all of it is made up.")
+    tell(f"{future}: the {FUTURE:,} payments that came next. {one}: one of them, a fraud.")
+    _step("Learn from the past, in one pass.")
+    _run("train", past, "--label", "fraud", "--model", model)
+    _step("Judge the model on what came next. FPR is the share of false alarms, FNR that of frauds missed.")
+    _run("evaluate", future, "--label", "fraud", "--model", model)
+    _step("See what it learned of the column that matters most.")
+    _run("explain", model, "--top", 1)
+    _step("All columns, on a page for a browser.")
+    _run("explain", model, "--html", page)
+    _step("See why it takes that one payment for a fraud: the parts add up to the margin.")
+    _run("explain", model, one)
+    tell("The files are yours to try. Fewer false alarms, and what the model says of each payment:")
+    tell(_typed("train", past, "--label", "fraud", "--max-fpr", 0.02, "--model", place / "careful.pater"))
+    tell(_typed("predict", place / "careful.pater", future, "--output", place / "predictions.csv"))
+    tell()
+    tell(f"Open {page} in a browser. `pater` alone shows what else there is.")
+
+
+def _new_folder(wanted: Path | None) -> Path:
+    """A folder of that name, which is not there or holds nothing; without a name, the first that is not there."""
+    if wanted is not None:
+        if wanted.exists() and not (wanted.is_dir() and not any(wanted.iterdir())):
+            raise CommandError(f"{wanted} is there already, and nothing is overwritten: name a folder that is not.")
+        wanted.mkdir(parents=True, exist_ok=True)
+        return wanted
+    for number in count(1):
+        place = Path(FOLDER if number == 1 else f"{FOLDER}-{number}")
+        try:
+            place.mkdir()
+        except FileExistsError:
+            continue
+        return place
+    raise AssertionError
+
+
+def _make_tables(past: Path, future: Path, one: Path) -> None:
+    from pater.data.payments import made_payments
+
+    payments = list(made_payments(PAST + FUTURE))
+    later = payments[PAST:]
+    _write(past, payments[:PAST])
+    _write(future, later)
+    _write(one, [next(payment for payment in later if payment.fraud == "yes")])
+
+
+def _write(path: Path, payments: Iterable[Payment]) -> None:
+    from pater.data.payments import Payment
+
+    with path.open("x", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(Payment._fields)
+        lines.writerows(payments)
+
+
+def _step(text: str) -> None:
+    tell()
+    tell(text)
+
+
+def _run(*arguments: object) -> None:
+    """Show a command as it is typed, and run it."""
+    from .app import run
+
+    tell(_typed(*arguments))
+    run([str(argument) for argument in arguments])
+
+
+def _typed(*arguments: object) -> str:
+    return f"  $ {shlex.join(['pater', *map(str, arguments)])}"

@@ -524,6 +524,13 @@ CHECKS: dict[str, tuple[Check | None, ...]] = {
         vw_file,
         lambda: "Pickler" not in inspect.getsource(importlib.import_module("capymoa.core.io")),
     ),
+    "A model for other programs": (
+        lambda: module("pater.export")() and module("pater.onnx")(),
+        None,
+        named("river", "onnx", "pmml"),
+        has("--readable_model"),
+        named("capymoa", "onnx", "pmml"),
+    ),
     "What makes up a decision": (
         lambda: estimator("PATERClassifier").fit(X, Y).explain(X[:2]),
         lambda: hasattr(sgd(), "explain"),

@@ -17,6 +17,7 @@ app = typer.Typer(
     name="pater",
     invoke_without_command=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -43,7 +44,7 @@ SHORT = {  # of help texts that are longer than a line of the list
     "evaluate": "Judge a model, or a learner as it goes along the stream.",
     "inspect": "Show a model's settings, counts and largest weights.",
     "explain": "Show what each column adds to a margin, or why, for rows.",
-    "export": "Write a model as JSON, SQL or ONNX.",
+    "export": "Write a model as JSON, SQL or ONNX, for other programs.",
     "merge": "Merge models of parts of the data into one.",
     "convert": "Convert data between libsvm, VW, CSV, JSON lines, Parquet ...",
     "serve": "Predict over HTTP, and learn when the labels come.",

@@ -2,19 +2,22 @@
 
     pip install ".[river]" vowpalwabbit capymoa      # CapyMOA needs Java
     python benchmarks/compared.py
+    python benchmarks/compared.py scikit-learn River
 
 A cell that begins with "no" says that a library has no such thing, any other that it has. Each check does what the cell
-speaks of, or looks through all public names of the library. Cells without a check are named at the end.
+speaks of, or looks through all public names of the library.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.metadata
 import inspect
 import re
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -52,7 +55,7 @@ from compared_with import (
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "compared.md"
 LIBRARIES = ("pater", "scikit-learn", "River", "Vowpal Wabbit", "CapyMOA")
-DISTRIBUTIONS = ("pater", "scikit-learn", "river", "vowpalwabbit", "capymoa")
+DISTRIBUTIONS = dict(zip(LIBRARIES, ("pater", "scikit-learn", "river", "vowpalwabbit", "capymoa"), strict=True))
 
 # In the order of LIBRARIES; None where the cell is not tried.
 CHECKS: dict[str, tuple[Check | None, ...]] = {
@@ -397,28 +400,41 @@ def cells() -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in rows if len(row) == 6 and not row[0].startswith("---")}
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in DISTRIBUTIONS))
-    table, wrong, untried = cells(), 0, []
-    if set(table) != set(CHECKS):
-        sys.exit(f"The page and the checks differ: {set(table) ^ set(CHECKS)}")
+def wrong(library: str) -> Iterator[str]:
+    """What the page says wrongly of a library."""
+    column, table = LIBRARIES.index(library), cells()
     for row, checks in CHECKS.items():
-        for library, cell, check in zip(LIBRARIES, table[row], checks, strict=True):
-            if check is None:
-                untried.append(f"{row} ({library})")
-                continue
+        check, cell = checks[column], table[row][column]
+        if check is None:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             try:
                 found = check()
-                there = found if isinstance(found, bool | np.bool_) else found is not None
             except Exception as error:
-                there, found = None, error
-            right = there is not None and bool(there) == (not re.match(r"no\b", cell))
-            wrong += not right
-            if not right:
-                print(f"WRONG {row} ({library}): the page says {cell!r}, the check {found!r}"[:400], flush=True)
-    print(f"{len(CHECKS) * len(LIBRARIES) - len(untried)} cells tried, {wrong} wrong; not tried: {'; '.join(untried)}")
-    sys.exit(1 if wrong else 0)
+                yield f"{row} ({library}): the check fails: {error!r}"
+                continue
+        there = bool(found) if isinstance(found, bool | np.bool_) else found is not None
+        if there == bool(re.match(r"no\b", cell)):
+            yield f"{row} ({library}): the page says {cell!r}, the check {there}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("libraries", nargs="*", metavar="LIBRARY", help=f"some of {', '.join(LIBRARIES)}")
+    chosen = parser.parse_args().libraries or LIBRARIES
+    page = " ".join(PAGE.read_text().split())
+    if set(cells()) != set(CHECKS):
+        sys.exit(f"The page and the checks differ: {set(cells()) ^ set(CHECKS)}")
+    found: list[str] = []
+    for library in chosen:
+        version = importlib.metadata.version(DISTRIBUTIONS[library])
+        known = library == "pater" or f"{library} {version}" in page
+        print(library, version, "" if known else "(the page names another version)", flush=True)
+        found += wrong(library)
+    tried = sum(checks[LIBRARIES.index(library)] is not None for checks in CHECKS.values() for library in chosen)
+    print(*found, f"{tried} of {len(CHECKS) * len(chosen)} cells tried, {len(found)} wrong", sep="\n")
+    sys.exit(1 if found else 0)
 
 
 if __name__ == "__main__":

@@ -21,18 +21,33 @@ import pater
 from pater import stream
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FEWER = {"pieces, n = 20, 100_000": "pieces, n = 2, 5_000", "(20, 4, 2, 1)": "(1,)"}  # rows and runs than for a reader
+NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def name(page):
+    return str(page.relative_to(ROOT))
 
 
 def blocks(page):
-    """What can be run on a page, with its language: Python, or lines of a shell."""
-    return re.findall(r"^```(python|sh)\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    """What can be run on a page: its language (Python or shell), its lines and, if it is told, what they print."""
+    pattern = r"^```(python|sh)\n(.*?)^```\n(?:\n^```text\n(.*?)^```)?"
+    return re.findall(pattern, page.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
 def blocks_of(page, library):
     """The Python blocks of a page that need a library, and before them its first one, which makes the data."""
     own = re.findall(rf"^```python {library}\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    return [next(block for language, block in blocks(page) if language == "python"), *own]
+    return [next(block for language, block, _ in blocks(page) if language == "python"), *own]
+
+
+def alike(printed, expected):
+    """Whether the words are the same and the numbers nearly: other processors round otherwise."""
+    numbers = ([float(n.replace(",", "")) for n in NUMBER.findall(text)] for text in (printed, expected))
+    near = all(abs(a - b) <= 0.005 + 0.1 * max(abs(a), abs(b)) for a, b in zip(*numbers, strict=False))
+    words = [" ".join(NUMBER.sub("0", text).split()) for text in (printed, expected)]
+    return near and words[0] == words[1]
 
 
 @pytest.fixture
@@ -68,6 +83,7 @@ def shell(tmp_path):
             pytest.skip("needs curl")
         done = subprocess.run(["bash", "-ec", lines], capture_output=True, text=True, timeout=600, env=env)
         assert done.returncode == 0, f"{lines}{done.stdout}{done.stderr}"
+        return done.stdout
 
     yield run
     for started in tmp_path.glob("*.pid"):
@@ -82,15 +98,23 @@ def free_port():
         return str(listener.getsockname()[1])
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
-def test_what_a_page_says_runs(page, at_hand, shell, capsys):
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
+def test_what_a_page_says_runs(page, at_hand, shell, capsys, tmp_path):
     port = free_port()
-    for number, (language, block) in enumerate(blocks(page)):
-        here = block.replace("8000", port)
+    for number, (language, block, expected) in enumerate(blocks(page)):
+        here = re.sub(r"\b8000\b", port, block)
+        for many, few in FEWER.items():
+            here = here.replace(many, few)
         if language == "python":
+            capsys.readouterr()
             exec(compile(here, f"{page.name}, block {number + 1}", "exec"), at_hand)
+            printed = capsys.readouterr().out
         else:
-            shell(here)
+            printed = shell(here)
+        assert not expected or alike(printed, expected), f"block {number + 1} prints\n{printed}"
+    if page.name.startswith("tutorial"):  # makes the pictures that it shows
+        for picture in re.findall(r"\]\(pictures/([^)]+)\)", page.read_text()):
+            assert (tmp_path / picture).exists(), picture
 
 
 def run_for(library, names):
@@ -127,7 +151,7 @@ def test_every_python_block_is_run_by_some_test():
     assert marks == {"python pyspark", "python ray"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith(("http", "mailto")):

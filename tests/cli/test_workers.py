@@ -21,7 +21,7 @@ import pytest
 
 import pater as pater_package
 from pater.cli import main
-from pater.cli.workers import _do
+from pater.cli.cluster import _do
 from pater.stream import load
 from pater.stream.sharded_training import folder_of
 
@@ -269,7 +269,7 @@ def test_what_makes_no_sense_is_one_line(
         code, out, err = pater("train", rows, "-m", model, *more)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert what in err
-    monkeypatch.setattr("pater.cli.workers.ANSWER", 0.5)
+    monkeypatch.setattr("pater.cli.cluster.ANSWER", 0.5)
     code, _, err = pater("train", rows, "-m", model, "--scheduler", "tcp://127.0.0.1:1")
     assert code == 1
     assert err.startswith("pater: no scheduler answers at tcp://127.0.0.1:1: ")
@@ -277,15 +277,22 @@ def test_what_makes_no_sense_is_one_line(
     assert err.count("\n") == 1
 
 
+def test_a_script_without_a_guard_can_call_it(rows: Path, alone: bytes, tmp_path: Path) -> None:
+    arguments = [str(argument) for argument in command(rows, tmp_path / "a.pater", 2)]
+    (tmp_path / "script.py").write_text(f"from pater.cli import main\n\nmain({arguments!r})\n")
+    subprocess.run([sys.executable, tmp_path / "script.py"], env=HERE, check=True, timeout=120)
+    assert (tmp_path / "a.pater").read_bytes() == alone
+
+
 def test_without_dask_there_is_one_line(rows: Path, tmp_path: Path) -> None:
     code = (
         "import sys; sys.modules['dask'] = None; from pater.cli import main; "
-        f"main(['train', {str(rows)!r}, '--workers', '2', '-m', {str(tmp_path / 'a.pater')!r}])"
+        f"main(['train', {str(rows)!r}, '--scheduler', 'tcp://a:1', '-m', {str(tmp_path / 'a.pater')!r}])"
     )
     command = [sys.executable, "-c", code]
     one = subprocess.run(command, env=HERE, capture_output=True, text=True, timeout=60, check=False)
     assert one.returncode == 1
-    assert one.stderr == 'pater: learning by several processes needs dask: pip install "pater[dask]".\n'
+    assert one.stderr == 'pater: a cluster is reached by dask: pip install "pater[dask]".\n'
 
 
 def test_dask_is_imported_only_if_asked_for(rows: Path, tmp_path: Path) -> None:
@@ -296,6 +303,7 @@ def test_dask_is_imported_only_if_asked_for(rows: Path, tmp_path: Path) -> None:
     for arguments, imported in (
         (["train", "--help"], "[]"),
         (["train", str(rows), "-q", "--algo", "pater-ii", "-m", str(tmp_path / "a.pater")], "['numba']"),
+        (["train", str(rows), "-q", "--algo", "pater-ii", "--workers", "1", "-m", str(tmp_path / "b")], "['numba']"),
     ):
         command = [sys.executable, "-c", code, *arguments]
         one = subprocess.run(command, env=HERE, capture_output=True, text=True, check=True)

@@ -7,11 +7,13 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pater import AutoPATERClassifier, PATERClassifier, SecondOrderPATERClassifier, plot_progress
 from pater.models import metrics
 from pater.reference import first_order as reference
+from pater.stream import OnlinePipeline
 
 BOTH = ("I", "II")  # the paper's wPATER; the pool is in tests/models/test_pool.py
 NOT_REPEATABLE = "sample_weight is importance, not repetition: the second time, a model has learned from the first."
@@ -205,6 +207,21 @@ def test_the_picture_of_progress():
     few = AutoPATERClassifier(BOTH).fit(X[:10], [0, 1] * 5)
     with pytest.raises(ValueError, match="nothing to draw"):
         plot_progress(few)
+
+
+def test_the_picture_of_a_pipeline_and_of_a_stream_that_begins_with_one_class():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    X, y = rare_events()
+    y[:100] = 0
+    auto = AutoPATERClassifier(operating_point={"max_fpr": 0.1})
+    model = OnlinePipeline([("scale", StandardScaler()), ("learn", auto)]).partial_fit(X, y)
+    [line] = plot_progress(model).lines
+    assert line.get_xdata()[0] > 100  # before, there was no operating point, and nothing was counted
+    assert line.get_ydata().min() > 0
+    with pytest.raises(ValueError, match="ends in PATERClassifier, which keeps no scores"):
+        plot_progress(OnlinePipeline([("scale", StandardScaler()), ("learn", PATERClassifier())]).partial_fit(X, y))
 
 
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "accuracy"])

@@ -18,7 +18,7 @@ from pater.formats.errors import Hint, InputError
 from pater.formats.pieces import pieces, with_lines_counted
 from pater.formats.reading import make_input
 from pater.formats.sources import Source, sources
-from pater.stream import Learner, load, train
+from pater.stream import Learner, load, shard_store, train
 from pater.stream.beginning import Beginning
 from pater.stream.merging import merged
 from pater.stream.shard_plan import make_plan
@@ -175,7 +175,7 @@ def test_shards_of_files_are_merged_as_models_of_files_are(tmp_path: Path) -> No
     ],
 )
 def test_the_order_of_completion_and_a_stop_do_not_matter(
-    make: Callable[[Path], Path], options: dict[str, Any], tmp_path: Path
+    make: Callable[[Path], Path], options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = make(tmp_path / f"rows.{ {libsvm: 'svm', vw: 'vw', csv: 'csv', parquet: 'parquet'}[make] }")
     options = {**options, "shard_bytes": path.stat().st_size * 2 // 5}
@@ -185,6 +185,7 @@ def test_the_order_of_completion_and_a_stop_do_not_matter(
     assert run.learner.rows == 3000
     if run.learner.encoder is not None:
         assert run.learner.encoder.encoding.rows == 3000
+    monkeypatch.setattr(shard_store, "APART", 1)  # each merged model is written, where all were merged in memory
     with pytest.raises(KeyboardInterrupt):
         run_in_shards(path, tmp_path / "b.pater", Here(lambda k: (k % 2, -k), most=2), **options)
     going_on = Here()
@@ -273,7 +274,8 @@ def test_guards_look_at_the_first_rows_of_all(tmp_path: Path) -> None:
         run_in_shards(path, tmp_path / "a.pater", algo="pater-ii", shard_bytes=9000)
 
 
-def test_files_and_settings_that_changed_are_refused(tmp_path: Path) -> None:
+def test_files_and_settings_that_changed_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard_store, "APART", 2)
     paths = [libsvm(tmp_path / f"{k}.svm", 300, seed=k) for k in range(3)]
     model, folder = tmp_path / "a.pater", tmp_path / "a.pater.shards"
     with pytest.raises(KeyboardInterrupt):

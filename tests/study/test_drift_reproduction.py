@@ -13,6 +13,7 @@ from pater.study.drift import streams, unit
 from pater.study.drift.learners import FAMILIES, SETTINGS, plan_of_drift
 from pater.study.drift.streams import STREAMS
 from pater.study.plan import Unit
+from pater.study.report import page_of_tables
 from pater.study.reproduction import all_units
 
 PLAN = Plan(("wdbc",), algorithms=("PE", "PA", "PATER-I"), runs=1)
@@ -43,6 +44,10 @@ def test_the_report_has_a_section_with_its_table_and_figure(made: Reproduction) 
     assert scores.groupby("data_set")["best_of_family"].sum().unique() == [len(FAMILIES)]
     for name in ("summary", "windows"):
         assert (folder / "tables" / f"drift_{name}.csv").is_file()
+
+
+def test_the_tables_alone_give_the_same_page(made: Reproduction) -> None:
+    assert page_of_tables(made.page.parent / "tables") == made.page.read_text()
 
 
 def test_what_is_finished_is_not_run_again(made: Reproduction, short_streams: None) -> None:

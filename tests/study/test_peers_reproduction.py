@@ -12,6 +12,7 @@ from pater.study import Plan, Reproduction, StudyError, reproduce
 from pater.study.peers.gradient import Descent
 from pater.study.peers.learners import LEARNERS, LINES, ONE_PASS, TABLES
 from pater.study.plan import NOT_COMPARABLE, Unit
+from pater.study.report import page_of_tables
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +45,10 @@ def test_the_report_has_a_section_with_its_tables_and_figures(made: Reproduction
     for name in ("scores", "averages", "ranks"):
         assert (folder / "tables" / f"peers_{name}.csv").is_file()
     assert len(list((folder / "figures").glob("peers-*.svg"))) == 3
+
+
+def test_the_tables_alone_give_the_same_page(made: Reproduction) -> None:
+    assert page_of_tables(made.page.parent / "tables") == made.page.read_text()
 
 
 def test_the_papers_part_is_the_same_without(made: Reproduction, tmp_path: Path) -> None:

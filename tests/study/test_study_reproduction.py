@@ -143,7 +143,7 @@ def test_the_same_rows_give_the_same_tables_and_figures(tmp_path: Path) -> None:
 
     first = written()
     assert first == written()
-    assert len(first) == 10 + 5
+    assert len(first) == 10 + 6
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 
-from .errors import CommandError
-
-ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-
-
-def check_dask() -> None:
-    """An error if there is no dask."""
-    try:
-        there = find_spec("dask") and find_spec("distributed")
-    except ValueError:  # someone has put something else in their place
-        there = None
-    if not there:
-        raise CommandError('learning by several processes needs dask: pip install "pater[dask]".')
+_ONE_THREAD = dict.fromkeys(("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
 def start_early() -> str:
@@ -38,7 +25,7 @@ def start_early() -> str:
 
     get_context("forkserver").set_forkserver_preload(["pater.cli.ready_worker"])
     told = ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), "ignore:resource_tracker")))  # of a killed command
-    with _environment({**ONE_THREAD, "PYTHONWARNINGS": told}), _deaf():
+    with _environment({**_ONE_THREAD, "PYTHONWARNINGS": told}), _deaf():
         forkserver.ensure_running()
     return "forkserver"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import CommandError, StoppedError, UsageError, WorkersError
-from .fork_server import check_dask, start_early
+from .fork_server import start_early
 from .options import one_line_errors
 from .progressive import Bar, on_terminal, say_end, sentence
 from .signals import stop_in_order
@@ -17,6 +18,9 @@ from .terminal import say_compiling
 
 if TYPE_CHECKING:
     from pater.stream.sharded_training import ShardedRun
+
+    from .cluster import Cluster
+    from .processes import Processes
 
 _SIZE = re.compile(r"([0-9]{1,15})\s*([kmgt]?)(i?b)?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -54,10 +58,20 @@ def in_shards(workers: int | None, scheduler: str | None, shard_size: str | None
         if there:
             asked = "--workers" if scheduler is None else "--scheduler"
             raise UsageError(f"{option} cannot go with {asked}: {_WHY_NOT[option]}")
-    check_dask()
     if scheduler is None:
         start_early()
+    else:
+        _check_dask()
     return True
+
+
+def _check_dask() -> None:
+    try:
+        there = find_spec("dask") and find_spec("distributed")
+    except ValueError:  # someone has put something else in their place
+        there = None
+    if not there:
+        raise CommandError('a cluster is reached by dask: pip install "pater[dask]".')
 
 
 class ShardDisplay:
@@ -146,14 +160,12 @@ def train_in_shards(
     max_classes: int,
 ) -> None:
     """Learn by workers; what is done is kept whatever happens."""
-    from .workers import Cluster
-
     paths = [os.path.abspath(path) for path in data] if scheduler else data  # workers of a cluster stand elsewhere
     stop_in_order()
     try:
         display.start()
         with (
-            Cluster(workers, scheduler, display.compiling) as engine,
+            _engine(workers, scheduler, display) as engine,
             one_line_errors(display.compiling, quiet=display.quiet),
         ):
             from pater.stream import sharded_training
@@ -179,6 +191,16 @@ def train_in_shards(
     finally:
         display.close()
     display.finish(run)
+
+
+def _engine(workers: int | None, scheduler: str | None, display: ShardDisplay) -> Processes | Cluster:
+    if scheduler is not None:
+        from .cluster import Cluster
+
+        return Cluster(scheduler, display.compiling)
+    from .processes import Processes
+
+    return Processes(workers or 1, display.compiling)
 
 
 def _kept(model: Path) -> str:

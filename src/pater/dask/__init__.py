@@ -2,6 +2,8 @@
 
 The data stays where it is: models travel, as bytes of model files. What comes back is an ordinary estimator.
 
+Examples
+--------
 >>> import dask.array as da
 >>> import pater.dask
 >>> X = da.random.default_rng(0).normal(size=(4000, 3), chunks=(1000, 3))
@@ -44,7 +46,7 @@ def fit(
 
     Each block is learned by itself, by `partial_fit`, and the models are merged in the order of the blocks. So the
     result is the same, to the bit, on any number of workers, whichever block is done first and whichever worker fails:
-    it is that of ::
+    it is that of:
 
         merge_all(clone(estimator).partial_fit(X_of_block, y_of_block) for each block that has rows)
 

@@ -61,9 +61,9 @@ class AutoPATERClassifier(OnlineClassifier):
     forgetting : float or None, default=None
         What is left of the past when the next sample comes; None is found out along the stream, of 1, 0.999 and 0.99.
     operating_point : dict or None, default=None
-        As in :class:`PATERClassifier`; the scores are then those of what was predicted at the operating point.
+        As in `PATERClassifier`; the scores are then those of what was predicted at the operating point.
     class_weight, fit_intercept, n_passes, shuffle, probability, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`; class weights multiply those that are tried.
+        As in `PATERClassifier`; class weights multiply those that are tried.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class AutoPATERClassifier(OnlineClassifier):
     progressive_scores_ : ndarray of shape (n_settings,) or (n_classes, n_settings)
         The score that every candidate is compared by, in the order of `scores_frame()`.
     classes_, coef_, intercept_, n_features_in_, feature_names_in_, t_
-        As in :class:`PATERClassifier`, of the candidate that predicts.
+        As in `PATERClassifier`, of the candidate that predicts.
 
     Examples
     --------

@@ -145,7 +145,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise TypeError(NEEDS_ENCODER)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator to a model file, from which :func:`pater.load` brings it back to the bit.
+        """Write the estimator to a model file, from which `pater.load` brings it back to the bit.
 
         The file appears whole or not at all, and only after it was read back: after an error, what was there before is
         there still. A link is written through. It holds numbers and JSON, no code; `pater predict`, `inspect` and
@@ -153,7 +153,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : path-like
+        path : str or path
             Where to.
         """
         from .load import ESTIMATORS, estimator_of  # which knows every estimator

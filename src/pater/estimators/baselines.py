@@ -16,9 +16,9 @@ class Perceptron(OnlineClassifier):
     Parameters
     ----------
     class_weight, fit_intercept, n_passes, shuffle, average, probability, operating_point
-        As in :class:`PATERClassifier`; weights multiply the step.
+        As in `PATERClassifier`; weights multiply the step.
     warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`.
+        As in `PATERClassifier`.
 
     Examples
     --------
@@ -68,10 +68,10 @@ class PassiveAggressiveClassifier(OnlineClassifier):
         "PA" always goes all the way; "PA-I" goes at most `C`; "PA-II" goes less far, the smaller `C` is.
     C : float, default=1.0
         Aggressiveness. Not used by "PA".
-    class_weight, sample_weight
-        Multiply the step.
+    class_weight : dict of label: weight, "balanced" or None, default=None
+        Multiplies the step, as sample weights do.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`.
+        As in `PATERClassifier`.
 
     References
     ----------
@@ -125,10 +125,10 @@ class ALMAClassifier(OnlineClassifier):
     ----------
     alpha : float, default=0.9
         On separable data the margin reaches at least 1 − α of the largest; above 0 and at most 1.
-    class_weight, sample_weight
-        Multiply the step.
+    class_weight : dict of label: weight, "balanced" or None, default=None
+        Multiplies the step, as sample weights do.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`.
+        As in `PATERClassifier`.
 
     References
     ----------

@@ -20,11 +20,11 @@ class AROWClassifier(OnlineClassifier):
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
     forgetting : float, default=1.0
-        As in :class:`SecondOrderPATERClassifier`.
-    class_weight, sample_weight
-        Multiply the sample's part in the objective: r is divided by them.
+        As in `SecondOrderPATERClassifier`.
+    class_weight : dict of label: weight, "balanced" or None, default=None
+        Multiplies the sample's part in the objective, as sample weights do: r is divided by them.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`.
+        As in `PATERClassifier`.
 
     References
     ----------
@@ -87,11 +87,11 @@ class ConfidenceWeightedClassifier(OnlineClassifier):
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
     forgetting : float, default=1.0
-        As in :class:`SecondOrderPATERClassifier`.
-    class_weight, sample_weight
-        Multiply C; in "CW", which has none, the step.
+        As in `SecondOrderPATERClassifier`.
+    class_weight : dict of label: weight, "balanced" or None, default=None
+        Multiplies C, as sample weights do; in "CW", which has none, the step.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`.
+        As in `PATERClassifier`.
 
     References
     ----------
@@ -154,11 +154,11 @@ class SecondOrderPerceptron(OnlineClassifier):
     covariance : {"full", "diagonal"}, default="full"
         "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
     forgetting : float, default=1.0
-        As in :class:`SecondOrderPATERClassifier`.
-    class_weight, sample_weight
-        How many times a mistake counts.
+        As in `SecondOrderPATERClassifier`.
+    class_weight : dict of label: weight, "balanced" or None, default=None
+        How many times a mistake counts; sample weights multiply it.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`.
+        As in `PATERClassifier`.
 
     References
     ----------

@@ -21,7 +21,7 @@ T = TypeVar("T")
 def merge_all(models: Iterable[T]) -> T:
     """One model of what all have learned, each from rows of its own; they stay as they are, after an error, too.
 
-    Models are taken one by one in the order given, so that a generator, for example of :func:`pater.load`, needs memory
+    Models are taken one by one in the order given, so that a generator, for example of `pater.load`, needs memory
     for two. Any other order or grouping gives the same to rounding.
 
     Classes that only some of them have met are added to the others; a model that has met one class only, or no row

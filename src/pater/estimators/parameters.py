@@ -22,6 +22,8 @@ from ..models.settings import SETTINGS, Setting
 OF_LEARNING = {
     "n_passes": [Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
+    **{name: ["boolean"] for name in ("fit_intercept", "shuffle", "probability", "warm_start")},
+    "average": ["boolean", None],  # and no number of rows to begin after, as in scikit-learn
 }
 OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
 

@@ -139,12 +139,12 @@ class SecondOrderPATERClassifier(OnlineClassifier):
         because both classes share Σ; in first order each class fades at its own samples. A full covariance costs O(d²)
         a row as long as 1 − `forgetting` is at most about 1/d. At least 1e-12.
     class_weight, fit_intercept, n_passes, shuffle, probability, operating_point, warm_start, random_state, n_jobs
-        As in :class:`PATERClassifier`; class weights are wPATER's α⁻ and α⁺.
+        As in `PATERClassifier`; class weights are wPATER's α⁻ and α⁺.
 
     Attributes
     ----------
     classes_, coef_, intercept_, n_features_in_, feature_names_in_, t_
-        As in :class:`PATERClassifier`.
+        As in `PATERClassifier`.
 
     Examples
     --------

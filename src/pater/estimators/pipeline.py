@@ -138,12 +138,12 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a pipeline of a TableEncoder and an online learner to a model file, as `pater train` writes a table's.
 
-        :func:`pater.load` brings it back to the bit, with the steps called "table" and "model"; `pater predict`,
+        `pater.load` brings it back to the bit, with the steps called "table" and "model"; `pater predict`,
         `explain`, `inspect` and `merge` read it, too. Other pipelines, and rows that are held back, are an error.
 
         Parameters
         ----------
-        path : path-like
+        path : str or path
             Where to.
         """
         from .pipeline_file import save  # which knows every estimator

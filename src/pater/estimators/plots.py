@@ -27,7 +27,7 @@ MOST_BARS = 12  # of a column of categories or words
 
 
 def plot_progress(
-    estimator: OnlineClassifier,
+    estimator: OnlineClassifier | OnlinePipeline,
     X: Any = None,
     y: Any = None,
     *,
@@ -43,7 +43,7 @@ def plot_progress(
 
     Parameters
     ----------
-    estimator : AutoPATERClassifier, or another online learner
+    estimator : AutoPATERClassifier, a pipeline that ends in one, or another online learner
         Auto fitted on at least sixteen rows; any other fitted or not.
     X : array-like or sparse matrix of shape (n_samples, n_features), optional
         The rows for a learner that keeps no scores, in the order of the stream.
@@ -63,26 +63,28 @@ def plot_progress(
     """
     import matplotlib.pyplot as plt
 
+    if isinstance(estimator, OnlinePipeline):
+        estimator = _auto_of(estimator)
     if not isinstance(estimator, AutoPATERClassifier):
         if X is None or y is None:
             name = type(estimator).__name__
             raise ValueError(f"{name} keeps no scores along the stream: give the rows, plot_progress(model, X, y).")
         rows, values = _along(estimator, X, y, label, one_of("scoring", scoring, tuple(SCORES)))
-        ax = ax if ax is not None else plt.subplots(figsize=(7, 4))[1]
+        ax = ax if ax is not None else plt.subplots(figsize=(7, 4), layout="constrained")[1]
         ax.plot(rows, values, color="black", linewidth=2, label=type(estimator).__name__)
         return _labelled(ax, scoring)
     model = estimator._fitted_model()
     problem = _problem(model.classes, label)
     width = 1 if isinstance(model, Pool) else len(model.specs)
     history = model.history.points if model.history is not None else []
-    kept = [(rows, counts) for rows, counts in history if len(counts) == model.state.n_models]
+    kept = [(rows, counts) for rows, counts in history if len(counts) == model.state.n_models and counts.any()]
     if not kept:
-        raise ValueError("there is nothing to draw yet: learn from at least sixteen rows first.")
+        raise ValueError("there is nothing to draw yet: learn from at least sixteen rows, of both classes, first.")
     rows = np.array([n for n, _ in kept])
     counts = np.stack([c[problem * width : (problem + 1) * width] for _, c in kept])
     values = score(Confusion(*np.moveaxis(counts, 2, 0)), estimator.scoring, estimator.scoring_settings)
     chosen = estimator._chosen(model)[problem] % width
-    ax = ax if ax is not None else plt.subplots(figsize=(7, 4))[1]
+    ax = ax if ax is not None else plt.subplots(figsize=(7, 4), layout="constrained")[1]
     if isinstance(model, Pool):
         ax.plot(rows, values[:, 0], color="black", linewidth=2, label="what was predicted")
         return _labelled(ax, estimator.scoring)
@@ -97,6 +99,17 @@ def plot_progress(
         if any(each.rule == rule.lower() for each in model.specs):
             ax.plot([], [], color=colour, alpha=0.6, label=f"{rule}, other weights")
     return _labelled(ax, estimator.scoring)
+
+
+def _auto_of(pipeline: OnlinePipeline) -> AutoPATERClassifier:
+    """The last step, which has kept its scores."""
+    last = pipeline.steps[-1][1]
+    if not isinstance(last, AutoPATERClassifier):
+        raise ValueError(
+            f"the pipeline ends in {type(last).__name__}, which keeps no scores along the stream: end it in an "
+            "AutoPATERClassifier, or give the learner itself and encoded rows, plot_progress(learner, X, y)."
+        )
+    return last
 
 
 def _labelled(ax: Any, scoring: str) -> Any:

@@ -1,7 +1,7 @@
 """Rows that came as objects of JSON, to batches.
 
-Knows `json_cells`, `columns`, `plain` and `raw`; knows no file and no service, so that a row means the same to both.
-A cell is a number, a text, true, false, or null; an absent one is null.
+Knows `json_cells`, `columns`, `plain`, `raw` and `row_batch`; knows no file and no service, so that a row means the
+same to both. A cell is a number, a text, true, false, or null; an absent one is null.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .json_cells import Cells, Faults, cells_of, kind_of
 from .libsvm import LIMIT_OF_FEATURES, TWICE
 from .plain import PlainRows, note
 from .raw import raw_batch
+from .row_batch import RowBatch, are_plain
 
 EVERY = ("every other",)
 """Names to be ignored: all that are no columns."""
@@ -38,7 +39,7 @@ class RowReader:
     ) -> None:
         self.columns, self.limit = columns, limit
         self.names = [name for name, _ in columns.table]
-        self._known = frozenset(self.names)
+        self._kinds, self._known = dict(columns.table), frozenset(self.names)
         self._plain = PlainRows(columns, keep_missing=keep_missing, seen=seen)
         self._take = itemgetter(*self.names) if len(self.names) > 1 else None
 
@@ -49,6 +50,10 @@ class RowReader:
         """
         if self.columns.kind == INDICES:
             return index_rows(features, self.limit, faults)
+        if len(features) == 1 and self.columns.kind == ENCODED:
+            row = features[0]
+            if type(row) is dict and row.keys() == self._known and are_plain(row.values()):
+                return RowBatch.of(row, self._kinds)
         return self.table(self._cells(features, faults, ignored), len(features), faults)
 
     def table(self, cells: dict[str, Cells], n_rows: int, faults: Faults) -> Batch:

@@ -242,7 +242,7 @@ def read(
     ----------
     paths : path, glob or iterable of them
         "-" is standard input. Files compressed with gzip, bzip2, xz or zstd are recognised by their first bytes.
-    format : {"libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"}, optional
+    format : {"libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"} or None, default=None
         By the ending of each name, if not given.
     label, weight : str, optional
         Columns of a table with the label and with the importance of each row.
@@ -260,7 +260,7 @@ def read(
         That parse. The result does not depend on it.
     delimiter : str, optional
         Between the fields of CSV. By itself it is recognised: a comma, a semicolon or a tab.
-    decimal : {".", ","}, optional
+    decimal : {".", ","} or None, default=None
         What stands in the numbers of CSV: by itself a comma where fields are parted by semicolons, else a point.
         Numbers with a point are read in any case.
     columns : Columns, optional

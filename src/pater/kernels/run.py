@@ -214,18 +214,25 @@ def _ready(
 
 
 def row_pass(
-    rows: Rows, codes: NDArray[np.int64], state: State, settings: NDArray[np.void], weights: NDArray[np.float64]
+    rows: Rows,
+    codes: NDArray[np.int64],
+    state: State,
+    settings: NDArray[np.void],
+    weights: NDArray[np.float64],
+    margins: NDArray[np.float64] | None = None,
 ) -> tuple[Callable[..., int], tuple[Any, ...]]:
     """What passes one row through all models of a state in no herd, to be called again and again.
 
-    The function, without another check, and its arguments. It reads the row, its code and its weight where they are at
-    the time, and it is good for as long as the arrays of the state are the same.
+    The function, without another check, and its arguments: first the models, the row, an order, its code, its weight
+    and its margins. It reads them where they are at the time, and it is good for as long as the arrays of the state are
+    the same. Others of the same types may take their place.
     """
-    rows = check_pass(rows, codes, state, settings, weights, IN_ORDER, None, (), None)
+    rows = check_pass(rows, codes, state, settings, weights, IN_ORDER, margins, (), None)
     layout, herds = layout_for(rows, state, settings)
     assert layout != "herd"
     state.arrange(layout, herds)
-    run, arguments = _ready(rows, codes, state, settings, weights, IN_ORDER, _no_margins(state.n_models), NO_STOPS)
+    margins = _no_margins(state.n_models) if margins is None else margins
+    run, arguments = _ready(rows, codes, state, settings, weights, IN_ORDER, margins, NO_STOPS)
     arguments = (*arguments, 0, state.n_models, 0, 1)
     return straight(run, *arguments), arguments
 

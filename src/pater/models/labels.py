@@ -15,6 +15,7 @@ from ..kernels.compile import kernel
 
 TABLE_SIZE = 64
 STRETCH = 512
+NO_ROWS = np.zeros(0, np.int64)
 
 
 class Encoded(NamedTuple):
@@ -155,6 +156,10 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
         )
     if known.size == 2 and labels.size >= STRETCH and _are_codes(labels) and known.tolist() == [0, 1]:
         return Encoded(labels, labels[:0], labels[:0])
+    if labels.size == 1 and known.size < TABLE_SIZE:  # a stream that comes a row at a time
+        places, label = known.tolist(), labels.item()
+        if label in places:
+            return Encoded(np.array([places.index(label)], np.int64), labels[:0], NO_ROWS)
     numbers = labels.dtype.kind in "iufb" and (known.size == 0 or known.dtype.kind in "iufb")
     if numbers and known.size < TABLE_SIZE and _exact(labels, known) and _exact(known, labels):
         wide = np.dtype(np.float64 if "f" in (labels.dtype.kind, known.dtype.kind) else np.int64)

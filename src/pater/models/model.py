@@ -28,6 +28,7 @@ from .more_classes import add_class, add_classes
 from .newcomers import learn_encoded
 from .operating_points import Point, SeenMargins, check_classes, seen_by
 from .predict import margins_of
+from .row_pass import RowPass, learn_row
 from .spec import Spec, Specs, positives, settings_of
 from .state_operations import averaging, merged, remembering, resized
 from .warnings import warn_of_many, warn_of_one_class
@@ -50,6 +51,7 @@ class Model:
     stored_choice: Stored | None = None  # what a model file names, until more is learned or a class is added
     seen: SeenMargins | None = None  # kept where there is an operating point
     taken_out: tuple[list[int], State] | None = field(default=None, init=False, repr=False, compare=False)
+    ready: RowPass | None = field(default=None, init=False, repr=False, compare=False)  # where rows come one by one
 
     @classmethod
     def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
@@ -79,7 +81,9 @@ class Model:
                 state = averaging(state)
             if seen is None or after.operating_point is None:
                 seen = seen_by(specs, self.classes.size, state.n_models)
-        return Model(self.classes, state, specs, self.fixed, self.history, self.stored_choice, seen)
+        result = Model(self.classes, state, specs, self.fixed, self.history, self.stored_choice, seen)
+        result.ready = self.ready
+        return result
 
     def confusion(self) -> Confusion:
         """The progressive counts of what is predicted, each (problems, specs)."""
@@ -141,11 +145,11 @@ class Model:
         return settings_of(self.specs, tuple(self.classes.tolist()))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "taken_out": None}
+        return {**vars(self), "taken_out": None, "ready": None}
 
     def resize(self, n_features: int) -> None:
         """Make room for more columns, or leave out the last."""
-        self.state, self.taken_out = resized(self.state, n_features), None
+        self.state, self.taken_out, self.ready = resized(self.state, n_features), None, None
 
     def add_class(self, label: Any) -> None:
         """Make room for one more class."""
@@ -242,18 +246,21 @@ class Model:
             stops = self.history.cuts(n_rows)
             counts = np.zeros((len(stops), self.state.n_models, len(COUNTS)))
         settings = self.settings()
-        bad = learn(
-            rows,
-            codes,
-            self.state,
-            settings,
-            weights=weights,
-            order=order,
-            margins=margins,
-            stops=stops,
-            counts=counts,
-            threads=threads,
-        )
+        if codes.size == 1 and len(self.specs) == 1 and not order.size and not stops:
+            bad = learn_row(self, rows, codes, settings, weights=weights, margins=margins)
+        else:
+            bad = learn(
+                rows,
+                codes,
+                self.state,
+                settings,
+                weights=weights,
+                order=order,
+                margins=margins,
+                stops=stops,
+                counts=counts,
+                threads=threads,
+            )
         if bad >= 0:
             raise stopped_at(rows, int(order[bad]) if order.size else bad)
         if self.seen is not None and margins is not None and point is not None:

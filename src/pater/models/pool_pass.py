@@ -1,7 +1,8 @@
 """Rows passed through a pool: from decision to decision, each candidate in its view.
 
-Knows `race`, `views` and what a pool is made of. While the race goes on, each decision says who learns from the rows
-after it. Once it is over, the same candidates learn for good, so that many decisions can be taken together afterwards.
+Knows `race`, `views`, `row_pass` and what a pool is made of. While the race goes on, each decision says who learns from
+the rows after it. Once it is over, the same candidates learn for good, so that many decisions can be taken together
+afterwards.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.doors import check_lengths, check_rows, checked
 from ..kernels.run import NOTHING, Rows
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .matrices import part
 from .pool_operations import counts_of
-from .race import count_answers, is_over, leaders, stretch
+from .race import count_answers, is_over, leaders, race, stretch, too_dear
+from .row_pass import Kind, kind_of, pass_row
 from .views import MOST_LEVELS
 
 if TYPE_CHECKING:
@@ -36,6 +39,10 @@ def learn_all(
     margins: NDArray[np.float64] | None,
 ) -> None:
     """Pass rows of known classes through the candidates in the given order; after an error all is undefined."""
+    kind = kind_of(rows) if codes.size == 1 and not order.size and pool.seen is None else None
+    if kind is not None:
+        _learn_row(pool, kind, rows, codes, weights, margins)
+        return
     n_rows, stop, in_order, several = order.size or codes.size, 0, not order.size, pool.classes.size > 2
     most = max(ROWS_AT_LEAST, MOST_NUMBERS * codes.size // max(1, rows[-1].size))
     views: dict[int, Rows] = {}  # of the rows that are passed, made when they are needed
@@ -70,15 +77,55 @@ def learn_all(
                 passed = slice(start, stop) if in_order else order[start:stop]
                 pool.adjustments[k] = pool.adjustments[k].copy()
                 count_answers(said, codes[passed], weights[passed] if weights.size else NOTHING, pool.adjustments[k])
-        dear = [pool.level(k) for k in pool.models if k in pool.entered.passing]
-        if dear:
-            n_dear = np.bincount(dear, minlength=MOST_LEVELS)
-            pool.spent = pool.spent + (stop - start) * n_dear * pool.views.first_widths.astype(np.float64) ** 2
+        _spend(pool, stop - start)
         if together:
             _decide_together(pool, together, answers)
         pool.rows += stop - start
         if pool.rows == pool.next_decision:
             _decide(pool)
+
+
+def _learn_row(
+    pool: Pool,
+    kind: Kind,
+    rows: Rows,
+    codes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    margins: NDArray[np.float64] | None,
+) -> None:
+    """The same of one row, which is checked once for all candidates."""
+    check_lengths(rows, codes, weights)
+    rows = check_rows(rows, pool.n_features)
+    rows = rows if len(rows) == 1 else checked(rows, pool.n_features)
+    several, n_specs, views = pool.classes.size > 2, len(pool.specs), dict[int, Rows]()
+    for k, model in pool.models.items():
+        level = k // n_specs
+        if level not in views:
+            views[level] = tuple(pool.views.of(rows, level))
+        is_leader, said = margins is not None and k == pool.leader, None
+        if several or is_leader:
+            said = np.empty((len(pool.made), 1))
+        if pass_row(model, kind, views[level], codes, weights, said) >= 0:
+            raise stopped_at(rows, 0)
+        if said is not None and margins is not None and is_leader:
+            margins[...] = said
+        if said is not None and several:
+            pool.adjustments[k] = pool.adjustments[k].copy()
+            count_answers(said, codes, weights, pool.adjustments[k])
+    _spend(pool, 1)
+    pool.rows += 1
+    if pool.rows == pool.next_decision:
+        _decide(pool)
+
+
+def _spend(pool: Pool, n_rows: int) -> None:
+    """Take note of what full covariances have cost in some rows, where they may become too dear."""
+    key = pool.models, pool.entered  # both are made anew whenever they change
+    if pool.dear is None or pool.dear[0][0] is not key[0] or pool.dear[0][1] is not key[1]:
+        levels = [pool.level(k) for k in pool.models if k in pool.entered.passing]
+        n_dear = np.bincount(levels, minlength=MOST_LEVELS)
+        pool.dear = key, n_dear * pool.views.first_widths.astype(np.float64) ** 2
+    pool.spent = pool.spent + n_rows * pool.dear[1]
 
 
 def _taken_together(pool: Pool, n_rows: int) -> list[int]:
@@ -100,7 +147,21 @@ def _decide(pool: Pool) -> None:
     pool.board.note(awake, since, pool.fading)
     pool.next_decision = pool.rows + stretch(pool.rows)
     pool.history.reached(pool.rows, pool.made)
-    pool.race()
+    _race(pool)
+
+
+def _race(pool: Pool) -> None:
+    """Who leads from here on, and who stops, by the answers so far."""
+    entered, awake, scored_by = pool.entered, list(pool.models), (pool.scoring, pool.scoring_settings)
+    if not entered.passing.isdisjoint(awake):
+        spent = np.repeat(pool.spent[: pool.views.n_levels], len(pool.specs)).tolist()
+        dear = too_dear(pool.board, entered, awake, spent, scored_by)
+        awake = [k for k in awake if k not in dear]
+    staying, pool.leader = race(pool.board, entered, awake, scored_by)
+    if pool.in_shards:
+        staying = awake
+    pool.models = {k: pool.models[k] for k in staying}
+    pool.adjustments = {k: pool.adjustments[k] for k in staying}
 
 
 def _decide_together(pool: Pool, decisions: list[int], answers: dict[int, NDArray[np.float64]]) -> None:

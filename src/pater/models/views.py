@@ -37,7 +37,7 @@ class Views:
         """Whether the columns are those of an encoder."""
         return self.levels.size > 0
 
-    @property
+    @cached_property
     def n_levels(self) -> int:
         return int(self.levels.max(initial=0)) + 1
 
@@ -50,7 +50,11 @@ class Views:
 
     def width(self, level: int) -> int:
         """How many columns the view of a level has."""
-        return self.n_features - int(np.count_nonzero(self.levels > level))
+        return self._widths[level] if level < self.n_levels else self.n_features
+
+    @cached_property
+    def _widths(self) -> list[int]:
+        return [self.n_features - int(np.count_nonzero(self.levels > level)) for level in range(self.n_levels)]
 
     def resized(self, n_features: int) -> Views:
         """The same with more columns, or without the last."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,14 @@ class ColumnEncoder:
         """For each slot, the place that each row has there, or −1. That of missing numbers is left to the kernel."""
         return [_missing(as_texts(column).codes < 0)]
 
+    def number_in(self, cell: Any) -> float | None:
+        """The number that `values` finds in one cell; None where a column has to be made of the cell first."""
+        return None
+
+    def place_of(self, cell: Any) -> int | None:
+        """The place that `places` finds for one cell, in the only slot; None where a column has to be made first."""
+        return None
+
     def tokens(self, column: Column, *, learn: bool) -> Tokens:
         """Row, place and value of whatever a row has any number of; places count on from the last slot."""
         return NO_TOKENS
@@ -91,6 +99,11 @@ class NumberEncoder(ColumnEncoder):
 
     def values(self, column: Column) -> NDArray[np.float64] | None:
         return numbers_of(column, self.style)
+
+    def number_in(self, cell: Any) -> float | None:
+        if type(cell) is float or type(cell) is int:
+            return cell + 0.0  # zero has one sign
+        return nan if cell is None else None
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
         return []
@@ -137,6 +150,9 @@ class DateEncoder(NumberEncoder):
 
     def values(self, column: Column) -> NDArray[np.float64] | None:
         return moments_of(column, self.unit)
+
+    def number_in(self, cell: Any) -> float | None:
+        return nan if cell is None else None
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
         places = np.empty((3, len(column[0])), np.int32)
@@ -199,6 +215,9 @@ class CategoryEncoder(ColumnEncoder):
         if learn and places.max(initial=0) > most + 1:
             self._note_names(codes, places, names)
         return [places]
+
+    def place_of(self, cell: Any) -> int | None:
+        return self.names.get(cell) if type(cell) is str else None
 
     def _own(self, names: Sequence[str], hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
         """The place of each category, or −1, and one more −1."""

@@ -9,13 +9,15 @@ resolution in turn, and one more for crosses, so that who learns may leave out w
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .column_encoders import ColumnEncoder, DateEncoder, NumberEncoder, Tokens
+from .column_encoders import ColumnEncoder, DateEncoder, NumberEncoder, Places, Tokens
 from .columns import Table, Texts, part, rows_in, without_unused
 from .counts import Counts
 from .crosses import Crosses
@@ -90,8 +92,13 @@ class Encoding:
         return [column for column in self.columns if isinstance(column, NumberEncoder)]
 
     @cached_property
-    def _slots(self) -> Slots:
+    def slots(self) -> Slots:
+        """Where the indicators of the columns stand among all."""
         return Slots.of(self.columns)
+
+    @cached_property
+    def _clocks(self) -> list[int]:
+        return [j for j, each in enumerate(self.numbers) if isinstance(each, DateEncoder) and each.clock]
 
     @property
     def names(self) -> list[str]:
@@ -105,12 +112,12 @@ class Encoding:
 
     def width(self, resolution: str) -> int:
         """How many output columns there are so far."""
-        return self._layout(resolution)[1] + self.known
+        return self.layout(resolution)[1] + self.known
 
     @property
     def largest_width(self) -> int:
         """How many there can ever be, at any resolution."""
-        return self._layout("nested")[1] + self.places.size
+        return self.layout("nested")[1] + self.places.size
 
     def encode(self, table: Table, *, learn: bool = False) -> Encoded:
         """Encode rows; with `learn`, take each into account first, and give new indicators their columns."""
@@ -119,9 +126,13 @@ class Encoding:
         parts = [table] if n_rows <= PIECE else [part(table, at, at + PIECE) for at in range(0, n_rows, PIECE)]
         pieces = [self._piece(_lean(each), learn) for each in parts]
         self.rows += n_rows if learn else 0
-        return Encoded(pieces, {name: self._layout(name) for name in RESOLUTIONS}, self.crosses.width, self.known)
+        return self.encoded(pieces)
 
-    def check(self, table: Table) -> None:
+    def encoded(self, pieces: list[Piece]) -> Encoded:
+        """Rows that were encoded just now."""
+        return Encoded(pieces, {name: self.layout(name) for name in RESOLUTIONS}, self.crosses.width, self.known)
+
+    def check(self, table: Mapping[str, Any]) -> None:
         """Raise a ValueError if a column is not there."""
         absent = [name for name in self.names if name not in table]
         if absent:
@@ -129,31 +140,43 @@ class Encoding:
 
     def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> Piece:
         """Encode some rows. The texts of those that an encoding begins with have been counted already."""
-        numbers, slots, n_rows = self.numbers, self._slots, rows_in(table)
-        x = np.empty((len(numbers), n_rows))
-        for j, column in enumerate(numbers):
+        x = np.empty((len(self.numbers), rows_in(table)))
+        for j, column in enumerate(self.numbers):
             x[j] = column.values(table[column.name])
+        values = dict(zip((column.name for column in self.numbers), x, strict=True))
+
+        def places(each: ColumnEncoder) -> Sequence[Places | int]:
+            return each.places(table[each.name], values.get(each.name), learn=learn and not begins)
+
+        return self.coded(x, places, lambda each: each.tokens(table[each.name], learn=learn), learn)
+
+    def coded(
+        self,
+        x: NDArray[np.float64],
+        places: Callable[[ColumnEncoder], Sequence[Places | int]],
+        tokens: Callable[[ColumnEncoder], Tokens],
+        learn: bool,
+    ) -> Piece:
+        """Encode rows of which the numbers are given, and how places and tokens are found."""
+        slots, n_rows, words = self.slots, x.shape[1], []
         z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
         local = np.full((n_rows, slots.bases.size), -1, np.int32)
         standardise(x, learn, self.moments, float(self.settings.clip), z)
-        clocks = [j for j, column in enumerate(numbers) if isinstance(column, DateEncoder) and column.clock]
-        if clocks:
-            z[:, clocks] = 0.0
+        if self._clocks:
+            z[:, self._clocks] = 0.0
         find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
-        values, tokens = dict(zip((column.name for column in numbers), x, strict=True)), []
         for each, (first, start) in zip(self.columns, slots.starts, strict=True):
-            raw = table[each.name]
-            for slot, places in enumerate(each.places(raw, values.get(each.name), learn=learn and not begins)):
-                local[:, first + slot] = places
+            for slot, found in enumerate(places(each)):
+                local[:, first + slot] = found
             if each.n_tokens():
-                rows, found, sizes = each.tokens(raw, learn=learn)
-                tokens.append((rows, found + start, sizes))
-        starts, found, sizes = _by_rows(tokens, n_rows)
+                rows, of_tokens, sizes = tokens(each)
+                words.append((rows, of_tokens + start, sizes))
+        starts, of_words, sizes = _by_rows(words, n_rows)
         crosses = self.crosses.places(x, bins, local, slots, learn)
-        self.known = int(settle(local, slots.bases, starts, found, self.places, self.known, learn))
+        self.known = int(settle(local, slots.bases, starts, of_words, self.places, self.known, learn))
         if learn and self.counts is not None:
-            self.counts.note(bins, local, found, self.known)
-        return Piece(z, bins, crosses, local, starts, found, sizes)
+            self.counts.note(bins, local, of_words, self.known)
+        return Piece(z, bins, crosses, local, starts, of_words, sizes)
 
     def levels(self, resolution: str) -> NDArray[np.uint8]:
         """The level of each output column so far. All that come later have level 0."""
@@ -166,7 +189,7 @@ class Encoding:
         crosses = np.full(self.crosses.width, 1 + fixed.max(initial=0), np.uint8)
         return np.concatenate([fixed, crosses, np.zeros(self.known, np.uint8)])
 
-    def _layout(self, resolution: str) -> Layout:
+    def layout(self, resolution: str) -> Layout:
         """The output columns of each bin of each column of numbers, and how many come before the indicators."""
         if resolution not in self._layouts:
             numbers, layers = self.numbers, RESOLUTIONS[resolution]

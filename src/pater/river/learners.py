@@ -15,7 +15,7 @@ from .classifier import RiverClassifier
 class ALMAClassifier(RiverClassifier):
     """The approximate large margin algorithm: a perceptron of shrinking steps, kept in the unit ball.
 
-    Parameters are those of :class:`pater.ALMAClassifier`.
+    Parameters are those of `pater.ALMAClassifier`.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class ALMAClassifier(RiverClassifier):
 class AROWClassifier(RiverClassifier):
     """Adaptive regularisation of weights: ridge regression along the stream, from samples inside the margin.
 
-    Parameters are those of :class:`pater.AROWClassifier`.
+    Parameters are those of `pater.AROWClassifier`.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class AROWClassifier(RiverClassifier):
 class AutoPATERClassifier(RiverClassifier):
     """Several learners side by side, of which the best so far predicts.
 
-    Parameters are those of :class:`pater.AutoPATERClassifier`. Which candidates suit a stream depends on the number of
+    Parameters are those of `pater.AutoPATERClassifier`. Which candidates suit a stream depends on the number of
     features: from the 257th on they keep a diagonal covariance, and begin anew, which a warning says.
 
     Examples
@@ -70,7 +70,7 @@ class AutoPATERClassifier(RiverClassifier):
 class ConfidenceWeightedClassifier(RiverClassifier):
     """Confidence-weighted learning: weights with a normal distribution, changed least to be right with probability η.
 
-    Parameters are those of :class:`pater.ConfidenceWeightedClassifier`.
+    Parameters are those of `pater.ConfidenceWeightedClassifier`.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class ConfidenceWeightedClassifier(RiverClassifier):
 class PassiveAggressiveClassifier(RiverClassifier):
     """Passive-aggressive learning: the smallest step after which a sample is right by a margin of 1.
 
-    Parameters are those of :class:`pater.PassiveAggressiveClassifier`. Unlike in River's `PAClassifier`, the
+    Parameters are those of `pater.PassiveAggressiveClassifier`. Unlike in River's `PAClassifier`, the
     intercept's constant 1 is part of ‖x‖², and there may be any number of classes.
 
     Examples
@@ -109,7 +109,7 @@ class PassiveAggressiveClassifier(RiverClassifier):
 class PATERClassifier(RiverClassifier):
     """Passive-aggressive minimisation of the total error rate, the sum of false-positive and false-negative rates.
 
-    Parameters are those of :class:`pater.PATERClassifier`; with `class_weight` it is wPATER.
+    Parameters are those of `pater.PATERClassifier`; with `class_weight` it is wPATER.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class PATERClassifier(RiverClassifier):
 class Perceptron(RiverClassifier):
     """Rosenblatt's rule: a mistake adds the sample to the weights, or takes it away.
 
-    Parameters are those of :class:`pater.Perceptron`.
+    Parameters are those of `pater.Perceptron`.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Perceptron(RiverClassifier):
 class SecondOrderPATERClassifier(RiverClassifier):
     """PATER in the metric of a running covariance: it allows for the features' scales and for their correlations.
 
-    Parameters are those of :class:`pater.SecondOrderPATERClassifier`.
+    Parameters are those of `pater.SecondOrderPATERClassifier`.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class SecondOrderPATERClassifier(RiverClassifier):
 class SecondOrderPerceptron(RiverClassifier):
     """The perceptron in the coordinates that whiten its mistakes.
 
-    Parameters are those of :class:`pater.SecondOrderPerceptron`.
+    Parameters are those of `pater.SecondOrderPerceptron`.
 
     Examples
     --------

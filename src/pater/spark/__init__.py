@@ -36,7 +36,7 @@ def fit(
     """Learn from all partitions of a DataFrame, each where it is.
 
     Each partition is learned by itself, by `partial_fit`, and the models are merged on the driver in the order of the
-    partitions: ::
+    partitions:
 
         merge_all(clone(estimator).partial_fit(X_of_partition, y_of_partition) for each partition that has rows)
 
@@ -80,7 +80,7 @@ def fit(
 def predict_udf(model: Any, kind: str = "predict") -> Any:
     """A function of Spark that says of each row what a model says.
 
-    It takes a struct of columns, of which it finds its features by name: ::
+    It takes a struct of columns, of which it finds its features by name:
 
         rows.withColumn("said", predict_udf(model)(struct("*")))
 

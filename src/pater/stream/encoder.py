@@ -1,7 +1,7 @@
 """The encoder of a table in front of a learner: batches of raw columns in, batches of encoded rows out.
 
-Knows `raw` batches and `preprocessing/stream_encoder.py`. The first rows are held back until they show how columns are
-to be encoded; what a batch says beside its rows stays with them.
+Knows batches that are `raw` or one row, and `preprocessing/stream_encoder.py`. The first rows are held back until they
+show how columns are to be encoded; what a batch says beside its rows stays with them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..formats.batches import Batch
 from ..formats.columns import CATEGORY, ENCODED, NUMBER, Columns
 from ..formats.errors import Fault, InputError
 from ..formats.raw import RawBatch
+from ..formats.row_batch import RowBatch
 from ..models.differences import check_same
 from ..preprocessing.begun import begun_with, without
 from ..preprocessing.columns import Table
@@ -25,6 +26,7 @@ from ..preprocessing.encoded import Encoded
 from ..preprocessing.encoding import Encoding
 from ..preprocessing.encoding_merge import merge_encodings
 from ..preprocessing.encoding_state import from_state, to_state
+from ..preprocessing.row_encoding import encode_row
 from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
 from ..preprocessing.stream_encoder import Piece, StreamEncoder
 
@@ -78,6 +80,8 @@ class Encoder:
         if self._stream.encoding is None and not len(batch):
             self._loose += batch.faults
             return []
+        if self._stream.encoding is not None and isinstance(batch, RowBatch) and batch.cells is not None:
+            return [self._row(batch, batch.cells, learn=True)]
         if self._stream.encoding is None:
             self._held.append(batch)
         try:
@@ -103,7 +107,13 @@ class Encoder:
                 f"{batch.source}: the model learned from a table as it is. Read it as the model does, with "
                 "stream.read(..., columns=learner.columns)."
             )
+        if isinstance(batch, RowBatch) and batch.cells is not None:
+            return self._row(batch, batch.cells, learn=False)
         encoded = self.encoding.encode(batch.table)
+        return self._batch((encoded, (batch.labels, batch.weights, batch.lines)), batch)
+
+    def _row(self, batch: RowBatch, cells: Mapping[str, Any], *, learn: bool) -> Batch:
+        encoded = encode_row(self.encoding, cells, batch.column, learn=learn)
         return self._batch((encoded, (batch.labels, batch.weights, batch.lines)), batch)
 
     def _batches(self, pieces: list[Piece]) -> list[Batch]:

@@ -1,9 +1,9 @@
 """What is done of a run in shards, kept on the disk beside the model until that is written.
 
 Knows `merging`, the model file and `writing`. The folder holds the manifest of the run; of every shard that is done a
-line of JSON; its model, until it is merged; and the model of all shards up to some number, merged one by one in their
-order. Every file is written whole or not at all, and each step starts from files, so that a run that goes on comes to
-the same bytes.
+line of JSON; its model, until a merged one is written; and the model of all shards up to some number, merged one by one
+in their order. Merging goes on in memory, and what is merged is written now and then, as a model that is read again is
+the same to the bit. Every file is written whole or not at all, so that a run that goes on comes to the same bytes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .merging import merged
 from .shards import Learned
 
 MANIFEST = "manifest.json"
+APART = 16  # models of shards that are kept beside the merged one before that is written
 _OURS = re.compile(r"manifest\.json|(merged-)?\d{6,}\.(json|pater)|.*\.part")
 _MERGED = re.compile(r"merged-(\d{6,})\.pater")
 
@@ -36,8 +37,10 @@ class ShardStore:
     def __init__(self, folder: Path, manifest: dict[str, Any], names: list[str], *, resume: bool) -> None:
         self.folder, self.names = folder, names
         self.told: dict[int, dict[str, Any]] = {}
-        self._merged: int | None = None  # the last shard that is in the model of the merged ones
-        self._next = 0  # the first that was not looked at for merging
+        self._merged: Learner | None = None  # of all shards before `_next` that have rows
+        self._next = 0
+        self._written: Path | None = None  # the last merged model on the disk
+        self._apart: list[Path] = []  # models that are merged, but not on the disk
         self._check_folder()
         if not resume:
             self.remove()
@@ -64,24 +67,28 @@ class ShardStore:
     def advance(self) -> None:
         """Merge shard after shard, as far as they are done without a gap."""
         while self._next in self.told:
-            number = self._next
-            own = self.folder / f"{number:06}.pater"
-            if self.told[number]["rows"]:
-                into = self.folder / f"merged-{number:06}.pater"
-                if self._merged is None:
-                    os.replace(own, into)
-                else:
-                    before = self.folder / f"merged-{self._merged:06}.pater"
-                    both = merged([load(before), load(own)], ["the shards before", self.names[number]])
-                    both.save(into)
-                    before.unlink()
-                    own.unlink()
-                self._merged = number
+            if self.told[self._next]["rows"]:
+                own = self.folder / f"{self._next:06}.pater"
+                found = load(own)
+                if self._merged is not None:
+                    found = merged([self._merged, found], ["the shards before", self.names[self._next]])
+                self._merged = found
+                self._apart.append(own)
+                if len(self._apart) == APART:
+                    self._write_merged()
             self._next += 1
+
+    def _write_merged(self) -> None:
+        assert self._merged is not None
+        into = self.folder / f"merged-{self._next:06}.pater"
+        self._merged.save(into)
+        for path in filter(None, (self._written, *self._apart)):
+            path.unlink()
+        self._written, self._apart = into, []
 
     def learner(self) -> Learner | None:
         """What was learned from the shards so far, without a gap; None if they have no row."""
-        return None if self._merged is None else load(self.folder / f"merged-{self._merged:06}.pater")
+        return self._merged
 
     def remove(self) -> None:
         """Remove all that is kept, models first: what is left by a kill meanwhile says of no shard that it is done."""
@@ -117,7 +124,8 @@ class ShardStore:
         for number in numbers[:-1]:
             (self.folder / f"merged-{number:06}.pater").unlink()
         if numbers:
-            self._merged, self._next = numbers[-1], numbers[-1] + 1
+            self._written = self.folder / f"merged-{numbers[-1]:06}.pater"
+            self._merged, self._next = load(self._written), numbers[-1] + 1
         for number in list(self.told):
             own = self.folder / f"{number:06}.pater"
             if number < self._next:

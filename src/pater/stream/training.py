@@ -158,7 +158,7 @@ def train(
     Parameters
     ----------
     paths, on_error, features, threads
-        As in :func:`pater.stream.read`.
+        As in `pater.stream.read`.
     model : path, optional
         Where the model file goes: through links, but not over a file that is read, and not where another run is
         writing. It may be `initial`, which is read first.
@@ -179,18 +179,18 @@ def train(
         Go on from the checkpoint, if there is one.
     max_classes : int
         How many classes the first thousand rows may have; more are taken for a column that holds no classes.
-    encoding : {"table", "plain"}, optional
+    encoding : {"table", "plain"} or None, default=None
         Whether the columns of a table are encoded as they come (see `pater.preprocessing.TableEncoder`), or go to the
         model as numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` say what to do.
     interactions : list of pairs of names, or "all", optional
         Columns of an encoded table that are crossed with each other.
     show, at, report
-        Called with the :class:`Run` after every batch; which numbers of rows to stop at; called at those.
+        Called with the `Run` after every batch; which numbers of rows to stop at; called at those.
     judged : Judged, optional
         Is told what is said of each row before it is learned from (`pater.stream.windows`, `pater.stream.drift`).
     **options
         `format`, `label`, `weight`, `categorical`, `drop`, `bits`, `delimiter` and `decimal`, as in
-        :func:`pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
+        `pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
         `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`, as of the estimators;
         `approximation` is ALMA's α. One that the algorithm does not have is an error. Keys of `class_weight` may be
         text; they are matched to numeric labels.

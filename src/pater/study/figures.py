@@ -6,12 +6,15 @@ Knows Matplotlib and the tables; computes nothing but where things go.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from pater.data import DATA_SETS
 
 from . import ink
 from .plan import ALGORITHMS
@@ -20,36 +23,62 @@ from .statistics import Comparison
 WIDE_NAMES = 1.9  # inches for a name and its rank
 ZOOMED_FROM = 0.75  # of the stream
 ZOOMED_BEST = 4  # algorithms that the inset makes room for
+SAID_EVERY = 5  # points of a curve, of which one says its value when pointed at
 
 
-def distances(cells: pd.DataFrame) -> str:
-    """Every comparable cell of Table 2 as a dot: how far from the published mean, in published deviations."""
+def distances(cells: pd.DataFrame, *, narrow: bool = False) -> str:
+    """Every comparable cell of Table 2 as a dot: how far from the published mean, in published deviations.
+
+    The narrow form is for telephones.
+    """
     cells = cells[cells["comparable"]]
     names = [name for name in ALGORITHMS if name in set(cells["algorithm"])]
     with ink.style():
-        figure = Figure(figsize=(9.6, 0.7 + 0.36 * len(names)), layout="constrained")
+        size = (4.2, 0.7 + 0.5 * len(names)) if narrow else (9.6, 0.7 + 0.36 * len(names))
+        figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots()
         axes.axvspan(-1, 1, color=ink.LINE, alpha=0.35, linewidth=0)
         axes.axvline(0, color=ink.MUTED, linewidth=0.8)
         for place, name in enumerate(names):
-            values = np.sort(cells.loc[cells["algorithm"] == name, "distance"].to_numpy())
+            part = cells[cells["algorithm"] == name].sort_values("distance")
+            values = part["distance"].to_numpy()
             # A fixed pattern instead of chance, so that neighbours do not hide each other.
             heights = place + 0.2 * np.sin(2.4 * np.arange(len(values)))
-            axes.scatter(values, heights, s=16, color=ink.ALGORITHM[name], alpha=0.85, linewidths=0)
-        for cell in cells[cells["distance"].abs() > 1].itertuples():
-            dot = (cell.distance, names.index(cell.algorithm))
-            side = -1 if cell.distance > 0 else 1  # towards the middle: there is always room
-            axes.annotate(
-                cell.data_set, dot, (7 * side, 9), textcoords="offset points", fontsize=7, color=ink.MUTED,
-                ha="right" if side < 0 else "left", va="center",
-            )  # fmt: skip
+            says = [_said(cell) for cell in part.to_dict("records")]
+            ink.points(axes, values, heights, says, color=ink.ALGORITHM[name])
+            for dot in zip(part["data_set"], values, heights, strict=True):
+                _name_if_outside(axes, *dot)
         reach = max(1.5, 1.1 * cells["distance"].abs().max())
         axes.set(xlim=(-reach, reach), ylim=(len(names) - 0.5, -0.5), yticks=range(len(names)), yticklabels=names)
         axes.set_xlabel("published standard deviations from the published mean")
         axes.grid(axis="y", visible=False)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        return ink.svg(figure, "distances", "Distance of every cell from the published mean")
+        key = "distances-narrow" if narrow else "distances"
+        return ink.svg(figure, key, "Distance of every cell from the published mean")
+
+
+def _name_if_outside(axes: Axes, key: str, distance: float, height: float) -> None:
+    """The data set beside a dot that is outside the band, towards the middle, where there is always room."""
+    if abs(distance) > 1:
+        edge = "right" if distance > 0 else "left"
+        axes.annotate(
+            key,
+            (distance, height),
+            (0, 8),
+            textcoords="offset points",
+            ha=edge,
+            va="center",
+            fontsize=7,
+            color=ink.MUTED,
+        )
+
+
+def _said(cell: dict[str, Any]) -> str:
+    """A cell of Table 2 in words."""
+    name, here, paper = DATA_SETS[cell["data_set"]].name, cell["mean"], cell["mean_published"]
+    apart = f"{abs(cell['distance']):.2f} deviations {'above' if cell['distance'] >= 0 else 'below'}"
+    return f"{cell['algorithm']} on {name}: {here:.2f} here, {paper:.2f} published, {apart}"
 
 
 def curve(lines: pd.DataFrame, name: str, key: str) -> str:
@@ -65,6 +94,12 @@ def curve(lines: pd.DataFrame, name: str, key: str) -> str:
             label = f"{algorithm} ({part['accuracy'].iloc[-1]:.2f})"
             axes.plot(part["seen"], part["accuracy"], linewidth=1.5, label=label, **style)
             inset.plot(part["seen"], part["accuracy"], linewidth=1.2, **style)
+            few = part.iloc[SAID_EVERY - 1 :: SAID_EVERY]
+            says = [
+                f"{algorithm} after {seen:,.0f} samples: {accuracy:.2f} %"
+                for seen, accuracy in zip(few["seen"], few["accuracy"], strict=True)
+            ]
+            ink.points(axes, few["seen"], few["accuracy"], says, color=ink.ALGORITHM[algorithm], shown=False)
         _leave_room_below(axes, lines)
         _zoom(inset, lines)
         frame = axes.indicate_inset_zoom(inset, edgecolor=ink.MUTED, alpha=0.5, linewidth=0.7)

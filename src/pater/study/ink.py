@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 INK, MUTED, LINE, PAPER = "#010101", "#010102", "#010103", "#010104"
@@ -79,6 +80,12 @@ def dashes(algorithm: str) -> Any:
     return (0, lengths) if lengths else "solid"
 
 
+def points(axes: Axes, x: Any, y: Any, says: Sequence[str], *, color: str, shown: bool = True) -> None:
+    """Dots that say what they are when pointed at; those that are not shown appear then."""
+    dots = axes.scatter(x, y, s=16, color=color, alpha=0.85 if shown else 0.0, linewidths=0)
+    dots.set_urls(says)  # the one text that Matplotlib writes beside each dot; `svg` makes it a title
+
+
 def svg(figure: Figure, name: str, description: str) -> str:
     """The figure as an SVG element that scales with its place; `name` keeps its ids apart from other figures'."""
     file = io.StringIO()
@@ -88,6 +95,8 @@ def svg(figure: Figure, name: str, description: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="[^"]*"', r"\1\2", text)
     text = re.sub(r'(<svg[^>]*?) width="[^"]*"([^>]*?) height="[^"]*"', r"\1\2", text)
+    point = r'<g class="point"><title>\1</title>\2</g>'
+    text = re.sub(r'<a xlink:href="([^"]*)"[^>]*>\s*(.*?)\s*</a>', point, text, flags=re.DOTALL)
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(xlink:href="#|url\(#)', rf"\1{name}-", text)
     text = re.sub(r"font: ([^;\"]*?)px [^;\"]*", r"font: \1px var(--sans, sans-serif)", text)

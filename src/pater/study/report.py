@@ -1,4 +1,4 @@
-"""The page: tables, figures and words in one file that needs no network.
+"""The page: tables, figures and words in one file that needs no network, made of rows or of the tables they came to.
 
 Knows the results and Jinja; what a figure or a table holds is decided elsewhere, how it is said is in `page/`.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import platform
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -24,25 +23,20 @@ from . import figures
 from .drift.learners import plan_of_drift
 from .drift.page import draw_drift, drift_on_the_page
 from .drift.tables import DriftResults, drift_results
+from .drift.tables import load as load_drift
 from .drift.tables import save as save_drift
+from .made import Circumstances, Made
 from .peers.page import draw_peers, peers_on_the_page
 from .peers.tables import PeerResults, peer_results
+from .peers.tables import load as load_peers
 from .peers.tables import save as save_peers
 from .plan import ALGORITHMS, NOT_COMPARABLE, WEIGHTS, Plan
-from .results import Results, comparisons, results, save
+from .results import Results, comparisons, load, results, save
 from .statistics import Comparison
 from .store import Store
+from .training import TIMED_PASSES
 
 PAGE = "report.html"
-
-
-@dataclass(frozen=True)
-class Circumstances:
-    """How this run went, which no table knows."""
-
-    jobs: int
-    seconds: float
-    units_run: int
 
 
 def write_report(
@@ -53,41 +47,64 @@ def write_report(
     drift_store: Store | None = None,
 ) -> Results:
     """Compute, draw and write all that follows from the rows, and from those of the other parts if there are any."""
-    found = results(store, plan)
-    save(found, store.folder / "tables")
-    compared = comparisons(found.table2_accuracies, found.table4_seconds)
-    drawn = _draw(found, compared)
+    found, tables = results(store, plan), store.folder / "tables"
+    save(found, tables)
     peers = drift = None
     if peer_store is not None:
         peers = peer_results(peer_store.frame("rows", plan), peer_store.frame("units", plan))
-        save_peers(peers, store.folder / "tables")
-        drawn |= draw_peers(peers)
+        save_peers(peers, tables)
     if drift_store is not None:
         followed = plan_of_drift(plan)
         drift = drift_results(drift_store.frame("rows", followed), drift_store.frame("units", followed))
-        save_drift(drift, store.folder / "tables")
-        drawn |= draw_drift(drift)
+        save_drift(drift, tables)
+    made = Made(
+        plan,
+        circumstances,
+        surroundings(circumstances),
+        float(store.frame("units", plan)["seconds"].sum()),
+        peers.seconds if peers else None,
+        drift.seconds if drift else None,
+    )
+    made.save(tables)
+    compared = comparisons(found.table2_accuracies, found.table4_seconds)
+    drawn = _draw(found, compared, peers, drift)
     folder = store.folder / "figures"
     folder.mkdir(exist_ok=True)
     for path in folder.glob("*.svg"):
         path.unlink()  # of sets that an earlier command asked for
     for name, text in drawn.items():
         (folder / f"{name}.svg").write_text(text, encoding="utf-8")
-    computing = float(store.frame("units", plan)["seconds"].sum())
-    page = render(found, compared, drawn, plan, circumstances, computing, peers, drift)
+    page = render(found, compared, drawn, made, peers, drift)
     (store.folder / PAGE).write_text(page, encoding="utf-8")
     return found
 
 
-def _draw(found: Results, compared: dict[str, Comparison]) -> dict[str, str]:
+def page_of_tables(folder: Path) -> str:
+    """The page of a study again, from the tables that `write_report` saved."""
+    made, found = Made.load(folder), load(folder)
+    peers = load_peers(folder, made.peers_seconds) if made.peers_seconds is not None else None
+    runs = plan_of_drift(made.plan).runs
+    drift = load_drift(folder, runs, made.drift_seconds) if made.drift_seconds is not None else None
+    compared = comparisons(found.table2_accuracies, found.table4_seconds)
+    return render(found, compared, _draw(found, compared, peers, drift), made, peers, drift)
+
+
+def _draw(
+    found: Results, compared: dict[str, Comparison], peers: PeerResults | None, drift: DriftResults | None
+) -> dict[str, str]:
     drawn = {}
     if found.table2_accuracies["comparable"].any():
         drawn["distances"] = figures.distances(found.table2_accuracies)
+        drawn["distances-narrow"] = figures.distances(found.table2_accuracies, narrow=True)
     for key, lines in found.figure1_curves.groupby("data_set", sort=False):
         drawn[f"curve-{key}"] = figures.curve(lines, DATA_SETS[key].name, key)
     for name, comparison in compared.items():
         key = name.replace(", ", "-").replace(" ", "-")
         drawn[f"ranks-{key}"] = figures.critical_difference(comparison, name.capitalize(), key)
+    if peers:
+        drawn |= draw_peers(peers)
+    if drift:
+        drawn |= draw_drift(drift)
     return drawn
 
 
@@ -95,13 +112,12 @@ def render(
     found: Results,
     compared: dict[str, Comparison],
     drawn: dict[str, str],
-    plan: Plan,
-    circumstances: Circumstances,
-    computing: float,
+    made: Made,
     peers: PeerResults | None = None,
     drift: DriftResults | None = None,
 ) -> str:
-    """The page as HTML; `computing` is how many seconds the units took, whenever they were run."""
+    """The page as HTML."""
+    plan = made.plan
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pater.study", "page"),
         autoescape=True,
@@ -132,15 +148,16 @@ def render(
         names={key: entry.name for key, entry in DATA_SETS.items()},
         not_comparable=NOT_COMPARABLE,
         n_weights=len(WEIGHTS),
+        timed_passes=TIMED_PASSES,
         n_models=len(plan.models),
         n_fits=2 * len(plan.models) * len(plan.units),
         plan=plan,
-        circumstances=circumstances,
-        computing=computing,
+        circumstances=made.circumstances,
+        computing=made.seconds,
         command=command(plan) + (" --peers" if peers else "") + (" --drift" if drift else ""),
         peers=peers_on_the_page(peers) if peers else None,
         drift=drift_on_the_page(drift) if drift else None,
-        surroundings=surroundings(circumstances),
+        surroundings=made.surroundings,
     )
 
 

@@ -56,7 +56,8 @@ def reproduce(
     for part in parts:
         part.run(jobs, on_finished)
 
-    from .report import PAGE, Circumstances, write_report  # half a second of imports that the running need not wait for
+    from .made import Circumstances
+    from .report import PAGE, write_report  # half a second of imports that the running need not wait for
 
     circumstances = Circumstances(jobs=jobs, seconds=elapsed, units_run=len(plan.units) - len(finished))
     stores = (part.store if part else None for part in (compared, followed))

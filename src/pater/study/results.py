@@ -79,3 +79,9 @@ def save(found: Results, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for field in fields(found):
         getattr(found, field.name).to_csv(folder / f"{field.name}.csv", index=False)
+
+
+def load(folder: Path) -> Results:
+    """The tables as they were saved."""
+    names = [field.name for field in fields(Results)]
+    return Results(**{name: pd.read_csv(folder / f"{name}.csv") for name in names})

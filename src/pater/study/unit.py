@@ -22,10 +22,9 @@ from pater.models import metrics
 from .halves import Fold, folds
 from .plan import NOT_COMPARABLE, UNWEIGHTED, WITH_CURVES, Model, Plan
 from .readings import NO_INTERCEPT, READINGS, learn_by
-from .training import train
+from .training import train, train_warm
 
 CURVE_POINTS = 100
-WARMING = 4  # rows that a model learns from untimed, before it is timed
 
 SCORES = {
     "accuracy": metrics.accuracy,
@@ -74,11 +73,7 @@ def run_unit(data: DataSet, run: int, plan: Plan) -> Outcome:
 
 def _run_models(outcome: Outcome, key: str, run: int, number: int, fold: Fold, models: list[Model]) -> None:
     rows, n_features = batch.rows_of(fold.X_train), fold.X_train.shape[1]
-    few, few_codes = batch.rows_of(fold.X_train[:WARMING]), fold.train_codes[:WARMING]
-    for model in models:  # else whoever is first to meet rows of this form would pay for the compiler
-        train(few, few_codes, model, n_features)
-    train(rows, fold.train_codes, models[0], n_features)  # and the first model alone for cold memory
-    trained = [train(rows, fold.train_codes, model, n_features) for model in models]
+    trained = [train_warm(rows, fold.train_codes, model, n_features) for model in models]
     verdicts = _predictions(fold, [(one.w, one.bias) for one in trained])
     points = CURVE_POINTS if run == 0 and key in WITH_CURVES else 1
     for model, one, scores in zip(models, trained, scores_of(verdicts, fold.test_codes == 1), strict=True):

@@ -53,6 +53,11 @@ def _panel(axes: Axes, stream: Stream, lines: dict[str, pd.DataFrame]) -> None:
         axes.plot(
             part["seen"], part["score"], color=ink.ALGORITHM[like], linewidth=width, linestyle=dashes, label=label
         )
+        says = [
+            f"{label}, up to row {seen:,}: {score:.1f} %"
+            for seen, score in zip(part["seen"], part["score"], strict=True)
+        ]
+        ink.points(axes, part["seen"], part["score"], says, color=ink.ALGORITHM[like], shown=False)
     axes.set(title=f"{stream.kind}, {100 * stream.share:g} %", xlim=(0, ROWS), ylim=(40, 97))
     axes.xaxis.set_major_locator(MultipleLocator(ROWS / 4))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))

@@ -15,6 +15,7 @@ from .learners import AUTO, FAMILIES, NO_MEMORY, PEERS, SETTINGS, SINGLE
 from .streams import STREAMS
 
 COUNTS = ["positives", "negatives", "true_positives", "true_negatives"]
+SAVED = ("drift_scores", "drift_summary", "drift_windows")
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,13 @@ def grid(table: pd.DataFrame) -> pd.DataFrame:
 def save(found: DriftResults, folder: Path) -> None:
     """A CSV file for each table."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in ("drift_scores", "drift_summary", "drift_windows"):
+    for name in SAVED:
         getattr(found, name).to_csv(folder / f"{name}.csv", index=False)
+
+
+def load(folder: Path, runs: int, seconds: float) -> DriftResults:
+    """The tables as they were saved."""
+    return DriftResults(**{name: pd.read_csv(folder / f"{name}.csv") for name in SAVED}, runs=runs, seconds=seconds)
 
 
 def _balanced(counts: pd.DataFrame) -> pd.Series:

@@ -120,6 +120,13 @@ def save(found: PeerResults, folder: Path) -> None:
             table.to_csv(folder / f"{field.name}.csv", index=False)
 
 
+def load(folder: Path, seconds: float) -> PeerResults:
+    """The tables as they were saved, with the tests made again."""
+    cells, means, ranks = (pd.read_csv(folder / f"peers_{name}.csv") for name in ("scores", "averages", "ranks"))
+    tests = comparisons(cells)
+    return PeerResults(cells, means, ranks, tests, _verdict(means, tests), seconds)
+
+
 def _wide(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
     """A row a data set, a column a learner."""
     return cells.set_index(CELL)[measure].unstack("algorithm")

@@ -1,4 +1,4 @@
-"""Shards learned by the workers of dask.distributed: processes of this machine, or a cluster that sees the files.
+"""Shards learned by the workers of dask.distributed: a cluster that sees the files.
 
 Knows `stream/shards.py` and dask, which is imported when it is asked for. What a worker sends back is the bytes of a
 model file; what is wrong with an input comes back as text.
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from pater import __version__
 
 from .errors import WorkersError
-from .fork_server import ONE_THREAD, start_early
 
 if TYPE_CHECKING:
     from pater.stream.sharded_training import Progress
@@ -32,50 +31,33 @@ _TICK, _TOLD_EVERY, _LOOK_EVERY = 0.1, 0.2, 2.0  # seconds
 
 
 class Cluster:
-    """An engine for `train_in_shards`: `workers` processes of this machine, or the cluster of a scheduler.
+    """An engine for `train_in_shards`: the cluster of a scheduler.
 
-    Processes start while the command imports what it needs and looks at the files. `compiling` is called when a worker
-    has to wait for compiled code.
+    It is called while the command imports what it needs. `compiling` is called when a worker has to wait for compiled
+    code.
     """
 
-    def __init__(self, workers: int | None, scheduler: str | None, compiling: Callable[[], None] | None = None) -> None:
-        self._workers, self._scheduler, self._compiling = workers or 1, scheduler, compiling
+    def __init__(self, scheduler: str, compiling: Callable[[], None]) -> None:
+        self._scheduler, self._compiling = scheduler, compiling
         self._client: Any = None
-        self._cluster: Any = None
         self._failed: BaseException | None = None
+        self._workers = 1
         self._seen = time.monotonic()  # when there was a worker
         self._looked = 0.0
         self._topic = f"pater-{os.getpid()}-{time.time_ns()}"
 
     def __enter__(self) -> Cluster:
-        distributed, config = import_module("distributed"), import_module("dask.config")
+        import_module("distributed")
         warnings.filterwarnings("ignore", module=r"(dask|distributed)\b")  # of ports and sizes of graphs
-        method = start_early() if self._scheduler is None else "spawn"
-        self._config = config.set({"distributed.worker.multiprocessing-method": method})
-        if hasattr(distributed.utils, "_forkserver_preload_set"):
-            distributed.utils._forkserver_preload_set = True  # else it would import all that it knows, here
         self._starting = threading.Thread(target=self._start, daemon=True, name="pater-workers")
         self._starting.start()
         return self
 
     def _start(self) -> None:
-        distributed = import_module("distributed")
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         try:
-            if self._scheduler is None:
-                self._cluster = distributed.LocalCluster(
-                    n_workers=self._workers,
-                    threads_per_worker=1,
-                    processes=True,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",  # nothing is shown there, but without one a fixed port is taken
-                    scheduler_kwargs={"dashboard": False},
-                    memory_limit=0,
-                    silence_logs=logging.CRITICAL,
-                    env=ONE_THREAD,
-                )
-            logging.getLogger("distributed").setLevel(logging.CRITICAL)
-            address = self._cluster or self._scheduler
-            self._client = distributed.Client(address, timeout=ANSWER, set_as_default=False)
+            client = import_module("distributed").Client
+            self._client = client(self._scheduler, timeout=ANSWER, set_as_default=False)
         except BaseException as error:  # told by who waits for it
             self._failed = error
 
@@ -83,24 +65,17 @@ class Cluster:
         self._starting.join()
         if self._failed is not None:
             why = " ".join(str(self._failed).split()) or type(self._failed).__name__
-            where = f"no scheduler answers at {self._scheduler}" if self._scheduler else "no worker could be started"
-            raise WorkersError(f"{where}: {why[:200].rstrip('.')}.")
+            raise WorkersError(f"no scheduler answers at {self._scheduler}: {why[:200].rstrip('.')}.")
         return self._client
 
     def __exit__(self, *_: object) -> None:
         self._starting.join()
-        for each in (self._client, self._cluster):
-            if each is not None:
-                with suppress(Exception):
-                    each.close(timeout=5)
-        self._config.__exit__(None, None, None)
+        if self._client is not None:
+            with suppress(Exception):
+                self._client.close(timeout=5)
 
     def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """What comes of work(*arguments), or why it was refused; here, unless the files are elsewhere."""
-        if self._scheduler is None:
-            from pater.stream.shards import safely
-
-            return safely(work, *arguments)
+        """What comes of work(*arguments), or why it was refused; where the files are."""
         future = self._started().submit(_do, __version__, work, *arguments, pure=False)
         while future.status == "pending":
             time.sleep(_TICK)
@@ -119,7 +94,7 @@ class Cluster:
             number, rows, done = event[1]
             if rows >= 0:
                 progress[number] = rows, done
-            elif self._compiling is not None:
+            else:
                 self._compiling()
 
         client.subscribe_topic(self._topic, note)

@@ -1,0 +1,175 @@
+"""Shards learned by processes of this machine.
+
+Knows `stream/shards.py` and `multiprocessing`. A process is told of one shard at a time and sends back the bytes of a
+model file; what is wrong with an input comes back as text. One that dies is replaced, and its shard is learned anew.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from .errors import WorkersError
+from .fork_server import start_early
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from pater.stream.sharded_training import Progress
+    from pater.stream.shards import Learned, Refused, Shard, Task
+
+_MOST_DEATHS = 4  # on one shard
+_TICK, _TOLD_EVERY = 0.1, 0.2  # seconds
+
+
+class Processes:
+    """An engine for `train_in_shards`: so many processes.
+
+    They start while the command imports what it needs and looks at the files. `compiling` is called when one has to
+    wait for compiled code.
+    """
+
+    def __init__(self, number: int, compiling: Callable[[], None]) -> None:
+        self._number, self._compiling = number, compiling
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> Processes:
+        self._context: Any = get_context(start_early())
+        self._workers = [_Worker(self._context) for _ in range(self._number)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.end()
+
+    def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """What comes of work(*arguments), or why it was refused."""
+        from pater.stream.shards import safely
+
+        return safely(work, *arguments)
+
+    def over(
+        self, task: Task, shards: Sequence[Shard], *, wanted: Callable[[int], bool], tick: Callable[[Progress], None]
+    ) -> Iterator[tuple[int, Learned | Refused]]:
+        """Learn shards, in any order."""
+        waiting, deaths, progress = deque(shards), Counter[int](), dict[int, tuple[int, int]]()
+        while busy := self._busy(task, waiting, wanted):
+            tick(dict(progress))
+            for connection in wait(list(busy), _TICK):
+                worker, shard = busy[connection]
+                kind, answer = worker.heard()
+                if kind == "done":
+                    worker.shard = None
+                    yield shard.number, answer
+                elif kind == "so far":
+                    progress[shard.number] = answer
+                elif kind == "compiling":
+                    self._compiling()
+                elif kind == "failed":
+                    raise WorkersError(f"a worker could not do its part: {answer}.")
+                else:
+                    deaths[shard.number] += 1
+                    if deaths[shard.number] == _MOST_DEATHS:
+                        died = f"worker processes died again and again on {shard.shown}"
+                        raise WorkersError(f"{died}, perhaps for want of memory.")
+                    waiting.appendleft(shard)
+                    self._replace(worker)
+
+    def _busy(
+        self, task: Task, waiting: deque[Shard], wanted: Callable[[int], bool]
+    ) -> dict[Any, tuple[_Worker, Shard]]:
+        """Those that work, by their connections, after everyone has got a shard, as long as some wait."""
+        for worker in self._workers:
+            if worker.shard is not None and not wanted(worker.shard.number):
+                self._replace(worker)
+        for worker in self._workers:
+            while worker.shard is None and waiting:
+                shard = waiting.popleft()
+                if wanted(shard.number):
+                    worker.begin(task, shard)
+        return {worker.connection: (worker, worker.shard) for worker in self._workers if worker.shard is not None}
+
+    def _replace(self, worker: _Worker) -> None:
+        worker.end()
+        self._workers[self._workers.index(worker)] = _Worker(self._context)
+
+
+class _Worker:
+    """A process, and the shard that it learns."""
+
+    def __init__(self, context: Any) -> None:
+        self.connection, theirs = context.Pipe()
+        self.shard: Shard | None = None
+        self._task: Task | None = None
+        self._process = context.Process(target=_learn, args=(theirs,), daemon=True, name="pater-worker")
+        with _without_main():
+            self._process.start()
+        theirs.close()
+
+    def begin(self, task: Task, shard: Shard) -> None:
+        """Learn a shard. A process that is dead is found so when it is waited for."""
+        self.shard = shard
+        with suppress(OSError):
+            self.connection.send((None if task is self._task else task, shard))
+        self._task = task
+
+    def heard(self) -> tuple[str, Any]:
+        """The next that it says: of what kind, and what; ("dead", None) if it never will."""
+        try:
+            return self.connection.recv()  # type: ignore[no-any-return]
+        except (EOFError, OSError):
+            return "dead", None
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.connection.close()
+        self._process.kill()
+        self._process.join()
+        self._process.close()
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """What starts meanwhile does not import the program that runs here, which would begin a run of its own."""
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _learn(connection: Connection[Any, Any]) -> None:
+    """In the process: learn shards, telling every now and then how far it is, until nobody listens."""
+    from pater.stream.shards import learn_shard, safely
+
+    from .startup import announced
+
+    task: Any = None
+    last = time.monotonic()
+
+    def tell(rows: int, done: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _TOLD_EVERY:
+            last = time.monotonic()
+            connection.send(("so far", (rows, done)))
+
+    with suppress(EOFError, ConnectionError), announced(lambda: connection.send(("compiling", None))):
+        while True:
+            changed, shard = connection.recv()
+            task = changed or task
+            try:
+                answer = "done", safely(learn_shard, task, shard, tell)
+            except ConnectionError:
+                raise
+            except Exception as error:
+                why = " ".join(str(error).split())[:200].rstrip(".")
+                answer = "failed", f"{type(error).__name__}: {why}"
+            connection.send(answer)

@@ -1,0 +1,51 @@
+"""One row of JSON that is to be encoded, as a batch: its cells, and a table of them for those who ask for it.
+
+Knows `json_cells` and `raw`. To make a column of every cell takes longer than to encode the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..preprocessing.columns import Column
+from .json_cells import cells_of
+from .raw import RawBatch
+
+ONE_ROW = np.empty((1, 0))
+LARGEST = 1 << 1000  # of whole numbers that are surely finite as floats
+_PLAIN = frozenset({float, int, str, type(None)})
+
+
+class RowBatch(RawBatch):
+    """A row of plain cells; `table` is made of them when it is asked for."""
+
+    cells: Mapping[str, Any] | None = None
+    _kinds: Mapping[str, str]
+
+    @classmethod
+    def of(cls, cells: Mapping[str, Any], kinds: Mapping[str, str]) -> RowBatch:
+        """The batch of a row, by the names of columns and what they are."""
+        batch = cls((ONE_ROW,), 0, None, missing=sum([cell is None for cell in cells.values()]))
+        del batch.table
+        batch.cells, batch._kinds = cells, kinds
+        return batch
+
+    def column(self, name: str) -> Column:
+        """A column of the table."""
+        assert self.cells is not None
+        return cells_of((self.cells[name],), name, {}).raw(self._kinds[name])
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "table" or self.cells is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.table = {column: self.column(column) for column in self._kinds}
+        return self.table
+
+
+def are_plain(cells: Iterable[Any]) -> bool:
+    """Whether these are cells with which nothing can be wrong."""
+    kinds = set(map(type, cells))
+    return kinds <= _PLAIN and (int not in kinds or all(type(cell) is not int or abs(cell) < LARGEST for cell in cells))

@@ -1,0 +1,61 @@
+"""From a model to ONNX.
+
+Knows `export.document`, which says how a model scores a row, and the parts of the graph that do the same.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from onnx import ModelProto
+
+from .. import __version__
+from ..export import document
+from .answers import answers, give
+from .graph import Graph
+from .matrices import dense, sparse
+
+
+def to_onnx(model: Any, *, sparse: bool | None = None) -> ModelProto:
+    """A model of ONNX that answers as the model does, in double precision.
+
+    Parameters
+    ----------
+    model : estimator, OnlinePipeline, stream.Learner or dict
+        Fitted; or what `pater.export.document` says of it.
+    sparse : bool, optional
+        Whether rows come as the lists `indptr`, `indices` and `data` of a CSR matrix, and not as a matrix `X`. By
+        default those of files of indices and of hashed names do.
+
+    Returns
+    -------
+    onnx.ModelProto
+        With the outputs `label`, `margin` (what `decision_function` gives) and, where the model has some,
+        `probabilities`. `pater.onnx.feed` makes its inputs of rows. A row whose margin is no number has no label:
+        running the model on it is an error, as `predict` is.
+
+    Examples
+    --------
+    >>> from pater import Perceptron
+    >>> from pater.onnx import to_onnx
+    >>> model = to_onnx(Perceptron().fit([[0.0], [3.0]], ["no", "yes"]))
+    >>> [output.name for output in model.graph.output]
+    ['label', 'margin']
+    """
+    told = model if isinstance(model, dict) else document(model)
+    graph = Graph()
+    give(graph, told, answers(graph, told, _margins(graph, told["input"], sparse)))
+    rules = sorted({each["rule"] for each in told["models"]})
+    metadata = {"classes": json.dumps(told["classes"]), "threshold": repr(told["threshold"]), "rule": ", ".join(rules)}
+    return graph.model("A linear classifier of pater.", metadata, __version__)
+
+
+def _margins(graph: Graph, told: dict[str, Any], as_lists: bool | None) -> str:
+    """The margins (rows, models) of rows as they come in, without intercepts."""
+    return sparse(graph, told) if takes_lists(told, as_lists) else dense(graph, told)
+
+
+def takes_lists(told: dict[str, Any], asked: bool | None) -> bool:
+    """Whether rows come as lists of indices and values."""
+    return told["others"] == "ignored" if asked is None else asked

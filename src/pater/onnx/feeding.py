@@ -1,0 +1,67 @@
+"""Rows as the inputs of a model of ONNX.
+
+Knows what an exported document says of rows, and batches of files.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..export import document
+from ..formats.batches import Batch
+from ..models.matrices import is_sparse
+from .conversion import takes_lists
+
+
+def feed(model: Any, X: Any, *, sparse: bool | None = None) -> dict[str, NDArray[Any]]:
+    """The inputs of `to_onnx(model)` for some rows, as a session of onnxruntime takes them.
+
+    Parameters
+    ----------
+    model : estimator, OnlinePipeline, stream.Learner or dict
+        As for `to_onnx`.
+    X : array-like, sparse matrix, table or stream.Batch
+        The rows.
+    sparse : bool, optional
+        As for `to_onnx`.
+
+    Returns
+    -------
+    dict of str to ndarray
+        An array for each input.
+
+    Examples
+    --------
+    >>> from pater import Perceptron
+    >>> from pater.onnx import feed
+    >>> feed(Perceptron().fit([[0.0], [3.0]], ["no", "yes"]), [[4]])
+    {'X': array([[4.]])}
+    """
+    told = (model if isinstance(model, dict) else document(model))["input"]
+    X = X.X if isinstance(X, Batch) else X
+    return _of_lists(told, X) if takes_lists(told, sparse) else {"X": _matrix(told, X)}
+
+
+def _matrix(told: dict[str, Any], X: Any) -> NDArray[np.float64]:
+    """Rows as a matrix of the model's columns."""
+    names = getattr(X, "columns", None)
+    if names is not None and told["names"] is not None and list(map(str, names)) != told["names"]:
+        raise ValueError(f"the columns are {list(map(str, names))}, but the model has {told['names']}, in this order.")
+    array = np.ascontiguousarray(X.toarray() if is_sparse(X) else X, np.float64)
+    if array.ndim != 2 or array.shape[1] != told["width"]:
+        raise ValueError(f"rows of {told['width']} numbers are wanted, not an array of shape {array.shape}.")
+    return array
+
+
+def _of_lists(told: dict[str, Any], X: Any) -> dict[str, NDArray[Any]]:
+    """Rows in the form of CSR."""
+    from scipy.sparse import csr_array
+
+    rows = csr_array(X, dtype=np.float64)
+    if told["others"] == "error" and rows.shape[1] != told["width"]:
+        raise ValueError(f"rows of {told['width']} columns are wanted, not a matrix of shape {rows.shape}.")
+    indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    return {"indptr": indptr, "indices": indices, "data": rows.data}

@@ -1,0 +1,104 @@
+"""A graph of ONNX, built node by node.
+
+Knows `onnx` and NumPy. Values go by their names, which `apply` makes up, so that a formula reads as calls in calls.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+OPSET = 18  # of what all graphs here are made of; what needs a later one says so
+OPSET_OF_REGEX = 20
+OPSET_OF_ML = 3
+MOST_BYTES = 2**31 - 2**20  # of a message of protobuf, less what stands around the numbers
+ROWS = "rows"  # what the first dimension of inputs and outputs is called
+
+
+class Graph:
+    """Nodes, constants, inputs and outputs. All names that are made up begin with `prefix`."""
+
+    def __init__(self, prefix: str = "pater") -> None:
+        self.prefix, self.opset = prefix, OPSET
+        self.nodes: list[NodeProto] = []
+        self.constants: list[TensorProto] = []
+        self.inputs: list[ValueInfoProto] = []
+        self.outputs: list[ValueInfoProto] = []
+        self._known: dict[tuple[Any, ...], str] = {}
+
+    def apply(self, kind: str, *inputs: Any, domain: str = "", name: str = "", **attributes: Any) -> str:
+        """The first output of a node of this kind; inputs that are no names are constants."""
+        return self.apply_all(kind, *inputs, n_outputs=1, domain=domain, name=name, **attributes)[0]
+
+    def apply_all(
+        self, kind: str, *inputs: Any, n_outputs: int, domain: str = "", name: str = "", **attributes: Any
+    ) -> list[str]:
+        """All outputs of a node of this kind."""
+        called = f"{self.prefix}.{len(self.nodes)}.{name or kind}"
+        outputs = [called if not k else f"{called}.{k}" for k in range(n_outputs)]
+        taken = [each if isinstance(each, str) else self.constant(each) for each in inputs]
+        self.nodes.append(helper.make_node(kind, taken, outputs, name=called, domain=domain, **attributes))
+        return outputs
+
+    def times(self, x: str, factors: NDArray[np.float64]) -> str:
+        """Columns (rows, columns), each times a factor of its own.
+
+        A single factor is a matrix: runtimes leave out those that are 1 in single precision, and 1 + 1e-9 is.
+        """
+        return self.apply("Mul", x, factors) if factors.size > 1 else self.apply("MatMul", x, factors.reshape(1, 1))
+
+    def constant(self, value: Any) -> str:
+        """The name of a constant: an array, a number, or a list of numbers or texts."""
+        array = np.asarray(value)
+        if array.dtype.kind == "U":
+            array = array.astype(object)
+        key = (array.dtype.str, array.shape, tuple(array.ravel()) if array.dtype == object else array.tobytes())
+        if key not in self._known:
+            self._known[key] = f"{self.prefix}.constant.{len(self.constants)}"
+            self.constants.append(numpy_helper.from_array(array, self._known[key]))
+        return self._known[key]
+
+    def input(self, name: str, kind: int, shape: list[Any], told: str) -> str:
+        """An input of this type; `told` says what it is to hold."""
+        if any(each.name == name for each in self.inputs):
+            raise ValueError(f"two inputs would have the name {name!r}: rename a column of the table.")
+        self.inputs.append(helper.make_tensor_value_info(name, kind, shape, doc_string=told))
+        return name
+
+    def output(self, value: str, name: str, kind: int, shape: list[Any], told: str) -> None:
+        """Make a value an output of this name."""
+        self.nodes.append(helper.make_node("Identity", [value], [name], name=f"{self.prefix}.output.{name}"))
+        self.outputs.append(helper.make_tensor_value_info(name, kind, shape, doc_string=told))
+
+    def needs(self, opset: int) -> None:
+        """Note that a node needs this version of the operators."""
+        self.opset = max(self.opset, opset)
+
+    def model(self, told: str, metadata: dict[str, str], producer_version: str) -> ModelProto:
+        """The model, in the earliest version that can hold it; a ValueError if it is too large for any."""
+        size = sum(tensor.ByteSize() for tensor in self.constants)
+        if size > MOST_BYTES:
+            raise ValueError(f"the model has {size:,} bytes of numbers, but a file of ONNX can hold 2 GiB.")
+        graph = helper.make_graph(
+            self.nodes, "pater", self.inputs, self.outputs, initializer=self.constants, doc_string=told
+        )
+        versions = [helper.make_opsetid("", self.opset)]
+        if any(node.domain for node in self.nodes):
+            versions.append(helper.make_opsetid("ai.onnx.ml", OPSET_OF_ML))
+        model = helper.make_model(
+            graph,
+            opset_imports=versions,
+            ir_version=helper.find_min_ir_version_for(versions),
+            producer_name="pater",
+            producer_version=producer_version,
+        )
+        helper.set_model_props(model, metadata)
+        return model
+
+
+def as_type(array: NDArray[Any]) -> int:
+    """The type of ONNX that an array has."""
+    return TensorProto.STRING if array.dtype.kind in "OU" else int(helper.np_dtype_to_tensor_dtype(array.dtype))

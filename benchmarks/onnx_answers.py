@@ -2,8 +2,8 @@
 
     PATER_DATA=folder python benchmarks/onnx_answers.py
 
-Each learner learns from the first half of a set, scaled as far as it is dense, and both are asked about the second half.
-Printed are the rows asked about, how many labels differ, and by how much margins do, in units of the largest margin or
+Each learner learns from the first half of a set, scaled, and both are asked about the second half. Printed are the rows
+asked about, how many labels differ, and by how much margins do, in units of the largest margin or
 of 1, if that is larger. An exit code other than 0 says that a label differs, or a margin by more than 1e-12.
 """
 
@@ -55,10 +55,8 @@ def main() -> int:
             )
             found, difference = differences(model.fit(X[:half], y[:half]), X[half:], sparse=sparse)
             others, largest, asked = others + found, max(largest, difference), asked + len(y) - half
-        print(
-            f"{key:14} {len(y) - half:8,} rows  {others} labels  {largest:.1e}  {time.perf_counter() - start:5.1f} s",
-            flush=True,
-        )
+        told = f"{key:14} {len(y) - half:8,} rows  {others} labels  {largest:.1e}"
+        print(f"{told}  {time.perf_counter() - start:5.1f} s", flush=True)
         wrong, worst = wrong + others, max(worst, largest)
     print(f"{len(keys)} sets, {asked:,} answers: {wrong} labels differ, margins by {worst:.1e} at most")
     return int(wrong > 0 or worst > 1e-12)

@@ -39,6 +39,10 @@ MARKED_CODE = re.compile(r"^```(\w+) .*$", re.MULTILINE)
 LINE_OF_A_TABLE, CODE = re.compile(r"^\|.*$", re.MULTILINE), re.compile(r"`[^`\n]+`")
 
 
+class SiteError(Exception):
+    """The site cannot be built as it is; the message says why."""
+
+
 def put_together() -> None:
     """Bring the pages, and what they link to, into one folder."""
     shutil.rmtree(PAGES, ignore_errors=True)
@@ -66,7 +70,7 @@ def placed(source: Path) -> Path:
     for name, in_site in BESIDE.items():
         if inside.is_relative_to(name):
             return PAGES / (in_site or "index.md") / inside.relative_to(name)
-    raise ValueError(f"{inside} is linked to, but is no part of the site: see BESIDE in docs/build.py.")
+    raise SiteError(f"{inside} is linked to, but is no part of the site: see BESIDE in docs/build.py.")
 
 
 def as_in_the_site(source: Path) -> str:
@@ -86,10 +90,10 @@ def as_in_the_site(source: Path) -> str:
 def build() -> None:
     """Run Zensical, which says what it warns of, and exits with 0 for some of it."""
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
-    env = {**os.environ, "NO_COLOR": "1"}
-    done = subprocess.run(command, cwd=ROOT, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    if done.returncode or re.search(r"warning|griffe|error", done.stdout, flags=re.IGNORECASE):
-        raise SystemExit(f"{done.stdout}\nThe site is not built: see above.")
+    done = subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    said = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
+    if done.returncode or re.search(r"warning|griffe|error", said, flags=re.IGNORECASE):
+        raise SiteError(f"{said}\nThe site is not built: see above.")
 
 
 class Links(HTMLParser):
@@ -132,9 +136,12 @@ def main() -> None:
     build()
     dead = dead_links(SITE)
     if dead:
-        raise SystemExit("\n".join(["Links that lead nowhere:", *dead]))
+        raise SiteError("\n".join(["Links that lead nowhere:", *dead]))
     print(f"{sum(1 for _ in SITE.rglob('*.html'))} pages: {(SITE / 'index.html').relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SiteError as error:
+        raise SystemExit(str(error)) from None

@@ -51,12 +51,8 @@ class Predictions(list[dict[str, Any]]):
 class Client:
     """A service at a URL.
 
-    token
-        Sent as a bearer token, if the service wants one.
-    timeout
-        Seconds that one call may take, all its tries included.
-    context
-        Of TLS, for a certificate of your own: `ssl.create_default_context(cafile="ca.pem")`.
+    `token` is sent as a bearer token, if the service wants one. One call may take `timeout` seconds, all its tries
+    included. `context` is for a certificate of your own: `ssl.create_default_context(cafile="ca.pem")`.
     """
 
     def __init__(
@@ -75,6 +71,8 @@ class Client:
     def predict(self, rows: Any, explain: bool = False) -> Predictions:
         """What the model says of rows; of those with an id, the service waits for the label.
 
+        Parameters
+        ----------
         rows
             A list of rows, each a dict of features, `(id, features)` or `{"id", "features"}`; or, with pyarrow, a table
             of pandas, Polars or Arrow, whose column `id`, if there is one, has the ids.
@@ -90,6 +88,8 @@ class Client:
     def learn(self, rows: Any, labels: Any = None, weights: Any = None, *, key: str | None = None) -> dict[str, Any]:
         """Learn from rows with labels: `{"learned": n, "position": p}`, once they are durable and learned.
 
+        Parameters
+        ----------
         rows
             As for `predict`. Without `labels`, rows are `{"features", "label", "weight"?, "id"?}`, or a table that has
             a column `label`, or one with the name of the model's label.
@@ -108,8 +108,7 @@ class Client:
     def labels(self, labels: Any) -> dict[str, Any]:
         """Labels that have come for rows predicted before: `{"joined": n, "unknown": [ids], …}`.
 
-        labels
-            A dict or Series of labels by id, or a list of `(id, label)`, `(id, label, weight)` or `{"id", "label", …}`.
+        A dict or Series of labels by id, or a list of `(id, label)`, `(id, label, weight)` or `{"id", "label", …}`.
         """
         pairs = labels.items() if hasattr(labels, "items") else labels
         told = [each if isinstance(each, Mapping) else dict(zip(LABEL, each, strict=False)) for each in pairs]

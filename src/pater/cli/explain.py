@@ -78,9 +78,12 @@ def explain(
                 from pater.stream.effects_page import write_page
 
                 write_page(learner, html, model, shown[:most], data or [])
+                say(f"{html} is written; open it in a browser.")
             else:
                 for told in shown[:most]:
                     _row(told, 10 if top is None else top)
+            if data and not shown:
+                say("There is no row to explain.")
             if most is not None and len(shown) > most:
                 say(f"There are more rows than {most}: see more of them with --limit.")
         else:

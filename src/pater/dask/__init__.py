@@ -2,6 +2,8 @@
 
 The data stays where it is: models travel, as bytes of model files. What comes back is an ordinary estimator.
 
+Examples
+--------
 >>> import dask.array as da
 >>> import pater.dask
 >>> X = da.random.default_rng(0).normal(size=(4000, 3), chunks=(1000, 3))

@@ -153,7 +153,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : path-like
+        path : str or path
             Where to.
         """
         from .load import ESTIMATORS, estimator_of  # which knows every estimator

@@ -66,7 +66,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Parameters
     ----------
-    path : path-like
+    path : str or path
         A file written by `save` of an estimator or an `OnlinePipeline`, or by `pater train`.
 
     Returns

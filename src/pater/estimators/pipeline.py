@@ -143,7 +143,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : path-like
+        path : str or path
             Where to.
         """
         from .pipeline_file import save  # which knows every estimator

@@ -4,6 +4,8 @@ Features come and go by name, classes turn up as they come, and pipelines, metri
 `learn_one` of each row, `learn_many` and the estimator's `partial_fit` of the same rows as a sparse matrix come to the
 same bits.
 
+Examples
+--------
 >>> from pater.river import PATERClassifier
 >>> from river import datasets, evaluate, metrics, preprocessing
 >>> model = preprocessing.StandardScaler() | PATERClassifier()

@@ -74,11 +74,18 @@ class Guards:
                 warnings.warn(f"{batch.source}: {hint}", Hint, stacklevel=2)
 
     def finish(self, learner: Learner) -> None:
-        """An error if a class weight names a label that never came; a hint if each class came all at once."""
+        """An error if a class weight names a label that never came; a hint if classes came sorted, or only one came."""
         self.labels |= set(learner.classes.tolist())
         unseen = self._unseen(learner.specs)
         if unseen:
             raise InputError(f"{_told_of(unseen, self.labels, 'no row')}. Name a label that is there.")
+        if learner.classes.size == 1:
+            warnings.warn(
+                f"all rows have the same label, {learner.classes[0]}, and the model can say nothing else. Is it the "
+                "right column, and are rows of another class to come?",
+                Hint,
+                stacklevel=2,
+            )
         if self.runs is not None and len(self.runs) > 1 and min(self.runs.values()) >= LONG:
             first, *_, last = self.runs
             warnings.warn(

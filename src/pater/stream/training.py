@@ -179,7 +179,7 @@ def train(
         Go on from the checkpoint, if there is one.
     max_classes : int
         How many classes the first thousand rows may have; more are taken for a column that holds no classes.
-    encoding : {"table", "plain"}, optional
+    encoding : {"table", "plain"} or None, default=None
         Whether the columns of a table are encoded as they come (see `pater.preprocessing.TableEncoder`), or go to the
         model as numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` say what to do.
     interactions : list of pairs of names, or "all", optional

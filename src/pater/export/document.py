@@ -113,7 +113,8 @@ def _input_of_learner(learner: Learner, speaker: Speaker) -> dict[str, Any]:
     if columns.kind == TABLE:
         names = [name for name, _ in columns.table]
         if scaler is None:
-            return numbers(speaker, names=names)
-        return numbers(speaker.only(scaler.square > 0), scale_along(scaler, dense=True), names=names)
+            return numbers(speaker, names=names, missing="nothing")
+        scale = scale_along(scaler, dense=True)
+        return numbers(speaker.only(scaler.square > 0), scale, names=names, missing="nothing")
     scale = NO_SCALE if scaler is None else scale_along(scaler, dense=False)
     return hashed(speaker, columns, scale) if columns.kind == HASHED else numbers(speaker, scale, others="ignored")

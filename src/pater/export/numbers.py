@@ -29,15 +29,24 @@ NO_SCALE = Scale()
 
 
 def numbers(
-    speaker: Speaker, scale: Scale = NO_SCALE, *, names: Iterable[Any] | None = None, others: str = "error"
+    speaker: Speaker,
+    scale: Scale = NO_SCALE,
+    *,
+    names: Iterable[Any] | None = None,
+    others: str = "error",
+    missing: str = "error",
 ) -> dict[str, Any]:
-    """The description of rows of numbers; `others` says what becomes of columns that the model does not have."""
+    """The description of rows of numbers.
+
+    `others` says what becomes of columns that the model does not have, `missing` what of a number that is not there.
+    """
     columns, weights = speaker.columns, speaker.weights
     return {
         "kind": "numbers",
         "width": speaker.n_features,
         "names": None if names is None else [str(name) for name in names],
         "others": others,
+        "missing": missing,
         "columns": columns.tolist(),
         "means": None if scale.means is None else scale.means[columns].tolist(),
         "deviations": None if scale.deviations is None else scale.deviations[columns].tolist(),

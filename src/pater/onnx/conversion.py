@@ -14,7 +14,10 @@ from .. import __version__
 from ..export import document
 from .answers import answers, give
 from .graph import Graph
-from .matrices import dense, sparse
+from .matrices import as_numbers, dense, sparse
+from .tables import Table
+
+WHAT = {"table": "a table have an input for each column", "hashed": "hashed names come as lists"}
 
 
 def to_onnx(model: Any, *, sparse: bool | None = None) -> ModelProto:
@@ -45,7 +48,7 @@ def to_onnx(model: Any, *, sparse: bool | None = None) -> ModelProto:
     """
     told = model if isinstance(model, dict) else document(model)
     graph = Graph()
-    give(graph, told, answers(graph, told, _margins(graph, told["input"], sparse)))
+    give(graph, told, answers(graph, told, _margins(graph, told, sparse)))
     rules = sorted({each["rule"] for each in told["models"]})
     metadata = {"classes": json.dumps(told["classes"]), "threshold": repr(told["threshold"]), "rule": ", ".join(rules)}
     return graph.model("A linear classifier of pater.", metadata, __version__)
@@ -53,9 +56,19 @@ def to_onnx(model: Any, *, sparse: bool | None = None) -> ModelProto:
 
 def _margins(graph: Graph, told: dict[str, Any], as_lists: bool | None) -> str:
     """The margins (rows, models) of rows as they come in, without intercepts."""
-    return sparse(graph, told) if takes_lists(told, as_lists) else dense(graph, told)
+    rows = told["input"]
+    if takes_lists(rows, as_lists):
+        return sparse(graph, as_numbers(rows))
+    if rows["kind"] == "table":
+        return Table(graph, rows, len(told["models"])).margins()
+    return dense(graph, rows)
 
 
 def takes_lists(told: dict[str, Any], asked: bool | None) -> bool:
     """Whether rows come as lists of indices and values."""
-    return told["others"] == "ignored" if asked is None else asked
+    if told["kind"] == "numbers":
+        return bool(told["others"] == "ignored" if asked is None else asked)
+    is_hashed = bool(told["kind"] == "hashed")
+    if asked is not None and asked != is_hashed:
+        raise ValueError(f"rows of {WHAT[told['kind']]}: leave out sparse={asked}.")
+    return is_hashed

@@ -14,6 +14,8 @@ from ..export import document
 from ..formats.batches import Batch
 from ..models.matrices import is_sparse
 from .conversion import takes_lists
+from .feeding_tables import encoding_of, of_table
+from .matrices import as_numbers
 
 
 def feed(model: Any, X: Any, *, sparse: bool | None = None) -> dict[str, NDArray[Any]]:
@@ -41,8 +43,11 @@ def feed(model: Any, X: Any, *, sparse: bool | None = None) -> dict[str, NDArray
     {'X': array([[4.]])}
     """
     told = (model if isinstance(model, dict) else document(model))["input"]
+    if told["kind"] == "table":
+        takes_lists(told, sparse)
+        return of_table(told, encoding_of(model), X)
     X = X.X if isinstance(X, Batch) else X
-    return _of_lists(told, X) if takes_lists(told, sparse) else {"X": _matrix(told, X)}
+    return _of_lists(as_numbers(told), X) if takes_lists(told, sparse) else {"X": _matrix(told, X)}
 
 
 def _matrix(told: dict[str, Any], X: Any) -> NDArray[np.float64]:

@@ -30,18 +30,11 @@ class Graph:
         self._known: dict[tuple[Any, ...], str] = {}
 
     def apply(self, kind: str, *inputs: Any, domain: str = "", name: str = "", **attributes: Any) -> str:
-        """The first output of a node of this kind; inputs that are no names are constants."""
-        return self.apply_all(kind, *inputs, n_outputs=1, domain=domain, name=name, **attributes)[0]
-
-    def apply_all(
-        self, kind: str, *inputs: Any, n_outputs: int, domain: str = "", name: str = "", **attributes: Any
-    ) -> list[str]:
-        """All outputs of a node of this kind."""
+        """The output of a node of this kind; inputs that are no names are constants."""
         called = f"{self.prefix}.{len(self.nodes)}.{name or kind}"
-        outputs = [called if not k else f"{called}.{k}" for k in range(n_outputs)]
         taken = [each if isinstance(each, str) else self.constant(each) for each in inputs]
-        self.nodes.append(helper.make_node(kind, taken, outputs, name=called, domain=domain, **attributes))
-        return outputs
+        self.nodes.append(helper.make_node(kind, taken, [called], name=called, domain=domain, **attributes))
+        return called
 
     def times(self, x: str, factors: NDArray[np.float64]) -> str:
         """Columns (rows, columns), each times a factor of its own.
@@ -49,6 +42,19 @@ class Graph:
         A single factor is a matrix: runtimes leave out those that are 1 in single precision, and 1 + 1e-9 is.
         """
         return self.apply("Mul", x, factors) if factors.size > 1 else self.apply("MatMul", x, factors.reshape(1, 1))
+
+    def look_up(self, values: str, keys: list[Any], rest: int) -> str:
+        """The place of each value among the keys, which are texts or whole numbers; of any other, `rest`."""
+        if not keys:
+            return self.apply("Where", self.apply("Equal", values, values), rest, rest)
+        kind = "keys_strings" if isinstance(keys[0], str) else "keys_int64s"
+        places: dict[str, Any] = {kind: keys, "values_int64s": [*range(len(keys))], "default_int64": rest}
+        return self.apply("LabelEncoder", values, domain="ai.onnx.ml", **places)
+
+    def checked(self, places: str, size: int, name: str) -> str:
+        """Places from 0 to `size` − 1 as they are; any other is an error, which names the node."""
+        places = self.apply("Where", self.apply("Less", places, 0), size, places)  # else −1 would be the last
+        return self.apply("Gather", np.arange(size), places, name=name)
 
     def constant(self, value: Any) -> str:
         """The name of a constant: an array, a number, or a list of numbers or texts."""

@@ -14,27 +14,39 @@ from onnx import TensorProto
 from .graph import ROWS, Graph
 
 ENTRIES = "entries"
+LAST = np.iinfo(np.int64).max  # up to which a slice is taken that goes on to the end
+MOST_FILLED = 1 << 20  # weights, those that are 0 included
 
 
-def weights_in(told: dict[str, Any]) -> NDArray[np.float64]:
-    """The weights of all columns, (columns, models), in units of the rows as they come in."""
-    weights = np.array(told["weights"], np.float64)
-    return _filled(told, weights if told["deviations"] is None else weights / told["deviations"], 0.0).T
+def as_numbers(told: dict[str, Any]) -> dict[str, Any]:
+    """Rows of hashed names, once they are hashed, as rows of numbers."""
+    if told["kind"] != "hashed":
+        return told
+    return {**told, "width": 1 << told["bits"], "others": "error", "means": None}
 
 
-def _filled(told: dict[str, Any], values: Any, rest: float) -> NDArray[np.float64]:
-    """Numbers of the columns that have a weight (…, columns) as those of all columns."""
+def _spread(told: dict[str, Any], values: Any) -> NDArray[np.float64]:
+    """Numbers of the columns that have a weight (…, columns) as those of all columns, 0 of the others."""
     values = np.asarray(values, np.float64)
-    result = np.full((*values.shape[:-1], told["width"]), rest)
+    result = np.zeros((*values.shape[:-1], told["width"]))
     result[..., told["columns"]] = values
     return result
 
 
+def _weights(told: dict[str, Any]) -> NDArray[np.float64]:
+    """The weights of the columns that have one, (models, columns), in units of the rows as they come in."""
+    weights = np.array(told["weights"], np.float64)
+    return weights if told["deviations"] is None else weights / told["deviations"]
+
+
 def dense_margins(graph: Graph, told: dict[str, Any], x: str) -> str:
     """The margins (rows, models) of rows (rows, columns), without intercepts."""
-    if told["means"] is not None:
-        x = graph.apply("Sub", x, _filled(told, told["means"], 0.0))
-    return graph.apply("MatMul", x, weights_in(told))
+    means = None if told["means"] is None else _spread(told, told["means"])
+    if told["missing"] == "nothing":
+        x = graph.apply("Where", graph.apply("IsNaN", x), 0.0 if means is None else means, x)
+    if means is not None:
+        x = graph.apply("Sub", x, means)
+    return graph.apply("MatMul", x, _spread(told, _weights(told)).T)
 
 
 def dense(graph: Graph, told: dict[str, Any]) -> str:
@@ -48,24 +60,41 @@ def sparse(graph: Graph, told: dict[str, Any]) -> str:
     """The margins (rows, models) of rows in the form of CSR, as SciPy has it, without intercepts."""
     if told["means"] is not None:
         raise ValueError("rows whose columns lose their mean are not sparse: convert with sparse=False.")
+    last = told["width"] - 1
     indptr = graph.input("indptr", TensorProto.INT64, ["rows_and_one"], "Where each row begins, and the last ends.")
-    columns = graph.input("indices", TensorProto.INT64, [ENTRIES], f"Columns, from 0 to {told['width'] - 1}.")
+    columns = graph.input("indices", TensorProto.INT64, [ENTRIES], f"Columns, from 0 to {last}.")
     values = graph.input("data", TensorProto.DOUBLE, [ENTRIES], "What the rows have in these columns.")
-    weights = weights_in(told)
-    if told["others"] == "ignored":
-        weights = np.concatenate([weights, np.zeros((1, weights.shape[1]))])
-        columns = graph.apply("Min", columns, told["width"])
-    columns = graph.apply("Where", graph.apply("Less", columns, 0), len(weights), columns)  # else −1 is the last one
-    of_entries = graph.apply("Gather", weights, columns, name="weights_of_columns")
-    terms = graph.apply("Mul", of_entries, graph.apply("Unsqueeze", values, [1]))
+    terms = graph.apply("Mul", _weights_at(graph, told, columns), graph.apply("Unsqueeze", values, [1]))
     return summed(graph, terms, *rows_of_entries(graph, indptr, columns))
+
+
+def _weights_at(graph: Graph, told: dict[str, Any], columns: str) -> str:
+    """The weights of columns (entries, models); a column that there is not is an error, or has none.
+
+    Where few of many columns have a weight, these are looked up by their numbers.
+    """
+    weights, width = _weights(told).T, told["width"]
+    if told["others"] == "ignored":
+        columns = graph.apply("Min", columns, width)
+    rows = width + 1
+    if rows * weights.shape[1] <= MOST_FILLED or 4 * len(weights) > rows:
+        weights = np.concatenate([_spread(told, weights.T).T, np.zeros((1, weights.shape[1]))])
+        places = columns
+    else:
+        places = graph.look_up(columns, told["columns"], len(weights))
+        weights = np.concatenate([weights, np.zeros((1, weights.shape[1]))])
+    bad = graph.apply("Less", columns, 0)  # −1 would be the last one
+    if told["others"] == "error":
+        bad = graph.apply("Or", bad, graph.apply("GreaterOrEqual", columns, width))
+    places = graph.apply("Where", bad, len(weights), places)
+    return graph.apply("Gather", weights, places, name="weights_of_columns")
 
 
 def rows_of_entries(graph: Graph, indptr: str, entries: str) -> tuple[str, str]:
     """The row of each entry, by where rows begin; and how many rows there are, as a list of one number."""
     n_entries, n_starts = graph.apply("Shape", entries), graph.apply("Shape", indptr)
     marks = _zeros(graph, graph.apply("Add", n_entries, [1]), np.int64)
-    begins = graph.apply("Slice", indptr, [1], [np.iinfo(np.int64).max])
+    begins = graph.apply("Slice", indptr, [1], [LAST])
     ones = graph.apply("Add", graph.apply("Mul", begins, 0), 1)
     marks = graph.apply("ScatterElements", marks, begins, ones, axis=0, reduction="add")
     of_entries = graph.apply("Slice", graph.apply("CumSum", marks, 0), [0], n_entries)

@@ -99,7 +99,7 @@ def test_rows_that_are_held_back():
 
 
 def test_a_table_of_texts_alone():
-    notes = TABLE[["note"]]
+    notes = TABLE[["note"]].assign(other=TABLE["note"].str.split(n=1).str[1])  # another number of words
     encoder = TableEncoder(warm_up=100)
     check(OnlinePipeline([("table", encoder), ("model", pater.PATERClassifier())]).partial_fit(notes, Y), notes)
 

@@ -13,7 +13,6 @@ from onnx import TensorProto
 
 from .graph import ROWS, Graph
 
-ENTRIES = "entries"
 LAST = np.iinfo(np.int64).max  # up to which a slice is taken that goes on to the end
 MOST_FILLED = 1 << 20  # weights, those that are 0 included
 
@@ -62,8 +61,8 @@ def sparse(graph: Graph, told: dict[str, Any]) -> str:
         raise ValueError("rows whose columns lose their mean are not sparse: convert with sparse=False.")
     last = told["width"] - 1
     indptr = graph.input("indptr", TensorProto.INT64, ["rows_and_one"], "Where each row begins, and the last ends.")
-    columns = graph.input("indices", TensorProto.INT64, [ENTRIES], f"Columns, from 0 to {last}.")
-    values = graph.input("data", TensorProto.DOUBLE, [ENTRIES], "What the rows have in these columns.")
+    columns = graph.input("indices", TensorProto.INT64, ["entries"], f"Columns, from 0 to {last}.")
+    values = graph.input("data", TensorProto.DOUBLE, ["entries"], "What the rows have in these columns.")
     terms = graph.apply("Mul", _weights_at(graph, told, columns), graph.apply("Unsqueeze", values, [1]))
     return summed(graph, terms, *rows_of_entries(graph, indptr, columns))
 

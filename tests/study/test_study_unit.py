@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import Any
 
@@ -95,6 +96,12 @@ def test_a_row_that_is_not_finite_is_an_error_not_a_number() -> None:
         train((np.array([[1.0], [np.nan]]),), np.array([0, 1]), Model("PE", "perceptron"), 1)
 
 
+def _busy(seconds: float) -> None:
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+
 def test_no_second_holds_a_compilation(boards: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on an empty cache: whoever is first to call a pass by a rule has to wait."""
     learn, known = passes.learn, set()
@@ -103,12 +110,23 @@ def test_no_second_holds_a_compilation(boards: DataSet, monkeypatch: pytest.Monk
         kind = (len(rows), state.n_features, settings.tobytes())
         if kind not in known:
             known.add(kind)
-            until = time.thread_time() + 0.02
-            while time.thread_time() < until:
-                pass
+            _busy(0.02)
         return learn(rows, codes, state, settings, **more)
 
     monkeypatch.setattr(passes, "learn", slow_at_first)
     rows = _frames(boards)["rows"]
     assert len(known) >= len(MODELS)
     assert rows["train_seconds"].max() < 0.015
+
+
+def test_no_second_holds_a_pause(boards: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when Python collects its garbage in the middle of a pass."""
+    learn, calls = passes.learn, itertools.count()
+
+    def slow_at_times(*arguments: Any, **more: Any) -> int:
+        if next(calls) % 3 == 1:
+            _busy(0.02)
+        return learn(*arguments, **more)
+
+    monkeypatch.setattr(passes, "learn", slow_at_times)
+    assert _frames(boards, algorithms=("PE", "PATER-I"))["rows"]["train_seconds"].max() < 0.015

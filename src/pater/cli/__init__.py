@@ -85,5 +85,7 @@ def _run(arguments: list[str]) -> tuple[str, int]:
             return f"{error.filename}: {error.strerror}" if error.filename else why_not(error), 1
         # What typer raises for wrong usage has moved between modules from version to version, but not changed.
         if hasattr(error, "format_message"):
-            return error.format_message(), 2
+            told, context = error.format_message(), getattr(error, "ctx", None)
+            stop = "" if told.endswith((".", "?")) else "."
+            return f"{told}{stop} See {context.command_path if context else 'pater'} --help.", 2
         raise

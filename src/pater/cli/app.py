@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from pater import __version__
 
-from . import convert, data, demo, evaluate, explain, inspect, log, merge, predict, reproduce, serve, train
+from . import convert, data, demo, evaluate, explain, export, inspect, log, merge, predict, reproduce, serve, train
 from .errors import UsageError
 from .terminal import tell
 
@@ -17,6 +17,7 @@ app = typer.Typer(
     name="pater",
     invoke_without_command=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -43,13 +44,14 @@ SHORT = {  # of help texts that are longer than a line of the list
     "evaluate": "Judge a model, or a learner as it goes along the stream.",
     "inspect": "Show a model's settings, counts and largest weights.",
     "explain": "Show what each column adds to a margin, or why, for rows.",
+    "export": "Write a model as JSON, SQL or ONNX, for other programs.",
     "merge": "Merge models of parts of the data into one.",
     "convert": "Convert data between libsvm, VW, CSV, JSON lines, Parquet ...",
     "serve": "Predict over HTTP, and learn when the labels come.",
     "reproduce": "Run the paper's experiment, beside the published figures.",
     "log": "Show what a service has learned.",
 }
-for verb in (demo, train, predict, evaluate, inspect, explain, merge, convert, serve):
+for verb in (demo, train, predict, evaluate, inspect, explain, export, merge, convert, serve):
     name = verb.__name__.rpartition(".")[2]
     app.command(name, epilog=verb.EXAMPLE, short_help=SHORT.get(name))(getattr(verb, name))
 app.command("reproduce", short_help=SHORT["reproduce"])(reproduce.reproduce)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import shlex
+import shutil
+import textwrap
 from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
@@ -41,23 +43,25 @@ def demo(
         place / name for name in ("payments.csv", "next.csv", "one.csv", "fraud.pater", "effects.html")
     )
     _make_tables(past, future, one)
-    tell(f"{past}: {PAST:,} payments, about three in a hundred are fraud; all of it is made up.")
-    tell(f"{future}: the {FUTURE:,} payments that came next. {one}: one of them, a fraud.")
+    _prose(
+        f"{past} has {PAST:,} payments that are made up; three in a hundred are fraud. {future} has the {FUTURE:,} "
+        f"that came next, and {one} a fraud among them."
+    )
     _step("Learn from the past, in one pass.")
-    _run("train", past, "--label", "fraud", "--model", model)
-    _step("Judge the model on what came next. FPR is the share of false alarms, FNR that of frauds missed.")
-    _run("evaluate", future, "--label", "fraud", "--model", model)
+    _run("train", past, "--label", "fraud", "-m", model)
+    _step("Judge it on what came next: FPR is the share of honest payments with an alarm, FNR of frauds without one.")
+    _run("evaluate", future, "--label", "fraud", "-m", model)
     _step("See what it learned of the column that matters most.")
     _run("explain", model, "--top", 1)
     _step("All columns, on a page for a browser.")
     _run("explain", model, "--html", page)
     _step("See why it takes that one payment for a fraud: the parts add up to the margin.")
     _run("explain", model, one)
-    tell("The files are yours to try. Fewer false alarms, and what the model says of each payment:")
-    tell(_typed("train", past, "--label", "fraud", "--max-fpr", 0.02, "--model", place / "careful.pater"))
-    tell(_typed("predict", place / "careful.pater", future, "--output", place / "predictions.csv"))
+    _prose("The files are yours to try. Fewer false alarms, and what the model says of each payment:")
+    tell(_typed("train", past, "--label", "fraud", "--max-fpr", 0.02, "-m", place / "careful.pater"))
+    tell(_typed("predict", place / "careful.pater", future, "-o", place / "predictions.csv"))
     tell()
-    tell(f"Open {page} in a browser. `pater` alone shows what else there is.")
+    _prose("`pater` alone shows what else there is.")
 
 
 def _new_folder(wanted: Path | None) -> Path:
@@ -98,7 +102,13 @@ def _write(path: Path, payments: Iterable[Payment]) -> None:
 
 def _step(text: str) -> None:
     tell()
-    tell(text)
+    _prose(text)
+
+
+def _prose(text: str) -> None:
+    width = min(100, shutil.get_terminal_size().columns)
+    for line in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False):
+        tell(line)
 
 
 def _run(*arguments: object) -> None:

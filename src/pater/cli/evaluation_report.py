@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pater.kernels.rules import RULES
 from pater.models.settings import AUTO, SETTINGS
 
+from .progressive import counted
 from .terminal import complain, printable, tell, tell_json
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def show(result: dict[str, Any]) -> None:
     for name, row in zip(names, result["confusion"], strict=True):
         tell(f"{name:<18}" + "".join(f"{n:>{width + 2},}" for n in row))
     tell()
-    tell(f"{result['rows']:,} rows, accuracy {result['accuracy']:.4f}, balanced {result['balanced_accuracy']:.4f}")
+    tell(f"{counted(result['rows'])}, accuracy {result['accuracy']:.4f}, balanced {result['balanced_accuracy']:.4f}")
     for each in result["of_class"]:
         told = [f"{shown} {each[name]:.4f}" for shown, name in _RATES]
         if "brier" in each:

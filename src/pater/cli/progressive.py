@@ -35,9 +35,13 @@ def record(run: Run, *, final: bool = False) -> dict[str, Any]:
     }
 
 
+def counted(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"
+
+
 def sentence(told: dict[str, Any], width: int | None = None) -> str:
     """How a run stands, for readers; on a narrow terminal, as much of it as there is room for."""
-    rows, speed = f"{told['rows']:,} rows", f"{told['rows_per_second']:,}/s"
+    rows, speed = counted(told["rows"]), f"{told['rows_per_second']:,}/s"
     right, balanced = f"accuracy {told['accuracy']:.4f}", f"balanced {told['balanced_accuracy']:.4f}"
     rates = f"FPR {told['fpr']:.4f}, FNR {told['fnr']:.4f}"
     ways = [(rows, speed, right, balanced, rates), (rows, speed, balanced, rates), (rows, speed, balanced)]

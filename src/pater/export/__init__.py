@@ -1,11 +1,13 @@
 """Models as plain descriptions of how they score a row, for programs that do not know pater.
 
-`document` describes a model in JSON's types; docs/export.md says what each field means.
+`document` describes a model in JSON's types, and docs/export.md says what each field means; `score` is a page that
+scores rows by it, and `sql` makes a query of it.
 """
 
 from __future__ import annotations
 
 from .document import FORM, document
 from .errors import ExportError
+from .query import sql
 
-__all__ = ["FORM", "ExportError", "document"]
+__all__ = ["FORM", "ExportError", "document", "sql"]

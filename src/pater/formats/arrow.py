@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import NO_WEIGHT, are_weights
+from .absent import no_column
 from .batches import Batch
 from .blocks import Place
 from .columns import Columns
-from .errors import Fault, InputError, listed
+from .errors import Fault, InputError
 from .hashed_names import Seen
 from .labels import Texts, label_faults
 from .names import check_names
@@ -164,7 +165,7 @@ class RecordParser:
             wanted.append(self.columns.label)
         absent = [name for name in wanted if name not in there]
         if absent:
-            raise InputError(f"{source}: there is no column {absent[0]!r}; it has {listed(names)}.")
+            raise no_column(absent[0], names, source, "it has")
         labels = self._labels(there, faults, source)
         weights = np.zeros(0)
         if self.columns.weight is not None and self.columns.weight in there:

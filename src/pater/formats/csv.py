@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import NO_WEIGHT, are_weights
 from . import csv_fields as fields
+from .absent import no_column
 from .batches import OVERFLOW, Batch, tidy
 from .columns import NUMBER, TABLE, Columns
 from .csv_blocks import TableBlock, table_blocks
 from .csv_cells import Cells
-from .errors import InputError, listed
 from .hashed_names import LONGEST, NOTHING_SEEN, News, Seen, news_of
 from .hashing import places_of
 from .labels import label_faults
@@ -67,7 +67,7 @@ class TableParser:
             wanted.append(self.columns.label)
         absent = [name for name in wanted if name not in where]
         if absent:
-            raise InputError(f"{source}: there is no column {absent[0]!r}; the header names {listed(block.header)}.")
+            raise no_column(absent[0], block.header, source)
         labels = self._labels(cells, where)
         weights = self._weights(cells, where)
         features = np.array([where[name] for name, _ in self.columns.table], np.int64)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import csv_fields as fields
+from .absent import DATA_FIRST, looks_like_a_row
 from .blocks import BLOCK_BYTES, Place, blocks
 from .delimiters import decimal_of, recognised
 from .errors import InputError
@@ -80,5 +81,7 @@ def _header(line: bytes, delimiter: str, source: str) -> tuple[str, ...]:
         raise InputError(f"{source}, line 1: the header cannot be read: {error}.") from None
     if not any(names):
         raise InputError(f"{source}, line 1: expected a header with the names of the columns.")
+    if len(set(names)) < len(names) and looks_like_a_row(names):
+        raise InputError(f"{source}, line 1: {DATA_FIRST}.")
     check_names(names, f"{source}, line 1: the header")
     return tuple(names)

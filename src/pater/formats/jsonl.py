@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .absent import no_column
 from .batches import Batch
 from .blocks import Block
 from .columns import ENCODED, Columns
@@ -158,7 +159,9 @@ def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
         return told
     rows = objects(block, source, []).rows
     if not rows:
-        raise InputError(f"{source}: there is no object in the first lines; JSON lines hold one in each.")
+        what = f"{source}: there is no object in the first lines; JSON lines hold one in each"
+        is_list = block.text.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] == b"["
+        raise InputError(f"{what}: write a list as lines, for example with jq -c '.[]'." if is_list else f"{what}.")
     if is_apart(rows[0]):
         features = [row.get(FEATURES) for row in rows]
         return columns_of_rows(features, [row.get(LABEL) for row in rows], source, wishes)
@@ -195,7 +198,7 @@ def check_first_lines(block: Block, source: str, columns: Columns, *, labelled: 
     """Raise an error if a file is of another table than the one that a model has learned from."""
     names = names_in_lines(block, source)
     if labelled and columns.table and columns.label not in (None, *names) and LABEL not in names:
-        raise InputError(f"{source}: there is no column {columns.label!r}; the first lines have {listed(names)}.")
+        raise no_column(str(columns.label), names, source, "the first lines have")
     wanted = [name for name, _ in columns.table]
     if wanted and names and not set(wanted) & set(names):
         raise InputError(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..kernels.run import available_threads
+from .agreement import agreed, check_columns_named
 from .arrow import schema_of
 from .background import ahead, in_order
 from .batches import Batch
@@ -20,7 +21,7 @@ from .blocks import START, Place, after, blocks
 from .columns import DEFAULT_BITS, HASHED, INDICES, MOST_BITS, Columns
 from .csv_blocks import table_blocks
 from .delimiters import FIXED, checked, checked_decimal
-from .errors import InputError, MalformedError
+from .errors import Fault, InputError, MalformedError
 from .hashed_names import Seen
 from .jsonl import check_first_lines, columns_of_lines, names_in_lines
 from .libsvm import LIMIT_OF_FEATURES
@@ -107,10 +108,17 @@ class Input:
         with closing(self._parsed(self._blocks(first, place, hashed))) as parsed:
             for batch in parsed:
                 if batch.faults and not self.skip:
-                    raise MalformedError(batch.faults[0])
+                    raise MalformedError(self._first_of(batch))
                 if batch.news is not None and self._seen is not None:
                     self._seen.note(batch.news)
                 yield batch
+
+    def _first_of(self, batch: Batch) -> Fault:
+        """What is wrong first. A file whose name says nothing is taken for libsvm, and may be something else."""
+        fault = batch.faults[0]
+        if fault.line == fault.column == 1 and self.sources[batch.source_number].format == "libsvm":
+            fault = fault._replace(what=f"{fault.what}; if this is no libsvm, say what it is with --format")
+        return fault
 
     def _parsed(self, work: Iterator[Callable[[], Batch]]) -> Generator[Batch]:
         if self.threads == 0:
@@ -205,7 +213,9 @@ def make_input(
     for name, given in (("delimiter", wishes.delimiter), ("decimal comma or point", wishes.decimal)):
         if given and not any(each.format in FIXED for each in found):
             raise InputError(f"a {name} is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
+    check_columns_named(wishes, found)
     others_ignored = columns is not None
+    columns = None if columns is None else agreed(columns, wishes)
     return Input(found, columns, wishes, features, labelled, on_error == "skip", keep_missing, threads, others_ignored)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..preprocessing.values import STYLES, number_in
 from . import csv_fields as fields
+from .absent import DATA_FIRST, label_to_name, looks_like_a_row, no_column
 from .arrow import is_number, is_text, is_whole
 from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
 from .csv_blocks import TableBlock
@@ -44,7 +45,7 @@ class Wishes:
         known = set(header)
         for name in (*self.categorical, *self.drop, *([self.weight] if self.weight else [])):
             if name not in known:
-                raise InputError(f"{source}: there is no column {name!r}; the header names {listed(header)}.")
+                raise no_column(name, header, source)
 
     @property
     def text(self) -> str:
@@ -71,6 +72,8 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     cells = Cells(block, ord(block.delimiter), source)
     label = label_of(wishes.label, block.header, source)
     wishes.check(block.header, source)
+    if looks_like_a_row(block.header):
+        warnings.warn(f"{source}: {DATA_FIRST}, unless {listed(block.header)} are the names.", Hint, stacklevel=2)
     values, kinds = cells.numbers(np.arange(len(block.header)))
     text = (kinds == fields.IS_TEXT).any(axis=0)
     if not wishes.encoded:
@@ -138,9 +141,9 @@ def label_of(label: str | None, header: Sequence[str], source: str) -> str:
     """The column that the caller names, else the one that is called label, target, class or y."""
     if label is not None:
         if label not in header:
-            raise InputError(f"{source}: there is no column {label!r}; the header names {listed(header)}.")
+            raise no_column(label, header, source)
         return label
     found = [name for name in header if name.lower() in LABELS]
     if len(found) != 1:
-        raise InputError(f"{source}: say which column is the label with --label; the header names {listed(header)}.")
+        raise label_to_name(header, source)
     return found[0]

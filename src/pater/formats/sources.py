@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from .absent import file_like
 from .errors import InputError
 from .other_kinds import refuse_other_kinds
 
@@ -27,7 +28,7 @@ STANDARD_INPUT = "-"
 
 _BY_ENDING = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".lzma": "xz", ".zst": "zstd", ".zstd": "zstd"}
 BY_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-MAGIC_BYTES = 6
+MAGIC_BYTES, MOST_LOOKED_AT = 6, 32
 MOST_AT_ONCE = 1 << 18  # decompressed bytes
 _FORMATS = {
     ".svm": "libsvm",
@@ -41,6 +42,7 @@ _FORMATS = {
     ".tab": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".json": "jsonl",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -88,7 +90,7 @@ class _Reader:
         except OSError as error:
             raise InputError(f"{source.name}: {_reason(error)}") from None
         buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
-        start = buffered.peek(MAGIC_BYTES)[:MAGIC_BYTES]
+        start = buffered.peek(MAGIC_BYTES)[:MOST_LOOKED_AT]
         kind = next((kind for magic, kind in BY_MAGIC.items() if start.startswith(magic)), None)
         if kind is None:
             refuse_other_kinds(start, source.shown, source.format)
@@ -289,7 +291,7 @@ def _size(name: str) -> int | None:
     try:
         found = os.stat(name)
     except OSError as error:
-        raise InputError(f"{name}: {_reason(error)}") from None
+        raise InputError(f"{name}: {_reason(error)}{file_like(name)}") from None
     if os.path.isdir(name):
         raise InputError(f"{name} is a folder; name the files in it, for example with '{name}/*'.")
     return found.st_size if os.path.isfile(name) else None

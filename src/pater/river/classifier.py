@@ -32,7 +32,7 @@ OF_FIT = {"n_passes", "shuffle", "warm_start", "random_state", "n_jobs"}  # para
 
 
 class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
-    """A subclass names its estimator."""
+    """What all classifiers here can do; a subclass names its estimator."""
 
     _kind: ClassVar[type[OnlineClassifier]]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from ..files.writing import is_stream, writing
 from ..formats.arrow import pyarrow
 from ..formats.batches import Batch
-from ..formats.errors import InputError, Skipped
+from ..formats.errors import Hint, InputError, Skipped
 from ..formats.reading import make_input
 from ..models.predict import labels_of
 from .learner import Learner
@@ -130,7 +131,9 @@ def predict_to(
     try:
         with stream if output is None and stream else writing(output, inputs) as file:
             writer: Writer = _WRITERS[kind](file)
+            rows = 0
             for batch in source.batches():
+                rows += len(batch) + len(batch.faults)
                 said = learner.finite_margins(batch, skip=on_error == "skip")
                 skipped.add(batch.faults)
                 labels = learner.labels(said) if threshold is None else labels_of(said, learner.classes, threshold)
@@ -140,6 +143,9 @@ def predict_to(
         raise
     except OSError as error:
         raise InputError(f"{output or 'standard output'}: cannot be written: {error.strerror or error}.") from None
+    if not rows:
+        names = ", ".join(each.shown for each in source.sources)
+        warnings.warn(f"{names}: there is no row to predict.", Hint, stacklevel=2)
     return skipped
 
 

@@ -1,0 +1,89 @@
+"""What databases call things that standard SQL has no one name for.
+
+Knows nothing. An expression gives NULL for what SQL cannot read for sure, so that a margin becomes NULL, never wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FARTHEST = "2.5e11"  # seconds from 1970
+NOTHING = "('', '?', 'na', 'n/a', '#n/a', 'nan', '+nan', '-nan', 'null', 'none', 'nil', 'nat', '-', '.')"
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How one database is asked.
+
+    text, number
+        A value as a text, and as a number where it is one, or a text that certainly is one.
+    maybe_number
+        Whether a text that is none by that may be one all the same.
+    seconds
+        Seconds since 1970 of a text that begins like a date.
+    begins_like_a_date
+        Whether a text does.
+    hour, weekday, month
+        Of seconds, each from 0 on.
+    """
+
+    text: str
+    number: str
+    maybe_number: str
+    seconds: str
+    begins_like_a_date: str
+    hour: str
+    weekday: str
+    month: str
+    least: str
+    greatest: str
+    has_truths: bool  # or else 1 and 0 stand for them
+    has_lists: bool  # which are faster to look up numbers in than long cases
+
+
+_BODY = "CASE WHEN substr({t}, 1, 1) IN ('+', '-') THEN substr({t}, 2) ELSE {t} END".format(t="trim({x})")
+_SQLITE_MOMENT = "CAST(floor({s}) AS INTEGER), 'unixepoch'"
+_DUCKDB_MOMENT = "make_timestamp(CAST(floor({s}) AS BIGINT) * 1000000)"
+
+DIALECTS = {
+    "sqlite": Dialect(
+        text="CAST({x} AS TEXT) COLLATE BINARY",
+        number=(
+            "CASE WHEN typeof({x}) <> 'text' THEN CAST({x} AS REAL) "
+            f"WHEN ({_BODY}) NOT GLOB '*[^0-9.]*' AND ({_BODY}) GLOB '*[0-9]*' AND ({_BODY}) NOT GLOB '*.*.*' "
+            "OR json_valid(trim({x})) AND json_type(trim({x})) IN ('integer', 'real') THEN CAST(trim({x}) AS REAL) END"
+        ),
+        maybe_number="{t} GLOB '*[eE]*' AND {t} GLOB '*[0-9]*' AND {t} NOT GLOB '*[^0-9.eE+-]*'",
+        seconds=(
+            "CASE WHEN date(substr({t}, 1, 10), '+0 days') = substr({t}, 1, 10) "
+            "THEN CAST(strftime('%s', substr({t}, 1, 19)) AS INTEGER) "
+            "+ CASE WHEN substr({t}, 20, 1) = '.' THEN CAST('0' || substr({t}, 20) AS REAL) ELSE 0e0 END END"
+        ),
+        begins_like_a_date="({t}) GLOB '[0-9][0-9][0-9][0-9]-*'",
+        hour=f"CAST(strftime('%H', {_SQLITE_MOMENT}) AS INTEGER)",
+        weekday=f"(CAST(strftime('%w', {_SQLITE_MOMENT}) AS INTEGER) + 6) % 7",
+        month=f"CAST(strftime('%m', {_SQLITE_MOMENT}) AS INTEGER) - 1",
+        least="min",
+        greatest="max",
+        has_truths=False,
+        has_lists=False,
+    ),
+    "duckdb": Dialect(
+        text="CAST({x} AS VARCHAR)",
+        number="NULLIF(TRY_CAST({x} AS DOUBLE), CAST('nan' AS DOUBLE))",
+        maybe_number="FALSE",
+        seconds=(
+            "CASE WHEN substr({t}, 20, 1) IN ('', '.', '+', '-', 'Z') "
+            "THEN epoch(TRY_CAST(substr({t}, 1, 19) AS TIMESTAMP)) "
+            "+ COALESCE(TRY_CAST('0' || regexp_extract(substr({t}, 20), '^[.][0-9]+') AS DOUBLE), 0e0) END"
+        ),
+        begins_like_a_date="({t}) GLOB '[0-9][0-9][0-9][0-9]-*'",
+        hour=f"hour({_DUCKDB_MOMENT})",
+        weekday=f"isodow({_DUCKDB_MOMENT}) - 1",
+        month=f"month({_DUCKDB_MOMENT}) - 1",
+        least="least",
+        greatest="greatest",
+        has_truths=True,
+        has_lists=True,
+    ),
+}

@@ -1,0 +1,127 @@
+"""A query that scores the rows of a table of a database, made from a document.
+
+Knows `dialects`, `sql_columns` and what a document is. What SQL cannot do (hash names) is an error here; what it cannot
+read for sure in some row makes the answers of that row NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .dialects import DIALECTS
+from .errors import ExportError
+from .sql_columns import Cells, Term, of_table
+from .sql_text import literal, named, total
+
+MOST_COLUMNS = 999  # that are read: each takes two columns of the 2,000 that SQLite has room for
+
+
+def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = (), dialect: str = "sqlite") -> str:
+    """Make a query that scores the rows of a table.
+
+    Columns are called as they were when the model learned, or x0, x1, … if they had no names. NULL is missing.
+
+    Parameters
+    ----------
+    document : dict
+        What :func:`document` gives.
+    table : str
+        The table, a view or a common table expression.
+    keys : iterable of str
+        Columns that are to stand beside the answers.
+    dialect : {"sqlite", "duckdb"}
+        Whose SQL. SQLite needs its mathematical functions for dates and probabilities, which most builds have.
+
+    Returns
+    -------
+    str
+        A SELECT. Its columns are the keys, `margin` or one for each class, `predicted`, and the probability of each
+        class if there are any. They are NULL for a row of which SQL cannot tell what pater would say.
+    """
+    if dialect not in DIALECTS:
+        raise ExportError(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}.")
+    cells, terms = _terms(document["input"], Cells(DIALECTS[dialect]))
+    kept, read = list(keys), len(cells.told()) // 2
+    if read > MOST_COLUMNS:
+        raise ExportError(f"the model reads {read:,} columns, more than a query can: {MOST_COLUMNS}.")
+    if len(set(kept)) < len(kept):
+        raise ExportError(f"a key is named twice: {kept}.")
+    carried = [f"{named(key)} AS k{k}" for k, key in enumerate(kept)]
+    of_models = [
+        total([literal(model["intercept"]), *(term(k) for term in terms)]) for k, model in enumerate(document["models"])
+    ]
+    keys_again = [f"k{k}" for k in range(len(kept))]
+    margins = [f"{each} AS m{k}" for k, each in enumerate(of_models)]
+    first = _listed([*carried, *cells.told()]) or "1 AS nothing"
+    return (
+        f"WITH cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)}\n),\n"
+        f"margins AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *margins])}\n  FROM cells\n)\n"
+        f"SELECT\n  {_listed(_answers(document, kept), indent=2)}\nFROM margins"
+    )
+
+
+def _listed(parts: Sequence[str], indent: int = 4) -> str:
+    return f",\n{' ' * indent}".join(parts)
+
+
+def _terms(input: dict[str, Any], cells: Cells) -> tuple[Cells, list[Term]]:
+    """What is read of a row, and what it adds."""
+    if input["kind"] == "table":
+        return cells, of_table(input, cells)
+    if input["kind"] == "hashed":
+        raise ExportError("SQL cannot hash names: a model of hashed names can be exported to JSON only.")
+    names = input["names"] or [f"x{j}" for j in range(input["width"])]
+    return cells, [_number(input, i, cells.number(names[column])) for i, column in enumerate(input["columns"])]
+
+
+def _number(input: dict[str, Any], i: int, at: int) -> Term:
+    """What the i-th column that has a weight adds, which is read at this place."""
+    value = f"x{at}" if input["means"] is None else f"(x{at} - {literal(input['means'][i])})"
+    value += "" if input["deviations"] is None else f" / {literal(input['deviations'][i])}"
+    return lambda k: f"CASE WHEN q{at} THEN 0e0 ELSE {literal(input['weights'][k][i])} * {value} END"
+
+
+def _answers(document: dict[str, Any], keys: list[str]) -> list[str]:
+    """The columns of the result."""
+    classes, models = document["classes"], document["models"]
+    found = [f"k{k} AS {named(key)}" for k, key in enumerate(keys)]
+    names = ["margin"] if len(models) == 1 else [f"margin_{label}" for label in classes]
+    found += [f"m{k} AS {named(name)}" for k, name in enumerate(names)]
+    found.append(f"{_predicted(document)} AS predicted")
+    if models[0]["probability"] is None:
+        return found
+    chances = [_probability(model["probability"], f"m{k}") for k, model in enumerate(models)]
+    if len(classes) == 2:
+        chances = [f"1e0 - {chances[0]}", chances[0]]
+    elif len(classes) > 2:
+        whole = total(chances)
+        chances = [f"{chance} / {whole}" for chance in chances]
+    else:
+        chances = ["1e0"]
+    return found + [f"{p} AS {named(f'probability_{label}')}" for p, label in zip(chances, classes, strict=True)]
+
+
+def _predicted(document: dict[str, Any]) -> str:
+    labels = [literal(label) for label in document["classes"]]
+    if len(labels) == 1:
+        return f"CASE WHEN m0 IS NOT NULL THEN {labels[0]} END"
+    if len(labels) == 2:
+        threshold = literal(document["threshold"])
+        return f"CASE WHEN m0 >= {threshold} THEN {labels[1]} WHEN m0 < {threshold} THEN {labels[0]} END"
+    cases = []
+    for k, label in enumerate(
+        labels
+    ):  # the first of the largest: none after it is larger, and those before were not it
+        largest = [f"m{k} >= m{j}" for j in range(k + 1, len(labels))] or [f"m{k} IS NOT NULL"]
+        cases.append(f"WHEN {' AND '.join(largest)} THEN {label}")
+    return f"CASE {' '.join(cases)} END"
+
+
+def _probability(p: dict[str, Any], margin: str) -> str:
+    r = f"0e0 * {margin}"
+    if p["size"] is not None:
+        most, least = literal(p["most"]), literal(-p["most"])
+        r = f"{margin} / {literal(p['size'])}"
+        r = f"CASE WHEN {r} > {most} THEN {most} WHEN {r} < {least} THEN {least} ELSE {r} END"
+    return f"1e0 / (1e0 + exp(-({literal(p['slope'])} * {r} + {literal(p['offset'])})))"

@@ -1,0 +1,52 @@
+"""Whether what a caller says of columns can be done: with those that a model has learned from, and in this format.
+
+Knows `columns` and `schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from .columns import CATEGORY, Columns
+from .errors import InputError
+from .parsers import ROWS_OF_INDICES
+from .schema import Wishes
+from .sources import STANDARD_INPUT, Source
+
+
+def check_columns_named(wishes: Wishes, found: Sequence[Source]) -> None:
+    """Raise an error where columns are named, but no source has names for them."""
+    if any(source.format not in ROWS_OF_INDICES for source in found):
+        return
+    named = [name for name in (wishes.label, wishes.weight) if name is not None]
+    first = found[0]
+    for name in (*named, *wishes.categorical, *wishes.drop):
+        if first.name != STANDARD_INPUT:
+            first.open().close()  # which says so if it is something else altogether
+        raise InputError(
+            f"{first.shown} is read as {first.format}, which has no column {name!r}; "
+            "if it is a table, say so with --format csv."
+        )
+
+
+def agreed(columns: Columns, wishes: Wishes) -> Columns:
+    """The columns of a model, with the label and the importance where the caller says they are.
+
+    What was a feature when the model learned stays one.
+    """
+    features = dict(columns.table)
+    for name, use in ((wishes.label, "the label"), (wishes.weight, "the importance")):
+        if name in features:
+            own = f"; its label was {columns.label!r}" if columns.label is not None else ""
+            raise InputError(f"column {name!r} cannot be {use}, as the model has learned from it{own}.")
+    for name in wishes.drop:
+        if name in features:
+            raise InputError(f"column {name!r} cannot be left out, as the model has learned from it.")
+    for name in wishes.categorical:
+        if features.get(name, CATEGORY) != CATEGORY:
+            raise InputError(f"column {name!r} cannot become categorical: the model holds what it is.")
+    if not columns.table:
+        return columns
+    label = columns.label if columns.label is None else wishes.label or columns.label
+    return replace(columns, label=label, weight=wishes.weight or columns.weight)

@@ -1,0 +1,185 @@
+"""Queries made from documents, run in SQLite and, where it is installed, in DuckDB, say what `predict` says."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+from tables_to_export import labels, matrix, table
+
+import pater
+from pater import stream
+from pater.export import ExportError, document, sql
+from pater.formats.reading import make_input
+from pater.preprocessing import TableEncoder
+from pater.stream import OnlinePipeline
+
+TOLERANCE = 1e-12
+DIALECTS = ["sqlite", "duckdb"]
+PAIRS = [("country", "amount"), ("country", "code"), ("born", "flag"), ("member", "seen"), ("items", "flag")]
+
+
+def answers(query: str, rows: pd.DataFrame, dialect: str, name: str = "rows") -> pd.DataFrame:
+    """What a database says."""
+    if dialect == "duckdb":
+        connection = pytest.importorskip("duckdb", reason="needs DuckDB: pip install duckdb").connect()
+        connection.register(name, rows)
+        return connection.execute(query).df()
+    texts = rows.copy()  # SQLite has no dates
+    for column in texts.columns[[kind.kind == "M" for kind in texts.dtypes]]:
+        written = texts[column].dt.strftime("%Y-%m-%d %H:%M:%S.%f").astype(object)
+        texts[column] = written.where(rows[column].notna(), None)
+    with sqlite3.connect(":memory:") as connection:
+        texts.to_sql(name, connection, index=False)
+        return pd.read_sql(query, connection)
+
+
+def check(model: Any, rows: pd.DataFrame, dialect: str, X: Any = None) -> str:
+    """A query gives the margins, the labels and the probabilities of a model."""
+    told = document(model)
+    query = sql(told, dialect=dialect, keys=rows.columns[:1])
+    found, X = answers(query, rows, dialect), rows if X is None else X
+    n_models, n_classes = len(told["models"]), len(told["classes"])
+    margins = np.asarray(model.decision_function(X)).reshape(len(rows), -1)
+    assert found.iloc[:, 0].fillna("").tolist() == rows.iloc[:, 0].fillna("").tolist()
+    np.testing.assert_allclose(found.iloc[:, 1 : 1 + n_models], margins, rtol=TOLERANCE, atol=TOLERANCE)
+    assert found["predicted"].tolist() == model.predict(X).tolist()
+    if told["models"][0]["probability"] is not None:
+        chances = found.iloc[:, -n_classes:]
+        assert chances.columns.tolist() == [f"probability_{label}" for label in told["classes"]]
+        np.testing.assert_allclose(chances, model.predict_proba(X), rtol=TOLERANCE, atol=TOLERANCE)
+    return query
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_plain_columns(dialect):
+    X, two, three = matrix(300)
+    rows = pd.DataFrame(X, columns=["a", 'odd "name"', "it's", "m0", "k0", "x0"])
+    check(pater.AutoPATERClassifier(probability=True).fit(rows, two), rows, dialect)
+    check(pater.SecondOrderPATERClassifier(operating_point={"max_fpr": 0.02}).fit(rows, two), rows, dialect)
+    scaled = OnlinePipeline([("scale", StandardScaler()), ("learn", pater.PATERClassifier(probability=True))])
+    check(scaled.fit(rows, three), rows, dialect)
+    unnamed = pd.DataFrame(X, columns=[f"x{j}" for j in range(6)])
+    check(pater.PATERClassifier().fit(X, two == "yes"), unnamed, dialect, X)
+    check(pater.PATERClassifier(probability=True).partial_fit(X, np.zeros(300, int)), unnamed, dialect, X)
+
+
+def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
+    """A table as a database has it: marks of currencies are for people."""
+    price = rows["price"].str.replace("[$,]", "", regex=True).astype(float)
+    return rows.assign(
+        price=price, preis=rows["preis"].str.replace(r"[ €.]", "", regex=True).str.replace(",", ".").astype(float)
+    )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "crossed", [None, [("country", "amount"), ("country", "code"), ("born", "flag"), ("member", "seen")]]
+)
+def test_every_kind_of_column_but_text(dialect, crossed):
+    first, new = table(1500).drop(columns="note"), table(200, seed=9).drop(columns="note")
+    new.loc[::17, "country"], new.loc[5::17, "country"], new.loc[::13, "code"] = "new", "other new", "NA"
+    new.loc[1::13, "code"] = "2.50"
+    new = numbers_of(new)[["id", *(name for name in new if name != "id")]]
+    for three in (False, True):
+        learner = pater.SecondOrderPATERClassifier(covariance="diagonal", probability=True)
+        model = OnlinePipeline([("table", TableEncoder(interactions=crossed)), ("learn", learner)])
+        model.partial_fit(first, labels(first, three=three))
+        assert bool(document(model)["input"]["crosses"]) == bool(crossed)
+        check(model, new, dialect, new[list(first)])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_is_not_sure_is_null_and_never_wrong(dialect):
+    first = table(1500)[["amount", "country", "code", "member", "born", "created_ts"]]
+    model = OnlinePipeline([("table", TableEncoder()), ("learn", pater.PATERClassifier())])
+    model.partial_fit(first, labels(table(1500), three=False))
+    usual = {
+        "amount": "5",
+        "country": "c1",
+        "code": "x",
+        "member": "TRUE",
+        "born": "1960-05-06",
+        "created_ts": "1550000000000",
+    }
+    odd = {
+        "amount": ["", "NA", "5.0", "+5", "-5.5", ".5", "1e3", "5e", "abc", "1.2.3", "12-5", "5 5", "1,5", "++5"],
+        "country": ["", " ", "?", "null", "C1", " c1", "new", "x" * 199, "x" * 200, "é" * 300, "12", "12-5", "it's"],
+        "code": ["1", "1.0", "01", "1000", "1e3", "1E3", "+1e3", "1e+3", "2.5", "2.50", "3", "12-5", "e", "1e", "true"],
+        "member": ["true", "False", " FALSE ", "yes", "t"],
+        "born": ["", "NaT", "abc", "1960", "1960-05-06T07:08", "1960-05-06 07:08:09.25", "1960-05-06T07:08:09.5+02:00",
+                 "1960-05-06T07:08:09Z", "1960-02-30", "1960-05-06T07", "0001-01-01", "9999-12-31"],
+        "created_ts": ["", "0", "-1", "1e30", "1550000000000.5", "1960-05-06", "later", "-62e12"],
+    }  # fmt: skip
+    rows = pd.DataFrame([{**usual, name: value} for name, values in odd.items() for value in values])
+    found = answers(sql(document(model), dialect=dialect), rows, dialect)
+    told = pd.Series([float(model.decision_function([row])[0]) for row in rows.to_dict("records")])
+    sure = found["margin"].notna()
+    wrong = sure & ((found["margin"] - told).abs() > TOLERANCE)
+    assert not wrong.any(), rows[wrong]
+    assert found["predicted"].isna().equals(~sure)
+    assert sure.mean() > 0.7
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_files_of_plain_columns(tmp_path, scale):
+    X, y, _ = matrix(400)
+    rows = pd.DataFrame(X, columns=list("abcdef")).mask(np.random.default_rng(0).random(X.shape) < 0.1)
+    rows.assign(label=y).to_csv(tmp_path / "t.csv", index=False)
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    learner = stream.train(tmp_path / "t.csv", algo="pater-i", encoding="plain", scale=scale)
+    source = make_input(tmp_path / "new.csv", columns=learner.columns, labelled=False, keep_missing=scale)
+    told = np.concatenate([learner.margins(batch) for batch in source.batches()])[:, 0]
+    found = answers(sql(document(learner)), rows, "sqlite")
+    np.testing.assert_allclose(found["margin"], told, rtol=TOLERANCE, atol=TOLERANCE)
+    assert found["predicted"].tolist() == learner.labels(told[:, None]).tolist()
+
+
+def test_what_sql_cannot_do_is_said():
+    first = table(1500)
+    y = labels(first, three=False)
+    with_text = OnlinePipeline([("table", TableEncoder()), ("learn", pater.Perceptron())]).partial_fit(first, y)
+    with pytest.raises(ExportError, match="column 'note' holds free text, whose words are hashed"):
+        sql(document(with_text))
+    few = OnlinePipeline([("table", TableEncoder(max_categories=5)), ("learn", pater.Perceptron())])
+    with pytest.raises(ExportError, match="column 'country' has more than 5 categories, and the others are hashed"):
+        sql(document(few.partial_fit(first.drop(columns="note"), y)))
+    X, y, _ = matrix(50)
+    plain = document(pater.Perceptron().fit(X, y))
+    with pytest.raises(ExportError, match="no dialect 'oracle'; there are sqlite, duckdb"):
+        sql(plain, dialect="oracle")
+    with pytest.raises(ExportError, match="a key is named twice"):
+        sql(plain, keys=["a", "a"])
+    with pytest.raises(ExportError, match="cannot be a name"):
+        sql(plain, "a\0b")
+    wide = document(pater.Perceptron().fit(np.eye(1200), np.arange(1200) % 2))
+    with pytest.raises(ExportError, match="reads 1,200 columns, more than a query can: 999"):
+        sql(wide)
+    with pytest.raises(ExportError, match="SQL cannot hash names"):
+        sql({**plain, "input": {"kind": "hashed"}})
+
+
+def test_texts_cannot_break_out_of_a_query():
+    rows = pd.DataFrame({"c": ["a'); DROP TABLE rows; --", "it's", 'q"q', "é\n\t"] * 60})
+    y = np.tile(["yes'", "no", "no", "yes'"], 60)
+    model = OnlinePipeline([("table", TableEncoder()), ("learn", pater.Perceptron())]).partial_fit(rows, y)
+    check(model, rows, "sqlite")
+
+
+def test_many_columns_are_no_deep_expression():
+    X = np.random.default_rng(0).standard_normal((60, 950))
+    model = pater.Perceptron().fit(X, X[:, 0] > 0)
+    rows = pd.DataFrame(X[:5], columns=[f"x{j}" for j in range(950)])
+    query = sql(document(model))
+    with sqlite3.connect(":memory:") as connection:
+        names = ", ".join(f'"x{j}" REAL' for j in range(950))
+        connection.execute(f"CREATE TABLE rows ({names})")
+        for row in rows.to_numpy().tolist():
+            values = ", ".join(map(repr, row))
+            connection.execute(f"INSERT INTO rows VALUES ({values})")
+        margins = [line[0] for line in connection.execute(query)]
+    np.testing.assert_allclose(margins, model.decision_function(X[:5]), rtol=1e-10)

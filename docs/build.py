@@ -13,10 +13,9 @@ import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-
-from pater.study.report import page_of_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, PAGES, SITE = ROOT / "docs", ROOT / "build" / "docs", ROOT / "build" / "site"
@@ -53,6 +52,8 @@ def put_together() -> None:
             (shutil.copytree if there.is_dir() else shutil.copy)(there, PAGES / in_site)
     for source in markdown():
         placed(source).write_text(as_in_the_site(source), encoding="utf-8")
+    from pater.study.report import page_of_tables
+
     (PAGES / "study" / "report.html").write_text(page_of_tables(DOCS / "study"), encoding="utf-8")
 
 
@@ -132,6 +133,9 @@ def dead_links(site: Path) -> list[str]:
 
 
 def main() -> None:
+    missing = [name for name in ("jinja2", "mkdocstrings_handlers", "pater", "zensical") if not find_spec(name)]
+    if missing:
+        raise SiteError(f'The site needs {", ".join(missing)}: pip install -e ".[docs]"')
     put_together()
     build()
     dead = dead_links(SITE)

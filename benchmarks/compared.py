@@ -2,209 +2,60 @@
 
     pip install ".[river]" vowpalwabbit capymoa      # CapyMOA needs Java
     python benchmarks/compared.py
+    python benchmarks/compared.py scikit-learn River
 
 A cell that begins with "no" says that a library has no such thing, any other that it has. Each check does what the cell
-speaks of, or looks through all public names of the library. Cells without a check are named at the end.
+speaks of, or looks through all public names of the library.
 """
 
 from __future__ import annotations
 
-import functools
+import argparse
 import importlib
 import importlib.metadata
-import importlib.util
 import inspect
-import pkgutil
 import re
-import subprocess
 import sys
-import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
+from compared_with import (
+    THREE,
+    Check,
+    X,
+    Y,
+    estimator,
+    fails,
+    has,
+    has_console,
+    later_class,
+    merged_vw,
+    moa,
+    moa_scales,
+    module,
+    named,
+    names,
+    of_vw,
+    online,
+    parameter,
+    pater_kinds,
+    pater_option,
+    river,
+    schema,
+    sgd,
+    sk,
+    sparse,
+    taught,
+    vw,
+    vw_file,
+    yes,
+)
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "compared.md"
 LIBRARIES = ("pater", "scikit-learn", "River", "Vowpal Wabbit", "CapyMOA")
-DISTRIBUTIONS = ("pater", "scikit-learn", "river", "vowpalwabbit", "capymoa")
-Check = Callable[[], Any]
-
-rng = np.random.default_rng(0)
-X = rng.normal(size=(200, 3))
-Y = (X[:, 0] > 0.5).astype(int)
-THREE = np.arange(200) % 3
-
-
-def yes() -> bool:
-    """What needs no check: a library is itself."""
-    return True
-
-
-def fails(call: Check) -> bool:
-    try:
-        call()
-    except Exception:
-        return True
-    return False
-
-
-@functools.cache
-def names(package: str) -> frozenset[str]:
-    """All public names of a package, in lower case, those of its modules included."""
-    module = importlib.import_module(package)
-    found = {name for name in dir(module) if not name.startswith("_")}
-    for each in pkgutil.walk_packages(module.__path__, f"{package}.", onerror=lambda name: None):
-        if any(part.startswith("_") or part in ("tests", "conftest", "test") for part in each.name.split(".")):
-            continue
-        try:
-            inner: ModuleType = importlib.import_module(each.name)
-        except Exception:
-            continue
-        found |= {each.name.split(".")[-1], *(name for name in dir(inner) if not name.startswith("_"))}
-    return frozenset(name.lower() for name in found)
-
-
-def named(package: str, *words: str) -> Check:
-    """Whether a public name of the package holds one of these words."""
-    return lambda: any(word in name for name in names(package) for word in words)
-
-
-@functools.cache
-def of_vw() -> str:
-    return subprocess.run([sys.executable, "-m", "vowpalwabbit", "--help"], capture_output=True, text=True).stdout
-
-
-def has(*options: str) -> Check:
-    """Whether each of these words is in what `vw --help` says."""
-    return lambda: all(option in of_vw() for option in options)
-
-
-def vw(options: str, lines: list[str]) -> list[Any]:
-    """What VW says of each line after all are learned twenty times."""
-    from vowpalwabbit import Workspace
-
-    space = Workspace(f"{options} --quiet")
-    for line in lines * 20:
-        space.learn(line)
-    said = [space.predict(line) for line in lines]
-    space.finish()
-    return said
-
-
-def online(*words: str) -> Check:
-    """Whether scikit-learn has an estimator that learns in parts and whose module has one of these words."""
-    from sklearn.utils import all_estimators
-
-    return lambda: any(
-        hasattr(kind, "partial_fit") and any(word in kind.__module__ for word in words) for _, kind in all_estimators()
-    )
-
-
-def made(path: str, *given: Any, **more: Any) -> Any:
-    place, name = path.rsplit(".", 1)
-    return getattr(importlib.import_module(place), name)(*given, **more)
-
-
-def sk(path: str, *given: Any, **more: Any) -> Any:
-    return made(f"sklearn.{path}", *given, **more)
-
-
-def river(path: str, *given: Any, **more: Any) -> Any:
-    return made(f"river.{path}", *given, **more)
-
-
-def dicts() -> list[tuple[dict[str, float], bool]]:
-    return [({"a": float(x[0]), "b": float(x[1])}, bool(y)) for x, y in zip(X, Y, strict=True)]
-
-
-def taught(model: Any, rows: Any = None) -> Any:
-    for x, y in dicts() if rows is None else rows:
-        model.learn_one(x, y)
-    return model
-
-
-def schema(classes: tuple[str, ...] = ("0", "1")) -> Any:
-    from capymoa.stream import Schema
-
-    return Schema.from_custom(features=["a", "b", "c", "y"], target="y", categories={"y": list(classes)})
-
-
-def moa(kind: str, y: int = 1, width: int = 3, classes: tuple[str, ...] = ("0", "1"), **more: Any) -> Any:
-    """A classifier of CapyMOA that has learned, at last from a row of this label and width."""
-    import capymoa.classifier
-    from capymoa.core import LabeledInstance
-
-    about = schema(classes)
-    model = getattr(capymoa.classifier, kind)(about, **more)
-    for row, label in [*zip(X, Y, strict=True), (np.ones(width), y)]:
-        instance = LabeledInstance.from_array(about, row, int(label))
-        assert instance.y_index == label
-        model.train(instance)
-        model.predict(instance)
-    return model
-
-
-def estimator(name: str, *given: Any, **more: Any) -> Any:
-    return made(f"pater.{name}", *given, **more)
-
-
-def sgd(**more: Any) -> Any:
-    return sk("linear_model.SGDClassifier", **more)
-
-
-def has_console(distribution: str) -> Check:
-    return lambda: any(e.group == "console_scripts" for e in importlib.metadata.distribution(distribution).entry_points)
-
-
-def module(name: str) -> Check:
-    return lambda: importlib.util.find_spec(name) is not None
-
-
-def parameter(path: str, name: str) -> Check:
-    """Whether what is at the path has a parameter of this name."""
-
-    def look() -> bool:
-        place, last = path.rsplit(".", 1)
-        return name in inspect.signature(getattr(importlib.import_module(place), last)).parameters
-
-    return look
-
-
-def merged_vw() -> bool:
-    from vowpalwabbit import Workspace, merge_models
-
-    parts = [Workspace("--quiet"), Workspace("--quiet")]
-    for part in parts:
-        part.learn("1 |a x")
-    return merge_models(parts[0], parts).predict("|a x") > 0
-
-
-def vw_file() -> bool:
-    with tempfile.TemporaryDirectory() as folder:
-        vw(f"-f {folder}/m", ["1 |a x"])
-        return not Path(folder, "m").read_bytes().startswith(b"\x80")  # which a pickle does
-
-
-def moa_scales() -> Any:
-    from capymoa.stream import NumpyStream
-    from capymoa.stream.preprocessing import MOATransformer
-    from moa.streams.filters import StandardisationFilter
-
-    return MOATransformer(schema=NumpyStream(X, Y).get_schema(), moa_filter=StandardisationFilter()) is not None
-
-
-def pater_option(verb: str, option: str) -> Check:
-    command = [sys.executable, "-m", "pater", verb, "--help"]
-    return lambda: option in subprocess.run(command, capture_output=True, text=True).stdout
-
-
-def later_class(model: Any) -> Any:
-    model.partial_fit(X, Y, classes=[0, 1]) if "SGD" in type(model).__name__ else model.partial_fit(X, Y)
-    return model.partial_fit(X, THREE).classes_.size == 3
-
+DISTRIBUTIONS = dict(zip(LIBRARIES, ("pater", "scikit-learn", "river", "vowpalwabbit", "capymoa"), strict=True))
 
 # In the order of LIBRARIES; None where the cell is not tried.
 CHECKS: dict[str, tuple[Check | None, ...]] = {
@@ -542,15 +393,6 @@ CHECKS: dict[str, tuple[Check | None, ...]] = {
 }
 
 
-def sparse() -> Any:
-    return importlib.import_module("scipy.sparse").csr_matrix(X)
-
-
-def pater_kinds() -> list[Any]:
-    pater = importlib.import_module("pater")
-    return [getattr(pater, name) for name in pater.__all__ if name.endswith(("Classifier", "Perceptron"))]
-
-
 def cells() -> dict[str, list[str]]:
     rows = [
         re.split(r"\s*\|\s*", line.strip("| \n")) for line in PAGE.read_text().splitlines() if line.startswith("| ")
@@ -558,28 +400,41 @@ def cells() -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in rows if len(row) == 6 and not row[0].startswith("---")}
 
 
-def main() -> None:
-    warnings.simplefilter("ignore")
-    print(", ".join(f"{name} {importlib.metadata.version(name)}" for name in DISTRIBUTIONS))
-    table, wrong, untried = cells(), 0, []
-    if set(table) != set(CHECKS):
-        sys.exit(f"The page and the checks differ: {set(table) ^ set(CHECKS)}")
+def wrong(library: str) -> Iterator[str]:
+    """What the page says wrongly of a library."""
+    column, table = LIBRARIES.index(library), cells()
     for row, checks in CHECKS.items():
-        for library, cell, check in zip(LIBRARIES, table[row], checks, strict=True):
-            if check is None:
-                untried.append(f"{row} ({library})")
-                continue
+        check, cell = checks[column], table[row][column]
+        if check is None:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             try:
                 found = check()
-                there = found if isinstance(found, bool | np.bool_) else found is not None
             except Exception as error:
-                there, found = None, error
-            right = there is not None and bool(there) == (not re.match(r"no\b", cell))
-            wrong += not right
-            if not right:
-                print(f"WRONG {row} ({library}): the page says {cell!r}, the check {found!r}"[:400], flush=True)
-    print(f"{len(CHECKS) * len(LIBRARIES) - len(untried)} cells tried, {wrong} wrong; not tried: {'; '.join(untried)}")
-    sys.exit(1 if wrong else 0)
+                yield f"{row} ({library}): the check fails: {error!r}"
+                continue
+        there = bool(found) if isinstance(found, bool | np.bool_) else found is not None
+        if there == bool(re.match(r"no\b", cell)):
+            yield f"{row} ({library}): the page says {cell!r}, the check {there}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("libraries", nargs="*", metavar="LIBRARY", help=f"some of {', '.join(LIBRARIES)}")
+    chosen = parser.parse_args().libraries or LIBRARIES
+    page = " ".join(PAGE.read_text().split())
+    if set(cells()) != set(CHECKS):
+        sys.exit(f"The page and the checks differ: {set(cells()) ^ set(CHECKS)}")
+    found: list[str] = []
+    for library in chosen:
+        version = importlib.metadata.version(DISTRIBUTIONS[library])
+        known = library == "pater" or f"{library} {version}" in page
+        print(library, version, "" if known else "(the page names another version)", flush=True)
+        found += wrong(library)
+    tried = sum(checks[LIBRARIES.index(library)] is not None for checks in CHECKS.values() for library in chosen)
+    print(*found, f"{tried} of {len(CHECKS) * len(chosen)} cells tried, {len(found)} wrong", sep="\n")
+    sys.exit(1 if found else 0)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def check_types(python: Path, folder: Path) -> None:
     done = subprocess.run(
         [str(python), "-m", "mypy", "--strict", "typed.py"], cwd=folder, capture_output=True, text=True, check=False
     )
-    print(done.stdout, end="")
+    print(done.stdout, done.stderr, sep="", end="")
     if '"no_such_parameter"' not in done.stdout or "Found 1 error in 1 file" not in done.stdout:
         raise SystemExit("mypy does not see the types of the package")
 

@@ -117,9 +117,9 @@ def test_what_a_page_says_runs(page, at_hand, shell, capsys, tmp_path):
             assert (tmp_path / picture).exists(), picture
 
 
-def run_for(library, names):
-    for number, block in enumerate(blocks_of(ROOT / "docs" / "cluster.md", library)):
-        exec(compile(block, f"cluster.md, block {number} of {library}", "exec"), names)
+def run_for(library, names, page="cluster.md"):
+    for number, block in enumerate(blocks_of(ROOT / "docs" / page, library)):
+        exec(compile(block, f"{page}, block {number} of {library}", "exec"), names)
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
@@ -146,9 +146,16 @@ def test_what_a_page_says_of_ray_runs(at_hand, monkeypatch):
     assert at_hand["model"].t_ == 4 * len(pd.read_parquet("rows-0.parquet"))
 
 
+@pytest.mark.filterwarnings("ignore")  # MLflow's own
+def test_what_a_page_says_of_mlflow_runs(at_hand):
+    pytest.importorskip("mlflow", reason="needs MLflow: pip install mlflow-skinny")
+    run_for("mlflow", at_hand, "mlflow.md")
+    assert (at_hand["said"] == at_hand["model"].predict(at_hand["table"])).all()
+
+
 def test_every_python_block_is_run_by_some_test():
     marks = {mark for page in PAGES for mark in re.findall(r"^```(python.+)$", page.read_text(), flags=re.MULTILINE)}
-    assert marks == {"python pyspark", "python ray"}
+    assert marks == {"python mlflow", "python pyspark", "python ray"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

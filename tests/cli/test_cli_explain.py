@@ -52,9 +52,7 @@ def margins_of(run, model, rows):
 def test_curves_as_a_table(run, files):
     done = run("explain", files[2])
     assert done.code == 0
-    assert re.match(
-        r"class yes: the average row has a margin of \S+; the second class is predicted from 0 on", done.out
-    )
+    assert re.match(r"class yes: the average row has a margin of \S+; yes is predicted from 0 on", done.out)
     assert re.search(r"^amount \(number\), spread 0\.\d+$", done.out, re.MULTILINE)
     assert re.search(r"^  missing +\d+ +[+-]0\.\d+ ± 0\.\d+", done.out, re.MULTILINE)
     assert re.search(r"^  hour 22 to 23 +\d+ ", done.out, re.MULTILINE)

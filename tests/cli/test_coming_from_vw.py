@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import pater
 
@@ -15,6 +16,7 @@ FIRST_BLOCK = re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.DOTALL | re.MU
 COMMANDS = re.findall(r"`(pater [^`|]+)`", PAGE.split("## What to type")[1].split("\n\n")[1])
 
 
+@pytest.mark.slow
 def test_every_command_of_the_table(run):
     exec(FIRST_BLOCK, {})
     assert len(COMMANDS) > 20
@@ -23,11 +25,12 @@ def test_every_command_of_the_table(run):
         assert done.code == 0, f"{command}: {done.err}"
 
 
+@pytest.mark.slow
 def test_going_on_is_one_run(run):
     exec(FIRST_BLOCK, {})
-    assert run("train", "clicks.vw", "--algo", "pater-i", "-m", "m.pater").code == 0
+    assert run("train", "clicks.vw", "-m", "m.pater").code == 0
     assert run("train", "more.vw", "-i", "m.pater", "-m", "m2.pater").code == 0
-    assert run("train", "clicks.vw", "more.vw", "--algo", "pater-i", "-m", "both.pater").code == 0
+    assert run("train", "clicks.vw", "more.vw", "-m", "both.pater").code == 0
     two, one = (pater.stream.load(path) for path in ("m2.pater", "both.pater"))
     for batch in pater.stream.read("more.vw", columns=one.columns):
         np.testing.assert_array_equal(two.margins(batch), one.margins(batch))

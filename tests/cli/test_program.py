@@ -265,7 +265,7 @@ def test_warnings_are_lines(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
 def test_that_it_compiles_is_said_once_and_on_a_terminal_only(place: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(place / "cache")}
     code, shown = on_terminal("convert", "rows.svm", "out.vw", env=environment)
-    assert (code, shown) == (0, "pater: compiling, once; kept for next time\n")
+    assert (code, shown) == (0, "pater: compiling, once, up to half a minute; kept for next time\n")
     code, shown = on_terminal("convert", "rows.svm", "out.vw", env=environment)
     assert (code, shown) == (0, "")
     for path in (place / "cache").rglob("*.nbi"):

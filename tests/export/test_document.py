@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from tables_to_export import as_rows, labels, matrix, table
 
 import pater
 from pater import stream
-from pater.export import ExportError, document
+from pater.export import ExportError, document, score
 from pater.export.score import Scorer
 from pater.formats.reading import make_input
 from pater.preprocessing import TableEncoder
@@ -363,3 +364,8 @@ def test_another_form_is_refused():
     X, y, _ = matrix(100)
     with pytest.raises(ValueError, match="has form 2"):
         Scorer({**document(pater.Perceptron().fit(X, y)), "form": 2})
+
+
+def test_the_page_in_the_docs_is_the_module():
+    page = Path(__file__).resolve().parents[2] / "docs" / "export.md"
+    assert f"```python\n{Path(score.__file__).read_text()}```" in page.read_text()

@@ -55,6 +55,19 @@ def test_the_log_loss_is_near_that_of_a_fit_to_rows_set_aside(name, average):
     assert m["brier"] / m["told"] == pytest.approx(brier_score_loss(y, p), rel=0.08)
 
 
+@pytest.mark.parametrize(("name", "class_weight"), [("so-pater-i", None), ("arow", "balanced")])
+@pytest.mark.parametrize(("n", "multiple"), [(3_000, 1.15), (20_000, 1.05)])
+def test_probabilities_of_rare_events_that_margins_tell_well(name, class_weight, n, multiple):
+    """The curve has to become steep, from rows that mostly say nothing about it."""
+    random = np.random.default_rng(2)
+    X = random.normal(size=(n + 20_000, 6))
+    y = (random.random(len(X)) < 1 / (1 + np.exp(11 - 2 * X @ [1.6, 1.0, 0.0, 0.8, -0.8, 0.0]))).astype(int)
+    model = LEARNERS[name](class_weight=class_weight, probability=True).fit(X[:n], y[:n])
+    margins, y = model.decision_function(X[n:])[:, None], y[n:]
+    best = log_loss(y, LogisticRegression(C=1e6).fit(margins, y).predict_proba(margins)[:, 1])
+    assert log_loss(y, model.predict_proba(X[n:])[:, 1]) <= multiple * best
+
+
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_margins_of_an_averaged_model_are_those_of_its_average(name, form):

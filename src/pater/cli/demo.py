@@ -61,7 +61,7 @@ def demo(
     tell(_typed("train", past, "--label", "fraud", "--max-fpr", 0.02, "-m", place / "careful.pater"))
     tell(_typed("predict", place / "careful.pater", future, "-o", place / "predictions.csv"))
     tell()
-    _prose(f"Open {page} in a browser. `pater` alone shows what else there is.")
+    _prose("`pater` alone shows what else there is.")
 
 
 def _new_folder(wanted: Path | None) -> Path:

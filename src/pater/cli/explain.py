@@ -97,8 +97,9 @@ def explain(
 
 def _curves(told: dict[str, Any], curves: list[Curve], top: int) -> None:
     for base in told["base"]:
-        threshold = f"; the second class is predicted from {told['threshold']:.4g} on" if "threshold" in told else ""
-        tell(f"class {base['class']}: the average row has a margin of {base['margin']:.4g}{threshold}")
+        name = base["class"]
+        threshold = f"; {name} is predicted from {told['threshold']:.4g} on" if "threshold" in told else ""
+        tell(f"class {name}: the average row has a margin of {base['margin']:.4g}{threshold}")
     if not told["counted"]:
         tell("rows were not counted when this model was trained: effects are not centred")
     from pater.preprocessing.curves import foremost_columns, rounding_of
@@ -147,8 +148,9 @@ def _row(told: dict[str, Any], top: int) -> None:
     unit = "line" if "line" in told else "row"
     tell(f"{told['source']}, {unit} {told[unit]}: predicted {told['prediction']}")
     for margin in told["margins"]:
-        threshold = f" (the second class from {told['threshold']:.4g} on)" if "threshold" in told else ""
-        tell(f"  margin of {margin['class']}: {margin['margin']:+.4f}{threshold}")
+        name = margin["class"]
+        threshold = f" ({name} from {told['threshold']:.4g} on)" if "threshold" in told else ""
+        tell(f"  margin of {name}: {margin['margin']:+.4f}{threshold}")
         terms = sorted(margin["terms"], key=lambda term: -abs(term["adds"]))
         lines = [(f"{term['name']} = {_value(term['value'])}", term["adds"]) for term in terms[:top]]
         if len(terms) > top:

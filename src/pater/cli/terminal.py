@@ -94,7 +94,7 @@ def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     complain(f"{'hint' if isinstance(message, Hint) else 'warning'}: {message}")
 
 
-COMPILING = "compiling, once; kept for next time"
+COMPILING = "compiling, once, up to half a minute; kept for next time"
 _said_compiling = False
 
 

@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from .document import FORM, document
 from .errors import ExportError
-from .sql import sql
+from .query import sql
 
 __all__ = ["FORM", "ExportError", "document", "sql"]

@@ -22,6 +22,8 @@ from .plain import note
 def labels_of(values: Sequence[Any], numeric: bool, faults: Faults) -> NDArray[Any]:
     """Labels as learners take them: whole numbers, or text; what is none is a fault."""
     kinds = set(map(type, values))
+    if numeric and len(values) == 1 and kinds == {int} and abs(values[0]) < LARGEST_LABEL:
+        return np.array(values, np.int64)
     if numeric and kinds <= {int, bool, float}:
         try:
             numbers = np.array(values, np.float64)

@@ -15,7 +15,8 @@ import math
 
 from .compile import exact_part, inlined
 
-CALIBRATION_MEMORY = 1.0 - 1e-4
+CALIBRATION_MEMORY = 1e4  # samples
+FIRST_MEMORY = 20.0  # samples; then a quarter of the stream, as both margins and the curve are far off at its beginning
 SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
 LARGEST_MARGIN = 1e150  # its square is a number
 FARTHEST = 10.0  # a margin of more than ten times its usual size says no more than ten times
@@ -48,9 +49,10 @@ def calibrate(m, margin, positive, s):
     m.log_loss += s * (max(0.0, -signed) + math.log1p(math.exp(-abs(signed))))
     error = s * (p - (1.0 if positive else 0.0))
     v = s * p * (1.0 - p)
-    m.slope_slope = CALIBRATION_MEMORY * m.slope_slope + v * r * r
-    m.slope_offset = CALIBRATION_MEMORY * m.slope_offset + v * r
-    m.offset_offset = CALIBRATION_MEMORY * m.offset_offset + v
+    kept = 1.0 - 1.0 / min(CALIBRATION_MEMORY, FIRST_MEMORY + 0.25 * m.t)
+    m.slope_slope = kept * m.slope_slope + v * r * r
+    m.slope_offset = kept * m.slope_offset + v * r
+    m.offset_offset = kept * m.offset_offset + v
     # A prior of one holds the first steps back.
     ss, so, oo = 1.0 + m.slope_slope, m.slope_offset, 1.0 + m.offset_offset
     determinant = ss * oo - so * so

@@ -41,7 +41,7 @@ def learn_all(
     """Pass rows of known classes through the candidates in the given order; after an error all is undefined."""
     kind = kind_of(rows) if codes.size == 1 and not order.size and pool.seen is None else None
     if kind is not None:
-        _learn_row(pool, kind, rows, codes, weights, margins)
+        learn_row(pool, kind, rows, codes, weights, margins)
         return
     n_rows, stop, in_order, several = order.size or codes.size, 0, not order.size, pool.classes.size > 2
     most = max(ROWS_AT_LEAST, MOST_NUMBERS * codes.size // max(1, rows[-1].size))
@@ -85,7 +85,7 @@ def learn_all(
             _decide(pool)
 
 
-def _learn_row(
+def learn_row(
     pool: Pool,
     kind: Kind,
     rows: Rows,
@@ -93,7 +93,7 @@ def _learn_row(
     weights: NDArray[np.float64],
     margins: NDArray[np.float64] | None,
 ) -> None:
-    """The same of one row, which is checked once for all candidates."""
+    """The same of one row of this kind, which is checked once for all candidates."""
     check_lengths(rows, codes, weights)
     rows = check_rows(rows, pool.n_features)
     rows = rows if len(rows) == 1 else checked(rows, pool.n_features)

@@ -7,6 +7,7 @@ for as long as those are the same.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def kind_of(rows: Rows) -> Kind | None:
 
 
 class RowPass:
-    """The pass of one row of some kind through a model, without another check."""
+    """The pass of one row of some kind through a model, without another check: `learn`."""
 
     def __init__(
         self,
@@ -43,8 +44,7 @@ class RowPass:
         margins: Margins,
     ) -> None:
         state = model.state
-        self._run, arguments = row_pass(rows, codes, state, model.settings(), weights, margins)  # arranges the state
-        self._home, _, self._order, _, _, self._margins, *self._more = arguments
+        self.learn = _ready(*row_pass(rows, codes, state, model.settings(), weights, margins))  # arranges the state
         self._kind, self._tells, self._specs, self._classes = kind, margins is not None, model.specs, model.classes
         self._vectors, self._scalars, self._second = state.vectors, state.scalars, state.second
 
@@ -61,12 +61,15 @@ class RowPass:
             and self._tells == (margins is not None)
         )
 
-    def __call__(
-        self, rows: Rows, codes: NDArray[np.int64], weights: NDArray[np.float64], margins: Margins = None
-    ) -> int:
-        """Pass a row; 0 if it is a bad one, or −1."""
-        said = self._margins if margins is None else margins
-        return self._run(self._home, rows, self._order, codes, weights, said, *self._more)
+
+def _ready(run: Callable[..., int], arguments: tuple[Any, ...]) -> Callable[..., int]:
+    """The pass as a function of a row. As a closure it is passed over by who adds up the memory of a model."""
+    home, _, order, _, _, nothing, *more = arguments
+
+    def learn(rows: Rows, codes: NDArray[np.int64], weights: NDArray[np.float64], margins: Margins) -> int:
+        return run(home, rows, order, codes, weights, nothing if margins is None else margins, *more)
+
+    return learn
 
 
 def pass_row(
@@ -82,7 +85,7 @@ def pass_row(
     if ready is None or not ready.fits(model, kind, margins):
         ready = model.ready = RowPass(model, kind, rows, codes, weights, margins)
     model.stored_choice = model.taken_out = None
-    return ready(rows, codes, weights, margins)
+    return ready.learn(rows, codes, weights, margins)
 
 
 def learn_row(

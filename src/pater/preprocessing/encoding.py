@@ -97,6 +97,13 @@ class Encoding:
         return Slots.of(self.columns)
 
     @cached_property
+    def _with_places(self) -> list[tuple[ColumnEncoder, int | None, int, int]]:
+        """The columns that have more than bins: each, its place among those of numbers, and where its slots begin."""
+        numbers = {column.name: j for j, column in enumerate(self.numbers)}
+        placed = zip(self.columns, self.slots.starts, strict=True)
+        return [(each, numbers.get(each.name), *starts) for each, starts in placed if each.kind != "number"]
+
+    @cached_property
     def _clocks(self) -> list[int]:
         return [j for j, each in enumerate(self.numbers) if isinstance(each, DateEncoder) and each.clock]
 
@@ -130,7 +137,10 @@ class Encoding:
 
     def encoded(self, pieces: list[Piece]) -> Encoded:
         """Rows that were encoded just now."""
-        return Encoded(pieces, {name: self.layout(name) for name in RESOLUTIONS}, self.crosses.width, self.known)
+        if len(self._layouts) < len(RESOLUTIONS):
+            for name in RESOLUTIONS:
+                self.layout(name)
+        return Encoded(pieces, self._layouts, self.crosses.width, self.known)
 
     def check(self, table: Mapping[str, Any]) -> None:
         """Raise a ValueError if a column is not there."""
@@ -143,30 +153,30 @@ class Encoding:
         x = np.empty((len(self.numbers), rows_in(table)))
         for j, column in enumerate(self.numbers):
             x[j] = column.values(table[column.name])
-        values = dict(zip((column.name for column in self.numbers), x, strict=True))
 
-        def places(each: ColumnEncoder) -> Sequence[Places | int]:
-            return each.places(table[each.name], values.get(each.name), learn=learn and not begins)
+        def places(each: ColumnEncoder, values: NDArray[np.float64] | None) -> Sequence[Places | int]:
+            return each.places(table[each.name], values, learn=learn and not begins)
 
         return self.coded(x, places, lambda each: each.tokens(table[each.name], learn=learn), learn)
 
     def coded(
         self,
         x: NDArray[np.float64],
-        places: Callable[[ColumnEncoder], Sequence[Places | int]],
+        places: Callable[[ColumnEncoder, NDArray[np.float64] | None], Sequence[Places | int]],
         tokens: Callable[[ColumnEncoder], Tokens],
         learn: bool,
     ) -> Piece:
-        """Encode rows of which the numbers are given, and how places and tokens are found."""
+        """Encode rows of which the numbers are given, and how the places and tokens of other columns are found."""
         slots, n_rows, words = self.slots, x.shape[1], []
         z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
-        local = np.full((n_rows, slots.bases.size), -1, np.int32)
+        local = np.empty((n_rows, slots.bases.size), np.int32)
+        local.fill(-1)
         standardise(x, learn, self.moments, float(self.settings.clip), z)
         if self._clocks:
             z[:, self._clocks] = 0.0
         find_bins(x, slots.edges, slots.n_edges, slots.missing, bins, local)
-        for each, (first, start) in zip(self.columns, slots.starts, strict=True):
-            for slot, found in enumerate(places(each)):
+        for each, j, first, start in self._with_places:
+            for slot, found in enumerate(places(each, None if j is None else x[j])):
                 local[:, first + slot] = found
             if each.n_tokens():
                 rows, of_tokens, sizes = tokens(each)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .column_encoders import ColumnEncoder, Places
 from .columns import Column
@@ -27,13 +28,10 @@ def encode_row(
     for j, column in enumerate(numbers):
         number = column.number_in(cells[column.name])
         x[j] = column.values(column_of(column.name)) if number is None else number
-    values = dict(zip((column.name for column in numbers), x, strict=True))
 
-    def places(each: ColumnEncoder) -> Sequence[Places | int]:
-        if each.kind == "number":
-            return ()
+    def places(each: ColumnEncoder, values: NDArray[np.float64] | None) -> Sequence[Places | int]:
         place = each.place_of(cells[each.name])
-        return each.places(column_of(each.name), values.get(each.name), learn=learn) if place is None else [place]
+        return each.places(column_of(each.name), values, learn=learn) if place is None else (place,)
 
     piece = encoding.coded(x, places, lambda each: each.tokens(column_of(each.name), learn=learn), learn)
     encoding.rows += learn

@@ -201,7 +201,7 @@ class Conveyor:
         refused: Places = {}
         try:
             for _ in self._take(entries):
-                await asyncio.sleep(0)
+                await _give_way()
         except InputError as error:
             say.warning("rows are refused: %s", error)
             refused = self._repair(entries[-1].number)
@@ -233,6 +233,12 @@ class Conveyor:
             await self.write(write, urgent=True)
             for number in marks:
                 self._unmarked.pop(number, None)
+
+
+async def _give_way() -> None:
+    """Let others have their turn, those included whose requests came in while something was learned."""
+    await asyncio.sleep(0)  # they are read after this
+    await asyncio.sleep(0)  # and answered after this
 
 
 def _refusal(written: Written, refused: Places) -> Refusal | None:

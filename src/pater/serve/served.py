@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from ..files.in_bytes import to_bytes
 from ..formats.batches import Batch
 from ..formats.errors import InputError
+from ..formats.row_batch import RowBatch
 from ..models.predict import labels_of
 from ..stream.explanation import explain_batch, spoken_for
 from ..stream.learner import Learner
+from ..stream.row_answers import RowAnswers, Said
 from .errors import Refusal
 
 BASE, ROUNDING = "(base)", "(rounding)"  # what a margin is made of beside its columns
@@ -33,6 +35,7 @@ class Served:
         self.learner, self.version = learner, version
         self._held = 0  # rows that the encoder holds back
         self._ended: tuple[int, Learner] | None = None  # after so many rows held back, the learner as if that were all
+        self._of_row = RowAnswers()
 
     @property
     def rows(self) -> int:
@@ -84,8 +87,11 @@ class Served:
         learner = self.speaker()
         if learner is None:
             return [dict(NOTHING_SAID) for _ in range(len(batch))]
-        margins = _margins(learner, batch)
-        classes = learner.classes
+        if isinstance(batch, RowBatch) and not explain:
+            said = self._of_row.of(learner, batch)
+            if said is not None:
+                return [_answer(learner, said, threshold)]
+        margins, classes = _margins(learner, batch), learner.classes
         p = learner.probabilities(margins) if learner.specs[0].calibrate else None
         told = learner.labels(margins).tolist()
         decided = told if threshold is None or classes.size != 2 else labels_of(margins, classes, threshold).tolist()
@@ -104,6 +110,14 @@ class Served:
             for row, terms in zip(found, _contributions(learner, batch), strict=True):
                 row["contributions"] = terms
         return found
+
+
+def _answer(learner: Learner, said: Said, threshold: float | None) -> dict[str, Any]:
+    """What is told of a row of two classes."""
+    margin, classes = said.margin, learner.classes.tolist()
+    label = classes[margin >= learner.threshold()]
+    decision = label if threshold is None else classes[margin >= threshold]
+    return {"label": label, "decision": decision, "probability": said.probability, "margin": margin}
 
 
 def _margins(learner: Learner, batch: Batch) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """Predictions of one row each that are asked for at the same moment, made together.
 
-To predict a row takes most of its time before the first number is touched, and that is the same for many rows. What is
+To predict a row takes most of its time before the first number is touched, and that is the same for many rows. The
+first of a round of the event loop is predicted at once, so that who asks alone need not wait for others. What is
 said of a row does not depend on those beside it, but for the last digit of a margin where columns go to the model as
 they are, which BLAS rounds by the number of rows. If one of them is wrong, each is seen to alone.
 """
@@ -33,6 +34,7 @@ class Gathering:
         self._engine, self._rows_of = engine, rows_of
         self._groups: tuple[list[Waiting], list[Waiting]] = ([], [])  # without ids, and with: those wait for the disk
         self._tasks: set[asyncio.Task[None]] = set()
+        self._has_begun = False  # with the first row of this round
 
     async def predict(self, body: Any) -> dict[str, Any]:
         """The answer to a request."""
@@ -40,12 +42,19 @@ class Gathering:
         if row is None or not self._engine.is_settled:
             return await self._alone(body)
         loop = asyncio.get_running_loop()
+        if not self._has_begun:
+            self._has_begun = True
+            loop.call_soon(self._end_round)
+            return await self._alone({"rows": [row]})
         future: asyncio.Future[dict[str, Any]] = loop.create_future()
         group = self._groups["id" in row]
         group.append((row, future))
         if len(group) == 1:
             loop.call_soon(self._begin, group)
         return await future
+
+    def _end_round(self) -> None:
+        self._has_begun = False
 
     async def _alone(self, body: Any) -> dict[str, Any]:
         return await self._engine.predict(self._rows_of(body))

@@ -17,6 +17,7 @@ list.addEventListener("change", () => {
   const place = document.getElementById(list.value);
   if (place?.tagName === "DETAILS") place.open = true;
   location.hash = list.value;
+  place?.scrollIntoView(); // also if the address has this place already
   list.selectedIndex = 0;
 });
 nav.append(list);

@@ -3,7 +3,7 @@
 const REACH = 22; // pixels from a point that are still meant for it
 const tip = document.createElement("div");
 tip.className = "tip";
-tip.setAttribute("role", "status");
+tip.setAttribute("role", "tooltip");
 tip.hidden = true;
 document.body.append(tip);
 let marked = null;

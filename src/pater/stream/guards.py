@@ -28,7 +28,7 @@ LOOKED_AT = 1_000  # rows
 MOST_CLASSES = 100  # that so many rows may have
 FAR_APART = 1_000.0  # how many times as large one column is as another
 ABSURD = 1e100  # numbers from here on have errors of their own
-LONG = 20  # rows of a class, for it not to be chance that they came one after the other
+LONG = 20  # rows of a class, for it not to be chance that they came one after the other, or that no other came
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Guards:
         unseen = self._unseen(learner.specs)
         if unseen:
             raise InputError(f"{_told_of(unseen, self.labels, 'no row')}. Name a label that is there.")
-        if learner.classes.size == 1:
+        if learner.classes.size == 1 and learner.rows >= LONG:
             warnings.warn(
                 f"all rows have the same label, {learner.classes[0]}, and the model can say nothing else. Is it the "
                 "right column, and are rows of another class to come?",

@@ -85,12 +85,20 @@ def test_onnx_comes_with_its_extra(model, run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     done = run("export", str(path), "-o", str(tmp_path / "t.onnx"))
     assert done.code == 1
-    assert 'pip install "pater[onnx]"' in done.err
+    assert done.err.startswith("pater: pater.onnx needs the package onnx")
+    assert done.err.endswith('pip install "pater[onnx]".\n')
     assert not (tmp_path / "t.onnx").exists()
     made = types.SimpleNamespace(SerializeToString=lambda: b"\x00onnx")
     monkeypatch.setitem(sys.modules, "pater.onnx", types.SimpleNamespace(to_onnx=lambda learner: made))
     assert run("export", str(path), "-o", str(tmp_path / "t.onnx")).code == 0
     assert (tmp_path / "t.onnx").read_bytes() == b"\x00onnx"
+
+    def refuse(learner):
+        raise ValueError("ONNX has no type for these labels.")
+
+    monkeypatch.setitem(sys.modules, "pater.onnx", types.SimpleNamespace(to_onnx=refuse))
+    done = run("export", str(path), "-o", str(tmp_path / "t.onnx"))
+    assert (done.code, done.err) == (1, f"pater: {path}: ONNX has no type for these labels.\n")
     done = run("export", str(path), "--to", "onnx")
     assert (done.code, done.err) == (2, "pater: ONNX goes to a file: name it with --output.\n")
 

@@ -54,7 +54,6 @@ def export(
     if given and form != "sql":
         raise UsageError(f"{given[0]} goes with --to sql.")
     with o.one_line_errors():
-        from pater.export import ExportError
         from pater.files.writing import is_stream, writing
         from pater.stream import load
 
@@ -68,7 +67,7 @@ def export(
                 whole = _sql(learner, table or "rows", key or [], dialect or "sqlite")
             else:
                 whole = _json(learner)
-        except ExportError as error:
+        except ValueError as error:  # what cannot be written in this form
             raise CommandError(f"{model}: {error}") from None
         with output_errors():
             try:

@@ -97,7 +97,9 @@ def compared(shell: Shell) -> int:
         wrong = [t for s, t in zip(said, truth, strict=True) if s != t]
         fpr, fnr = (wrong.count(label) / truth.count(label) for label in (-1, 1))
         print(f"vw --loss_function hinge {options}: FPR {fpr:.3f}, FNR {fnr:.3f}")
-    for options in ("all.vw", "clicks.csv --label click", "clicks.csv --label click --interactions user:ad"):
+    crossed, balanced = "--interactions user:ad", "--algo arow --covariance diagonal --class-weight balanced"
+    for more in ("", crossed, f"{crossed} {balanced}"):
+        options = f"clicks.csv --label click {more}"
         print(f"pater train {options}:", shell.run(f"pater train {options} -m c.pater").stderr.splitlines()[-1])
     return 0
 

@@ -5,8 +5,8 @@
 
 Servers and clients are processes of their own. One-row predictions are compared with the same server answering a
 constant to the same requests, in turn, while rows to learn are sent at a steady rate; figures are the medians of some
-rounds. On a busy machine times say little, and the work of the server's process more, which includes learning. Every
-run is bounded by `--seconds` or by counts.
+rounds. On a busy machine times say little, and the work of the server's process more, which includes learning; there,
+`--only windows` looks at the quieter quarter of many short windows. Every run is bounded by `--seconds` or by counts.
 """
 
 from __future__ import annotations
@@ -329,6 +329,37 @@ def compare(arguments: argparse.Namespace) -> None:
             print(f"{connections:3} connections, ratios      : {ratios}", flush=True)
 
 
+def in_windows(port: int, other: int, windows: int) -> dict[str, float]:
+    """Predictions of one connection, half a second of one server and half a second of the other in turn."""
+    features = [{"rows": [{"features": r["features"]}]} for r in rows(BODIES, 1)]
+    asked = [request("/v1/predict", packed(each)) for each in features]
+    told = [request("/v1/learn", packed({"rows": [r]})) for r in rows(BODIES, 2)]
+
+    async def window(at: int) -> list[float]:
+        end = time.perf_counter() + 0.5
+        learns = asyncio.ensure_future(called(at, until(end, told), 1, every=1 / 200))
+        taken = 1e3 * np.array(await called(at, until(end, asked), 1))
+        await learns
+        return [float(np.percentile(taken, q)) for q in (50, 99)]
+
+    async def all_windows() -> list[list[float]]:
+        await window(port)
+        return [await window(port) + await window(other) for _ in range(windows)]
+
+    found = np.percentile(uvloop.run(all_windows()), 25, axis=0)
+    return dict(zip(("ours p50", "ours p99", "theirs p50", "theirs p99"), found.tolist(), strict=True))
+
+
+def beside_others(arguments: argparse.Namespace) -> None:
+    """The same on a machine that others use, too: short windows in turn, and of each figure the lower quartile."""
+    constant = [sys.executable, __file__, "--as", '["answering_a_constant"]']
+    with pater() as (port, _), server(constant) as (other, _):
+        found = result(client("in_windows", port, other, arguments.windows))
+    for q in ("p50", "p99"):
+        ours, theirs = found[f"ours {q}"], found[f"theirs {q}"]
+        print(f"  1 connection, windows: {q} {ours:.3f} ms, a constant {theirs:.3f} ms, ratio {ours / theirs:.2f}")
+
+
 def has_vw(python: str) -> bool:
     try:
         return subprocess.run([python, "-c", "import vowpalwabbit"], capture_output=True).returncode == 0
@@ -404,7 +435,8 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=200.0, help="rows a second that are learned meanwhile")
     parser.add_argument("--requests", type=int, default=100_000, help="over which memory is watched")
     parser.add_argument("--pending", type=int, default=100_000, help="rows that wait for labels meanwhile")
-    parser.add_argument("--only", choices=["compare", "durable", "memory", "vw"])
+    parser.add_argument("--only", choices=["compare", "windows", "durable", "memory", "vw"])
+    parser.add_argument("--windows", type=int, default=40, help="of half a second, for each server")
     parser.add_argument("--vw", default=sys.executable, help="a Python that has vowpalwabbit")
     parser.add_argument("--as", dest="role", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -414,7 +446,8 @@ def main() -> None:
         if found is not None:
             print(json.dumps(found))
         return
-    for name, part in (("compare", compare), ("durable", durable), ("memory", grown), ("vw", beside_vw)):
+    parts = {"compare": compare, "windows": beside_others, "durable": durable, "memory": grown, "vw": beside_vw}
+    for name, part in parts.items():
         if name == "vw" and not has_vw(arguments.vw):
             print("VW's daemon is not compared: --vw names a Python that has vowpalwabbit")
         elif arguments.only in (None, name):

@@ -85,7 +85,8 @@ CUTS = [0, 0, 100, 400, 401, 700, 700]  # without rows, with one class, with one
 def table(n=900, seed=0):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"amount": rng.lognormal(size=n), "country": rng.choice(["de", "fr", "jp"], n)})
-    frame["when"] = pd.Timestamp("2026-03-01") + pd.to_timedelta(rng.integers(0, 10**6, n), unit="s")
+    when = pd.Timestamp("2026-03-01") + pd.to_timedelta(rng.integers(0, 10**6, n), unit="s")
+    frame["when"] = when.astype("datetime64[us]")  # the one that Spark knows
     frame["fraud"] = np.where((frame["amount"] > 2) | (frame["country"] == "jp"), "yes", "no")
     frame.loc[n - 100 : n - 50, "country"] = "only here"
     frame.loc[5:9, "country"] = None

@@ -234,7 +234,10 @@ class Pool:
             bad = -1 if sound else first_bad_row(rows)
             if bad >= 0:
                 raise BadRowError(rows, bad)
-        target.learn_encoded(rows, encoded, weights=weights, threads=threads)
+        if not encoded.new.size:
+            target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
+        else:
+            target.learn_encoded(rows, encoded, weights=weights, threads=threads)
         if target is not self:
             vars(self).update(vars(target))
         self.warn(rows, labels)

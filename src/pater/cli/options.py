@@ -254,7 +254,7 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: boo
     """Whatever is wrong with an input or a model file ends in one line; `compiling` is called if there is a wait."""
     without_blas()
     from pater.files.model_file import ModelFileError
-    from pater.formats.errors import Hint, InputError, MalformedError, UnseenLabelWarning
+    from pater.formats.errors import Hint, InputError, UnseenLabelWarning
     from pater.models.warnings import ManyClassesWarning, OneClassWarning
 
     try:
@@ -265,8 +265,6 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: boo
             warnings.simplefilter("ignore" if quiet else "always", Hint)
             warnings.showwarning = say_warning
             yield
-    except MalformedError as error:
-        raise CommandError(f"{error}. --on-error skip leaves such lines out.") from None
     except (InputError, ModelFileError) as error:
         raise CommandError(str(error)) from None
     except MemoryError:

@@ -75,5 +75,5 @@ class MalformedError(SentWhole, InputError):
     """A malformed line, where none may be skipped."""
 
     def __init__(self, fault: Fault) -> None:
-        super().__init__(str(fault))
+        super().__init__(f"{fault}. --on-error skip leaves such {fault.unit}s out.")
         self.fault = fault

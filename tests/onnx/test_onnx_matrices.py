@@ -135,6 +135,15 @@ def test_what_is_no_number_has_no_label():
         runner.run(None, {"X": X[:, :3]})
 
 
+@pytest.mark.parametrize("indptr", [[1, 2, 3], [0, 2, 1, 3], [0, 1, 2], [0, 1, 4], [-1, 2, 3], [0, -1, 3]])
+def test_rows_that_do_not_begin_in_order(indptr):
+    X, y = standard(load_breast_cancer)
+    runner = session(to_onnx(pater.PATERClassifier().fit(X, y), sparse=True))
+    rows = {"indptr": np.array(indptr), "indices": np.arange(3), "data": np.ones(3)}
+    with pytest.raises(Exception, match=r"rows_begin_in_order|ScatterElements"):
+        runner.run(None, rows)
+
+
 @pytest.mark.parametrize("column", [-1, 30])
 def test_a_column_that_there_is_not_has_no_weight(column):
     X, y = standard(load_breast_cancer)

@@ -13,7 +13,7 @@ from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
 
 import pater
 from pater import stream
-from pater.export import document
+from pater.export import ExportError, document
 from pater.onnx import feed, to_onnx
 
 LEARNERS = {
@@ -135,6 +135,15 @@ def test_what_is_no_number_has_no_label():
         runner.run(None, {"X": X[:, :3]})
 
 
+@pytest.mark.parametrize("indptr", [[1, 2, 3], [0, 2, 1, 3], [0, 1, 2], [0, 1, 4], [-1, 2, 3], [0, -1, 3]])
+def test_rows_that_do_not_begin_in_order(indptr):
+    X, y = standard(load_breast_cancer)
+    runner = session(to_onnx(pater.PATERClassifier().fit(X, y), sparse=True))
+    rows = {"indptr": np.array(indptr), "indices": np.arange(3), "data": np.ones(3)}
+    with pytest.raises(Exception, match=r"rows_begin_in_order|ScatterElements"):
+        runner.run(None, rows)
+
+
 @pytest.mark.parametrize("column", [-1, 30])
 def test_a_column_that_there_is_not_has_no_weight(column):
     X, y = standard(load_breast_cancer)
@@ -144,14 +153,29 @@ def test_a_column_that_there_is_not_has_no_weight(column):
         runner.run(None, rows)
 
 
+@pytest.mark.parametrize("labels", [[-(2**70), 2**70], [-1, 2**63 + 1], ["a", "a\0"]])
+def test_labels_that_onnx_does_not_have(labels):
+    X, y = standard(load_breast_cancer)
+    told = {**document(pater.Perceptron().fit(X, y)), "classes": labels}
+    with pytest.raises(ExportError, match="ONNX has no type for the labels"):
+        to_onnx(told)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"form": 2, "input": {}}, {"form": 1}])
+def test_a_dict_that_is_no_document(wrong):
+    with pytest.raises(ExportError, match="the dict is no document of form 1"):
+        to_onnx(wrong)
+
+
 def test_feeding_what_does_not_fit_is_an_error():
     pd = pytest.importorskip("pandas")
     X, y = standard(load_breast_cancer)
     model = pater.PATERClassifier().fit(pd.DataFrame(X[:, :2], columns=["a", "b"]), y)
     with pytest.raises(ValueError, match="rows of 2 numbers are wanted, not an array of shape"):
         feed(model, X)
-    with pytest.raises(ValueError, match="rows of 2 columns are wanted, not a matrix of shape"):
-        feed(model, X, sparse=True)
+    for rows in (X, X[0]):
+        with pytest.raises(ValueError, match="rows of 2 columns are wanted, not a matrix of shape"):
+            feed(model, rows, sparse=True)
     with pytest.raises(ValueError, match=r"the columns are \['b', 'a'\], but the model has \['a', 'b'\]"):
         feed(model, pd.DataFrame(X[:, :2], columns=["b", "a"]))
 

@@ -161,6 +161,12 @@ def test_texts_as_people_write_them():
         check(model, rows)
 
 
+def test_names_that_a_graph_has():
+    rows = pd.DataFrame({name: TABLE["amount"] * k for k, name in enumerate(["pater.1.Concat", "", "label", "ü ="])})
+    model = OnlinePipeline([("table", TableEncoder(warm_up=100)), ("model", pater.PATERClassifier())])
+    check(model.partial_fit(rows, Y), rows)
+
+
 def test_moments_on_both_sides_of_1970():
     model = pipeline(pater.PATERClassifier(), Y)
     rows = TABLE[:9].copy()

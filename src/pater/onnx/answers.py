@@ -26,7 +26,7 @@ class Answers(NamedTuple):
 def labels_in(told: dict[str, Any]) -> NDArray[Any]:
     """The classes of a document as an array that ONNX can hold; an ExportError if it cannot."""
     classes = np.array(told["classes"])
-    if classes.dtype.kind not in "biufU":
+    if classes.dtype.kind not in "biufU" or classes.tolist() != told["classes"]:
         raise ExportError(f"ONNX has no type for the labels {told['classes'][:3]}.")
     return classes
 

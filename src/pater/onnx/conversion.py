@@ -11,7 +11,7 @@ from typing import Any
 from onnx import ModelProto
 
 from .. import __version__
-from ..export import document
+from ..export import FORM, ExportError, document
 from .answers import answers, give
 from .graph import Graph
 from .matrices import as_numbers, dense, sparse
@@ -46,7 +46,7 @@ def to_onnx(model: Any, *, sparse: bool | None = None) -> ModelProto:
     >>> [output.name for output in model.graph.output]
     ['label', 'margin']
     """
-    told = model if isinstance(model, dict) else document(model)
+    told = told_of(model)
     graph = Graph()
     give(graph, told, answers(graph, told, _margins(graph, told, sparse)))
     rules = sorted({each["rule"] for each in told["models"]})
@@ -62,6 +62,15 @@ def _margins(graph: Graph, told: dict[str, Any], as_lists: bool | None) -> str:
     if rows["kind"] == "table":
         return Table(graph, rows, len(told["models"])).margins()
     return dense(graph, rows)
+
+
+def told_of(model: Any) -> dict[str, Any]:
+    """What a document says of a model, or that document; an ExportError if it is none."""
+    if not isinstance(model, dict):
+        return document(model)
+    if model.get("form") != FORM or "input" not in model:
+        raise ExportError(f"the dict is no document of form {FORM}, as pater.export.document gives it.")
+    return model
 
 
 def takes_lists(told: dict[str, Any], asked: bool | None) -> bool:

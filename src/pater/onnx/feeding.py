@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..export import document
 from ..formats.batches import Batch
 from ..models.matrices import is_sparse
-from .conversion import takes_lists
+from .conversion import takes_lists, told_of
 from .feeding_tables import encoding_of, of_table
 from .matrices import as_numbers
 
@@ -42,7 +41,7 @@ def feed(model: Any, X: Any, *, sparse: bool | None = None) -> dict[str, NDArray
     >>> feed(Perceptron().fit([[0.0], [3.0]], ["no", "yes"]), [[4]])
     {'X': array([[4.]])}
     """
-    told = (model if isinstance(model, dict) else document(model))["input"]
+    told = told_of(model)["input"]
     if told["kind"] == "table":
         takes_lists(told, sparse)
         return of_table(told, encoding_of(model), X)
@@ -66,7 +65,7 @@ def _of_lists(told: dict[str, Any], X: Any) -> dict[str, NDArray[Any]]:
     from scipy.sparse import csr_array
 
     rows = csr_array(X, dtype=np.float64)
-    if told["others"] == "error" and rows.shape[1] != told["width"]:
+    if rows.ndim != 2 or (told["others"] == "error" and rows.shape[1] != told["width"]):
         raise ValueError(f"rows of {told['width']} columns are wanted, not a matrix of shape {rows.shape}.")
     indptr, indices = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     return {"indptr": indptr, "indices": indices, "data": rows.data}

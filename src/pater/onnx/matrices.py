@@ -91,21 +91,33 @@ def _weights_at(graph: Graph, told: dict[str, Any], columns: str) -> str:
 
 
 def rows_of_entries(graph: Graph, indptr: str, entries: str) -> tuple[str, str]:
-    """The row of each entry, by where rows begin; and how many rows there are, as a list of one number."""
-    n_entries, n_starts = graph.apply("Shape", entries), graph.apply("Shape", indptr)
+    """The row of each entry, by where rows begin; and how many rows there are, as a list of one number.
+
+    Where rows do not begin in order, or the first not at 0, entries have a row that there is not.
+    """
+    n_entries = graph.apply("Shape", entries)
     marks = _zeros(graph, graph.apply("Add", n_entries, [1]), np.int64)
-    begins = graph.apply("Slice", indptr, [1], [LAST])
-    ones = graph.apply("Add", graph.apply("Mul", begins, 0), 1)
-    marks = graph.apply("ScatterElements", marks, begins, ones, axis=0, reduction="add")
-    of_entries = graph.apply("Slice", graph.apply("CumSum", marks, 0), [0], n_entries)
-    return of_entries, graph.apply("Sub", n_starts, [1])
+    ones = graph.apply("Add", graph.apply("Mul", indptr, 0), 1)
+    marks = graph.apply("ScatterElements", marks, indptr, ones, axis=0, reduction="add")
+    rows = graph.apply("Sub", graph.apply("Slice", graph.apply("CumSum", marks, 0), [0], n_entries), 1)
+    shrinks = graph.apply("Cast", graph.apply("Less", sizes_of_rows(graph, indptr), 0), to=TensorProto.INT64)
+    unordered = graph.apply("Greater", graph.apply("ReduceSum", shrinks, [0]), 0)
+    unsound = graph.apply("Or", graph.apply("Less", rows, 0), unordered)
+    n_rows = graph.apply("Sub", graph.apply("Shape", indptr), [1])
+    return graph.apply("Where", unsound, n_rows, rows), n_rows
+
+
+def sizes_of_rows(graph: Graph, indptr: str) -> str:
+    """How many entries each row has."""
+    return graph.apply("Sub", graph.apply("Slice", indptr, [1], [LAST]), graph.apply("Slice", indptr, [0], [-1]))
 
 
 def summed(graph: Graph, terms: str, rows: str, n_rows: str) -> str:
     """Terms (entries, models) added up by rows, (rows, models)."""
     shape = graph.apply("Concat", n_rows, graph.apply("Shape", terms, start=1), axis=0)
     places = graph.apply("Unsqueeze", rows, [1])
-    return graph.apply("ScatterND", _zeros(graph, shape, np.float64), places, terms, reduction="add")
+    zeros = _zeros(graph, shape, np.float64)
+    return graph.apply("ScatterND", zeros, places, terms, reduction="add", name="rows_begin_in_order")
 
 
 def _zeros(graph: Graph, shape: str, kind: Any) -> str:

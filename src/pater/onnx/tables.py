@@ -11,19 +11,20 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
+from ..export.errors import ExportError
 from .categories import place_of, weights_of
 from .crosses import Codes, codes_of, crossed, places_of
 from .dates import FARTHEST, PARTS, part_of
 from .graph import ROWS, Graph
-from .matrices import LAST, rows_of_entries, summed
+from .matrices import rows_of_entries, sizes_of_rows, summed
 from .places import Places, Weights, as_place, bins_of, nothing, of_one, per_place
 
 RESERVED = {"label", "margin", "probabilities", ""}  # names of outputs, and that of nothing
 
 
 def input_name(name: str) -> str:
-    """The name of the input of a column."""
-    return f"column {name!r}" if name in RESERVED else name
+    """The name of the input of a column: its own, unless a graph has a value of that name."""
+    return f"column {name!r}" if name in RESERVED or name.startswith("pater.") else name
 
 
 def list_names(name: str) -> tuple[str, str]:
@@ -72,6 +73,8 @@ class Table:
     def _sum(self, terms: list[str], texts: list[str]) -> str:
         """All terms; those of texts, whose rows are counted by themselves, have to be of as many rows."""
         terms, texts = (terms, texts) if terms else (texts[:1], texts[1:])
+        if not terms:
+            raise ExportError("no column of the table says anything to the model: there is nothing to run it on.")
         shape = self.graph.apply("Shape", terms[0])
         terms += [self.graph.apply("Reshape", text, shape) for text in texts]
         return terms[0] if len(terms) == 1 else self.graph.apply("Sum", *terms)
@@ -120,8 +123,7 @@ class Table:
         places = graph.checked(words, len(weights), "place_of_a_word")
         rows, n_rows = rows_of_entries(graph, starts, words)
         total = summed(graph, graph.apply("Gather", weights, places), rows, n_rows)
-        first, last = graph.apply("Slice", starts, [0], [-1]), graph.apply("Slice", starts, [1], [LAST])
-        size = graph.apply("Cast", graph.apply("Max", graph.apply("Sub", last, first), 1), to=TensorProto.DOUBLE)
+        size = graph.apply("Cast", graph.apply("Max", sizes_of_rows(graph, starts), 1), to=TensorProto.DOUBLE)
         return graph.apply("Div", total, graph.apply("Unsqueeze", graph.apply("Sqrt", size), [1]))
 
     def _cross(self, cross: dict[str, Any]) -> None:

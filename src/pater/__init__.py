@@ -9,7 +9,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # `typing` itself would take half of the time that importing this takes
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "ALMAClassifier": "estimators.baselines",

@@ -1,8 +1,8 @@
 """Build the documentation site in build/site: `python docs/build.py`.
 
-Pages are written to be read as files, too. So they are put together in build/docs first, with the files beside `docs`
-that belong to the site, the study's page, made of its tables, and with links as they are there. A warning and a dead
-link are errors.
+Pages are written to be read as files, too. So they are put together in build/docs first, with links as they are on the
+site, with the files of the repository that they link to, and with the study's page, made of its tables. A warning and a
+dead link are errors.
 """
 
 from __future__ import annotations
@@ -19,16 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, PAGES, SITE = ROOT / "docs", ROOT / "build" / "docs", ROOT / "build" / "site"
-BESIDE = {  # what the site takes from the rest of the repository, and what it is there
-    "README.md": None,  # the home page says it
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "SECURITY.md": "security.md",
-    "CITATION.cff": "CITATION.cff",
-    "LICENSE": "LICENSE",
-    "deploy": "deploy",
-    "src/pater/serve/web/openapi.json": "openapi.json",
-}
+BESIDE = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md"}
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)")
 HERE = "<!-- the report -->"
 REPORT = """[Open it on a page of its own](study/report.html).
@@ -46,10 +37,6 @@ def put_together() -> None:
     """Bring the pages, and what they link to, into one folder."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(DOCS, PAGES, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
-    for name, in_site in BESIDE.items():
-        there = ROOT / name
-        if in_site and there.exists():
-            (shutil.copytree if there.is_dir() else shutil.copy)(there, PAGES / in_site)
     for source in markdown():
         placed(source).write_text(as_in_the_site(source), encoding="utf-8")
     from pater.study.report import page_of_tables
@@ -59,26 +46,26 @@ def put_together() -> None:
 
 def markdown() -> list[Path]:
     """The files that pages are made of."""
-    beside = [ROOT / name for name, in_site in BESIDE.items() if in_site and name.endswith(".md")]
-    return sorted(DOCS.rglob("*.md")) + [source for source in beside if source.exists()]
+    return sorted(DOCS.rglob("*.md")) + [ROOT / name for name in BESIDE if (ROOT / name).exists()]
 
 
 def placed(source: Path) -> Path:
-    """Where a file of the repository is among the pages."""
+    """Where a file of the repository is among the pages: what is no page is a file to look at."""
     if source.is_relative_to(DOCS):
         return PAGES / source.relative_to(DOCS)
     inside = source.relative_to(ROOT)
-    for name, in_site in BESIDE.items():
-        if inside.is_relative_to(name):
-            return PAGES / (in_site or "index.md") / inside.relative_to(name)
-    raise SiteError(f"{inside} is linked to, but is no part of the site: see BESIDE in docs/build.py.")
+    return PAGES / BESIDE.get(inside.as_posix(), f"files/{inside}")
 
 
 def as_in_the_site(source: Path) -> str:
     """The text of a page: links stay in the site, code has no mark but its language, and the report is in its place."""
 
     def moved(link: re.Match[str]) -> str:
-        target = placed(Path(os.path.normpath(source.parent / link[0])))
+        there = Path(os.path.normpath(source.parent / link[0]))
+        target = placed(there)
+        if there.is_file() and not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(there, target)
         return Path(os.path.relpath(target, placed(source).parent)).as_posix()
 
     def bare(line: re.Match[str]) -> str:  # code on the site wants no backslash before a bar

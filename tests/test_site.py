@@ -117,6 +117,12 @@ def test_every_page_is_in_the_navigation(builder):
     assert sorted(nav) == sorted(pages)
 
 
+def test_home_has_the_lines_of_the_readme():
+    readme, home = ((ROOT / name).read_text() for name in ("README.md", "docs/index.md"))
+    [lines] = re.findall(r"```python\n.*?```\n\n```text\n.*?```\n", readme, flags=re.DOTALL)
+    assert lines in home
+
+
 def test_dead_links_are_found(builder, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.html").write_text('<a href="../c.html#here">x</a><a href="#x">x</a><img src="no.png">')

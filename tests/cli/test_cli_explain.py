@@ -248,3 +248,15 @@ def test_rounding_has_no_bars(capsys):
     assert [line.split()[-1] for line in lines if line.startswith("  ")] == ["+" * 20, "-" * 10, "+0.000", "-0.000"]
     bars = re.findall(r'class="bar \w+".*?width="([\d.]+)"', drawn([curve("b", 1e-18, -1e-18)], 1, several=False))
     assert bars == ["0.5", "0.5"]
+
+
+def test_bars_take_what_a_narrow_terminal_leaves(run, files, monkeypatch):
+    def without_bars(text):
+        return [re.sub(r" [+-]+$", "", line).rstrip() for line in text.splitlines()]
+
+    wide = run("explain", files[2]).out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "58")
+    narrow = run("explain", files[2]).out
+    assert max(len(line) for line in narrow.splitlines() if re.search(r" [+-]+$", line)) == 58
+    assert without_bars(narrow) == without_bars(wide)

@@ -8,10 +8,13 @@ import sys
 import types
 
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pytest
 
+from pater import stream
 from pater.export.score import Scorer
+from pater.onnx import feed
 
 
 @pytest.fixture
@@ -66,9 +69,20 @@ def test_sql(model, run, tmp_path):
     assert "TRY_CAST" in other.out
 
 
+def test_onnx(model, run, tmp_path):
+    path, table, said = model
+    assert run("export", str(path), "-o", str(tmp_path / "t.onnx")).code == 0
+    session = onnxruntime.InferenceSession(tmp_path / "t.onnx", providers=["CPUExecutionProvider"])
+    learner = stream.load(path)
+    rows = table[learner.encoder.encoding.names]
+    assert session.run(["label"], feed(learner, rows))[0].tolist() == said
+
+
 def test_onnx_comes_with_its_extra(model, run, tmp_path, monkeypatch):
     path, _, _ = model
-    monkeypatch.setitem(sys.modules, "pater.onnx", None)
+    for name in [name for name in sys.modules if name.startswith("pater.onnx")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "onnx", None)
     done = run("export", str(path), "-o", str(tmp_path / "t.onnx"))
     assert done.code == 1
     assert 'pip install "pater[onnx]"' in done.err

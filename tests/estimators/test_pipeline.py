@@ -50,6 +50,14 @@ def test_parameters() -> None:
         model.set_params(nothing__at="all")
 
 
+def test_why_there_are_no_probabilities() -> None:
+    model = OnlinePipeline([("scale", StandardScaler()), ("learn", PATERClassifier())]).fit(X, Y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        model.predict_proba(X)
+    assert "probability=True" in str(caught.value.__cause__.__cause__)
+
+
 def test_steps_that_make_no_sense() -> None:
     with pytest.raises(TypeError, match="cannot transform"):
         OnlinePipeline([("a", PATERClassifier()), ("b", PATERClassifier())]).fit(X, Y)

@@ -181,7 +181,7 @@ def test_one_class_and_fixed_classes(tmp_path: Path, bits: Any) -> None:
     one = PATERClassifier().partial_fit(X, ["only"] * 50)
     assert bits(round_trip(one, tmp_path / "m")) == bits(one)
     fixed = Perceptron().partial_fit(X, [1] * 50, classes=[0, 1])
-    with pytest.raises(ValueError, match="not among the classes that were fixed"):
+    with pytest.raises(ValueError, match=r"the label \w+ in row 0, which is not among the classes that were fixed"):
         round_trip(fixed, tmp_path / "m").partial_fit(X, [2] * 50)
 
 

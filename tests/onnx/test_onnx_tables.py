@@ -8,6 +8,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 from onnx import TensorProto
+from onnx.reference import ReferenceEvaluator
 
 import pater
 from pater import stream
@@ -94,12 +95,24 @@ def test_the_best_of_several_learners():
     check(pipeline(pater.AutoPATERClassifier(), THREE))
 
 
+def test_another_runtime_answers_alike():
+    """Patterns of the reference are those of Python, so that no category may be a number here."""
+    rows = TABLE.replace({"country": {"7": "seven", "2.5": "two", "inf": "many"}})
+    encoder = TableEncoder(warm_up=300, max_categories=20, interactions=PAIRS)
+    model = OnlinePipeline([("table", encoder), ("model", pater.PATERClassifier(probability=True))])
+    model.partial_fit(rows, THREE)
+    label, margin, probabilities = ReferenceEvaluator(to_onnx(model)).run(None, feed(model, rows))
+    assert (label == model.predict(rows)).all()
+    np.testing.assert_allclose(margin, model.decision_function(rows), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(probabilities, model.predict_proba(rows), rtol=1e-12, atol=1e-12)
+
+
 def test_rows_that_are_held_back():
     check(pipeline(pater.PATERClassifier(), Y, rows=100))
 
 
 def test_a_table_of_texts_alone():
-    notes = TABLE[["note"]]
+    notes = TABLE[["note"]].assign(other=TABLE["note"].str.split(n=1).str[1])  # another number of words
     encoder = TableEncoder(warm_up=100)
     check(OnlinePipeline([("table", encoder), ("model", pater.PATERClassifier())]).partial_fit(notes, Y), notes)
 

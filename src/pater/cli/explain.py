@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -129,8 +131,9 @@ def _effects(curve: Curve, rounding: float) -> None:
     largest = curve.largest if curve.largest > rounding else inf
     names = [printable(effect.value) for effect in effects]
     width = max(map(len, names))
-    for name, effect in zip(names, effects, strict=True):
-        tell(f"  {name:<{width}}  {effect.rows_told:>11}  {_sized(effect)}  {_bar(effect.effect, largest)}".rstrip())
+    told = zip(names, effects, strict=True)
+    lines = [(f"  {name:<{width}}  {each.rows_told:>11}  {_sized(each)}  ", each.effect) for name, each in told]
+    _tell_with_bars(lines, largest)
     if len(effects) < len(curve.effects):
         tell(f"  and {len(curve.effects) - len(effects)} more that matter less")
 
@@ -140,8 +143,13 @@ def _sized(effect: Effect) -> str:
     return f"{effect.effect:>+8.3f}{sure}"
 
 
-def _bar(value: float, largest: float) -> str:
-    return ("+" if value > 0 else "-") * round(BAR * abs(value) / largest)
+def _tell_with_bars(lines: list[tuple[str, float]], largest: float) -> None:
+    """Lines, each with a bar as long as its number is large; on a narrow terminal bars take what is left."""
+    bar = BAR
+    if sys.stdout.isatty():
+        bar = max(0, min(BAR, shutil.get_terminal_size().columns - max(len(text) for text, _ in lines)))
+    for text, value in lines:
+        tell(f"{text}{('+' if value > 0 else '-') * round(bar * abs(value) / largest)}".rstrip())
 
 
 def _row(told: dict[str, Any], top: int) -> None:
@@ -158,8 +166,8 @@ def _row(told: dict[str, Any], top: int) -> None:
         lines.append(("base", margin["base"]))
         names = [printable(name if len(name) <= 60 else f"{name[:59]}…") for name, _ in lines]
         width, largest = max(map(len, names)), max(TINY, *(abs(adds) for _, adds in lines))
-        for name, (_, adds) in zip(names, lines, strict=True):
-            tell(f"    {name:<{width}}  {adds:>+9.4f}  {_bar(adds, largest)}".rstrip())
+        told_of = zip(names, lines, strict=True)
+        _tell_with_bars([(f"    {name:<{width}}  {adds:>+9.4f}  ", adds) for name, (_, adds) in told_of], largest)
     tell()
 
 

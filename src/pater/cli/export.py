@@ -98,6 +98,6 @@ def _onnx(learner: Learner) -> bytes:
     try:
         made = import_module("pater.onnx").to_onnx(learner)
     except ImportError as error:
-        raise CommandError(f'ONNX needs the package onnx ({error}): pip install "pater[onnx]".') from None
+        raise CommandError(str(error)) from None
     whole: bytes = made.SerializeToString()
     return whole

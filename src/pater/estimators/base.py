@@ -240,6 +240,6 @@ def wanted_classes(classes: Any, model: Model | Pool | None) -> NDArray[Any]:
 def at_least_two(classes: NDArray[Any]) -> None:
     if classes.size < 2:
         raise ValueError(
-            f"y holds one class only ({classes[0]!r}); fit needs at least two classes. For a stream that begins with "
-            "one class, use an online learner's partial_fit."
+            f"y holds one class only ({classes.tolist()[0]!r}); fit needs at least two classes. For a stream that "
+            "begins with one class, use an online learner's partial_fit."
         )

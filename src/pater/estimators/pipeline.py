@@ -21,7 +21,8 @@ from .table_encoder import TableEncoder
 
 
 def _last_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(self.steps[-1][1], name))
+    """There if the last step has it; if not, the error says why the last step has none."""
+    return available_if(lambda self: callable(getattr(self.steps[-1][1], name)))
 
 
 class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -57,6 +57,8 @@ def document(model: Any) -> dict[str, Any]:
     if isinstance(model, LinearClassifier):
         speaker = Speaker.of_estimator(model)
         return _document(speaker, numbers(speaker, names=model._names()))
+    if type(model).__module__.startswith("pater.river"):
+        raise ExportError("a classifier of River is exported as an estimator: document(pater.river.from_river(model)).")
     raise ExportError(
         f"a {type(model).__name__} cannot be exported: give a fitted estimator of pater, a pipeline with one, or what "
         "stream.load gives."

@@ -164,7 +164,7 @@ class Model:
         encoded = encode(labels, self.classes)
         if encoded.new.size:
             if self.fixed:
-                raise UnknownLabelError(encoded.new[0], int(encoded.first_rows[0]), self.classes)
+                raise UnknownLabelError(encoded.new.tolist()[0], int(encoded.first_rows[0]), self.classes)
             self.check_room(self.classes.size + encoded.new.size)
         return encoded
 

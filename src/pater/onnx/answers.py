@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from ..export.errors import ExportError
 from .graph import ROWS, Graph, as_type
 
 
@@ -23,10 +24,10 @@ class Answers(NamedTuple):
 
 
 def labels_in(told: dict[str, Any]) -> NDArray[Any]:
-    """The classes of a document as an array that ONNX can hold; a ValueError if it cannot."""
+    """The classes of a document as an array that ONNX can hold; an ExportError if it cannot."""
     classes = np.array(told["classes"])
     if classes.dtype.kind not in "biufU":
-        raise ValueError(f"ONNX has no type for the labels {told['classes'][:3]}.")
+        raise ExportError(f"ONNX has no type for the labels {told['classes'][:3]}.")
     return classes
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from ..export.errors import ExportError
+
 OPSET = 18  # of what all graphs here are made of; what needs a later one says so
 OPSET_OF_REGEX = 20
 OPSET_OF_ML = 3
@@ -70,7 +72,7 @@ class Graph:
     def input(self, name: str, kind: int, shape: list[Any], told: str) -> str:
         """An input of this type; `told` says what it is to hold."""
         if any(each.name == name for each in self.inputs):
-            raise ValueError(f"two inputs would have the name {name!r}: rename a column of the table.")
+            raise ExportError(f"two inputs would have the name {name!r}: rename a column of the table.")
         self.inputs.append(helper.make_tensor_value_info(name, kind, shape, doc_string=told))
         return name
 
@@ -84,10 +86,10 @@ class Graph:
         self.opset = max(self.opset, opset)
 
     def model(self, told: str, metadata: dict[str, str], producer_version: str) -> ModelProto:
-        """The model, in the earliest version that can hold it; a ValueError if it is too large for any."""
+        """The model, in the earliest version that can hold it; an ExportError if it is too large for any."""
         size = sum(tensor.ByteSize() for tensor in self.constants)
         if size > MOST_BYTES:
-            raise ValueError(f"the model has {size:,} bytes of numbers, but a file of ONNX can hold 2 GiB.")
+            raise ExportError(f"the model has {size:,} bytes of numbers, but a file of ONNX can hold 2 GiB.")
         graph = helper.make_graph(
             self.nodes, "pater", self.inputs, self.outputs, initializer=self.constants, doc_string=told
         )

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from ..export.errors import ExportError
 from .graph import ROWS, Graph
 
-ENTRIES = "entries"
 LAST = np.iinfo(np.int64).max  # up to which a slice is taken that goes on to the end
 MOST_FILLED = 1 << 20  # weights, those that are 0 included
 
@@ -59,11 +59,11 @@ def dense(graph: Graph, told: dict[str, Any]) -> str:
 def sparse(graph: Graph, told: dict[str, Any]) -> str:
     """The margins (rows, models) of rows in the form of CSR, as SciPy has it, without intercepts."""
     if told["means"] is not None:
-        raise ValueError("rows whose columns lose their mean are not sparse: convert with sparse=False.")
+        raise ExportError("rows whose columns lose their mean are not sparse: convert with sparse=False.")
     last = told["width"] - 1
     indptr = graph.input("indptr", TensorProto.INT64, ["rows_and_one"], "Where each row begins, and the last ends.")
-    columns = graph.input("indices", TensorProto.INT64, [ENTRIES], f"Columns, from 0 to {last}.")
-    values = graph.input("data", TensorProto.DOUBLE, [ENTRIES], "What the rows have in these columns.")
+    columns = graph.input("indices", TensorProto.INT64, ["entries"], f"Columns, from 0 to {last}.")
+    values = graph.input("data", TensorProto.DOUBLE, ["entries"], "What the rows have in these columns.")
     terms = graph.apply("Mul", _weights_at(graph, told, columns), graph.apply("Unsqueeze", values, [1]))
     return summed(graph, terms, *rows_of_entries(graph, indptr, columns))
 

@@ -15,7 +15,7 @@ from .categories import place_of, weights_of
 from .crosses import Codes, codes_of, crossed, places_of
 from .dates import FARTHEST, PARTS, part_of
 from .graph import ROWS, Graph
-from .matrices import ENTRIES, LAST, rows_of_entries, summed
+from .matrices import LAST, rows_of_entries, summed
 from .places import Places, Weights, as_place, bins_of, nothing, of_one, per_place
 
 RESERVED = {"label", "margin", "probabilities", ""}  # names of outputs, and that of nothing
@@ -116,7 +116,7 @@ class Table:
         graph, weights = self.graph, np.concatenate([per_place(column["words"]), of_one(column["missing"])])
         told = f"{column['name']}: "
         graph.input(starts, TensorProto.INT64, ["rows_and_one"], f"{told}where the words of each row begin, and end.")
-        graph.input(words, TensorProto.INT64, [ENTRIES], f"{told}places of words; {len(weights) - 1} if it is missing.")
+        graph.input(words, TensorProto.INT64, [words], f"{told}places of words; {len(weights) - 1} if it is missing.")
         places = graph.checked(words, len(weights), "place_of_a_word")
         rows, n_rows = rows_of_entries(graph, starts, words)
         total = summed(graph, graph.apply("Gather", weights, places), rows, n_rows)

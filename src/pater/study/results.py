@@ -84,4 +84,4 @@ def save(found: Results, folder: Path) -> None:
 def load(folder: Path) -> Results:
     """The tables as they were saved."""
     names = [field.name for field in fields(Results)]
-    return Results(**{name: pd.read_csv(folder / f"{name}.csv") for name in names})
+    return Results(**{name: tables.read(folder / f"{name}.csv") for name in names})

@@ -5,6 +5,8 @@ Pure functions: rows in, a table out, one line a data set or a cell. Accuracies 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from pater.data import DATA_SETS
@@ -128,3 +130,11 @@ def seconds(rows: pd.DataFrame) -> pd.DataFrame:
     table = table.merge(published.cpu_seconds(), on=CELL, how="left", suffixes=("", "_published"))
     table["times_faster"] = table["seconds_published"] / table["seconds"]
     return table
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A table that was saved as CSV. One without columns is there, too: ranks of a single data set, for example."""
+    try:
+        return pd.read_csv(path)
+    except pd.errors.EmptyDataError:
+        return pd.DataFrame()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
+from ..tables import read
 from .learners import AUTO, FAMILIES, NO_MEMORY, PEERS, SETTINGS, SINGLE
 from .streams import STREAMS
 
@@ -95,7 +96,7 @@ def save(found: DriftResults, folder: Path) -> None:
 
 def load(folder: Path, runs: int, seconds: float) -> DriftResults:
     """The tables as they were saved."""
-    return DriftResults(**{name: pd.read_csv(folder / f"{name}.csv") for name in SAVED}, runs=runs, seconds=seconds)
+    return DriftResults(**{name: read(folder / f"{name}.csv") for name in SAVED}, runs=runs, seconds=seconds)
 
 
 def _balanced(counts: pd.DataFrame) -> pd.Series:

@@ -13,6 +13,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 from ..plan import NOT_COMPARABLE
 from ..statistics import Comparison, compare, rank_lines, ranks, signed_ranks
+from ..tables import read
 from .learners import BATCH_GOAL, KINDS, NOTES, ONE_PASS, PUBLISHED, SECOND_ORDER_PATER
 
 MEASURES = ("balanced_accuracy", "accuracy")
@@ -122,7 +123,8 @@ def save(found: PeerResults, folder: Path) -> None:
 
 def load(folder: Path, seconds: float) -> PeerResults:
     """The tables as they were saved, with the tests made again."""
-    cells, means, ranks = (pd.read_csv(folder / f"peers_{name}.csv") for name in ("scores", "averages", "ranks"))
+    cells, means, ranks = (read(folder / f"peers_{name}.csv") for name in ("scores", "averages", "ranks"))
+    means["settings"] = means["settings"].fillna("")  # there may be nothing to say
     tests = comparisons(cells)
     return PeerResults(cells, means, ranks, tests, _verdict(means, tests), seconds)
 

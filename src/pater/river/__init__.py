@@ -18,7 +18,7 @@ from __future__ import annotations
 try:
     import river.utils.dataframe  # noqa: F401
 except ImportError as error:
-    raise ImportError(f'pater.river needs River 0.26 or later ({error}): pip install "pater[river]".') from None
+    raise ImportError(f'pater.river needs River 0.26.1 or later ({error}): pip install "pater[river]".') from None
 
 from .conversion import from_river, to_river
 from .learners import (

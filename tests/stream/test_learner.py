@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from pater.kernels import state
-from pater.stream import Batch, InputError, Learner, train
+from pater.stream import Batch, InputError, Learner, read, train
 from pater.stream.algorithms import specs_of
 from pater.stream.learner import load
 
@@ -149,3 +151,25 @@ def test_numbers_that_cannot_be_squared_are_refused_before_they_are_scaled(spars
     learner = train(path, on_error="skip", **options)
     assert (learner.rows, learner.skipped) == (2, 2)
     assert load(tmp_path / "model").rows == 2
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_missing_values_are_not_taken_for_zeros_by_one_who_scales(tmp_path: Path, ending: str) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(5.0, 1.0, (400, 2)).round(3)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    rows = pd.DataFrame(X, columns=["a", "b"]).assign(y=(rng.random(400) < 0.3).astype(int))
+    path = tmp_path / f"rows.{ending}"
+    if ending == "csv":
+        rows.to_csv(path, index=False)
+    else:
+        rows.to_json(path, orient="records", lines=True)
+    learner = train(path, label="y", algo="pater-i", scale=True, encoding="plain", model=tmp_path / "a.pater")
+    assert learner.scaler is not None
+    (zeroed,) = read(path, columns=learner.columns)
+    for use in (learner.margins, learner.learn):
+        with pytest.raises(InputError, match=r"values are missing and were read as 0.*keep_missing=True"):
+            use(zeroed)
+    (kept,) = read(path, columns=learner.columns, keep_missing=True)
+    filled = replace(zeroed, rows=(np.where(np.isnan(X), learner.scaler.mean, X),), zeroed=False)
+    np.testing.assert_allclose(learner.margins(kept), learner.margins(filled), atol=1e-12)

@@ -39,7 +39,8 @@ class Batch:
     """Some rows of one source, in its order.
 
     `labels` is None where a source has none. `weights` is empty where every row has importance 1. `faults` are the
-    malformed lines among the rows, which are not in `rows`; `missing` counts the values that were not there.
+    malformed lines among the rows, which are not in `rows`; `missing` counts the values that were not there, and
+    `zeroed` says that they stand as 0 in a table of numbers, instead of NaN.
     """
 
     rows: Rows
@@ -55,6 +56,7 @@ class Batch:
     missing: int = 0
     end: Place = START
     news: News | None = None  # names behind hashed columns that were not known yet
+    zeroed: bool = False
 
     def __len__(self) -> int:
         return number_of_rows(self.rows)
@@ -75,8 +77,16 @@ class Batch:
         """Where a row stands in its source: its line, or its place where lines are not known."""
         return int(self.lines[row]) if self.lines.size else int(row) + 1
 
-    def check_form(self) -> None:
-        """An error if the rows are not sound, or not as many columns wide as it says. Sparse rows are scanned once."""
+    def check_form(self, *, to_scale: bool) -> None:
+        """An error if the rows are not sound, or not as many columns wide as it says. Sparse rows are scanned once.
+
+        One who is to scale them takes what is missing for the mean, so it is an error if that is 0 already.
+        """
+        if to_scale and self.zeroed:
+            raise InputError(
+                f"{self.source}: values are missing and were read as 0, but a learner that scales takes them for the "
+                "mean of their column; read the rows with keep_missing=True."
+            )
         try:
             rows = check_rows(self.rows, self.n_features)
         except ValueError as error:

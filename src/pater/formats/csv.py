@@ -83,7 +83,8 @@ class TableParser:
         dense = self.columns.kind == TABLE
         rows, missing, news = self._dense(cells, features) if dense else self._hashed(cells, features)
         width = 1 << self.columns.bits if self.columns.bits else features.size
-        return Batch(rows, width, None, missing=missing, news=news)
+        zeroed = dense and missing > 0 and not self.keep_missing
+        return Batch(rows, width, None, missing=missing, news=news, zeroed=zeroed)
 
     def _labels(self, cells: Cells, where: dict[str, int]) -> NDArray[Any] | None:
         name = self.columns.label

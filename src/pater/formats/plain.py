@@ -71,7 +71,8 @@ class PlainRows:
             filled = int(indptr[-1])
             rows = indptr, indices[:filled], data[:filled]
         n_features = 1 << self.columns.bits if self.columns.bits else len(self.columns.table)
-        return Batch(rows, n_features, None, missing=missing, news=self._news(news))
+        zeroed = missing > 0 and self.columns.kind == TABLE and not self.keep_missing
+        return Batch(rows, n_features, None, missing=missing, news=self._news(news), zeroed=zeroed)
 
     def _news(self, found: list[tuple[int, int, str, int]]) -> News | None:
         """The names that columns are not known by yet, in the order of the rows."""

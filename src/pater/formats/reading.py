@@ -194,9 +194,7 @@ def make_input(
         raise InputError(f"bits must be from 1 to {MOST_BITS}, got {bits}.")
     if not 1 <= features <= 1 << MOST_BITS:
         raise InputError(f"features must be from 1 to {1 << MOST_BITS}, got {features}.")
-    if isinstance(paths, str | os.PathLike):
-        paths = [paths]
-    found = sources(paths, format)
+    found = sources([paths] if isinstance(paths, str | os.PathLike) else paths, format)
     tables = found[0].format not in ROWS_OF_INDICES
     if encoded and not tables:
         raise InputError(f"only tables have columns to encode, but {found[0].shown} is read as {found[0].format}.")
@@ -235,6 +233,7 @@ def read(
     delimiter: str | None = None,
     decimal: str | None = None,
     columns: Columns | None = None,
+    keep_missing: bool = False,
 ) -> Iterator[Batch]:
     r"""Batches of files, in order, read and parsed ahead by threads of their own.
 
@@ -262,9 +261,10 @@ def read(
         Between the fields of CSV. By itself it is recognised: a comma, a semicolon or a tab.
     decimal : {".", ","} or None, default=None
         What stands in the numbers of CSV: by itself a comma where fields are parted by semicolons, else a point.
-        Numbers with a point are read in any case.
     columns : Columns, optional
         Those of a learner, `learner.columns`, to read a table as it has learned to.
+    keep_missing : bool, default=False
+        Whether missing numbers of a table are NaN, which a learner that scales takes for their mean, instead of 0.
 
     Yields
     ------
@@ -296,4 +296,5 @@ def read(
         delimiter=delimiter,
         decimal=decimal,
         columns=columns,
+        keep_missing=keep_missing,
     ).batches()

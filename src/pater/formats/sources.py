@@ -16,6 +16,7 @@ import select
 import sys
 import zlib
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -89,14 +90,16 @@ class _Reader:
             self._raw: IO[bytes] = _standard_input() if source.name == STANDARD_INPUT else open(source.name, "rb")  # noqa: SIM115
         except OSError as error:
             raise InputError(f"{source.name}: {_reason(error)}") from None
-        buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
-        start = buffered.peek(MAGIC_BYTES)[:MOST_LOOKED_AT]
-        kind = next((kind for magic, kind in BY_MAGIC.items() if start.startswith(magic)), None)
-        if kind is None:
-            refuse_other_kinds(start, source.shown, source.format)
-        self._stream: Any = _decompressed(buffered, kind, source.shown)
-        if kind is None and source.size is not None:  # a plain file needs no buffer: a block is one call to the system
-            self._stream = _Plain(self._raw, source)
+        with ExitStack() as if_it_fails:
+            if_it_fails.callback(self.close)
+            buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
+            start = buffered.peek(MAGIC_BYTES)[:MOST_LOOKED_AT]
+            kind = next((kind for magic, kind in BY_MAGIC.items() if start.startswith(magic)), None)
+            if kind is None:
+                refuse_other_kinds(start, source.shown, source.format)
+            is_plain = kind is None and source.size is not None  # it needs no buffer: a block is one call to the system
+            self._stream: Any = _Plain(self._raw, source) if is_plain else _decompressed(buffered, kind, source.shown)
+            if_it_fails.pop_all()
 
     def read(self, size: int) -> bytes:
         """Exactly `size` bytes, fewer only at the end: blocks must not depend on how a pipe delivers."""

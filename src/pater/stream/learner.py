@@ -138,7 +138,7 @@ class Learner:
 
         `undo` takes note of how the scaler can forget the batch.
         """
-        batch.check_form()
+        batch.check_form(to_scale=self.scale)
         ready, faults, model = replace(batch), [], self.model
         if len(ready):
             classes, width = (NO_CLASSES, 0) if model is None else (model.classes, model.n_features)

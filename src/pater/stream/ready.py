@@ -17,7 +17,7 @@ from .encoder import Encoder
 def ready_rows(batch: Batch, encoder: Encoder | None, scaler: Scaler | None, width: int) -> Rows:
     """The rows of a batch for a model of so many columns: encoded, or scaled, or as they are."""
     batch = batch if encoder is None else encoder.read(batch)
-    batch.check_form()
+    batch.check_form(to_scale=scaler is not None)
     rows = batch.rows
     if len(rows) == 3 and batch.n_features > width:
         rows = without_columns_from(width, rows)  # of features never seen, a model says nothing

@@ -35,8 +35,6 @@ class Dialect:
     hour: str
     weekday: str
     month: str
-    least: str
-    greatest: str
     has_truths: bool  # or else 1 and 0 stand for them
     has_lists: bool  # which are faster to look up numbers in than long cases
 
@@ -55,7 +53,7 @@ DIALECTS = {
         ),
         maybe_number="{t} GLOB '*[eE]*' AND {t} GLOB '*[0-9]*' AND {t} NOT GLOB '*[^0-9.eE+-]*'",
         seconds=(
-            "CASE WHEN date(substr({t}, 1, 10), '+0 days') = substr({t}, 1, 10) "
+            "CASE WHEN date(substr({t}, 1, 10), '+0 days') = substr({t}, 1, 10) AND substr({t}, 12, 2) < '24' "
             "THEN CAST(strftime('%s', substr({t}, 1, 19)) AS INTEGER) "
             "+ CASE WHEN substr({t}, 20, 1) = '.' THEN CAST('0' || substr({t}, 20) AS REAL) ELSE 0e0 END END"
         ),
@@ -63,17 +61,18 @@ DIALECTS = {
         hour=f"CAST(strftime('%H', {_SQLITE_MOMENT}) AS INTEGER)",
         weekday=f"(CAST(strftime('%w', {_SQLITE_MOMENT}) AS INTEGER) + 6) % 7",
         month=f"CAST(strftime('%m', {_SQLITE_MOMENT}) AS INTEGER) - 1",
-        least="min",
-        greatest="max",
         has_truths=False,
         has_lists=False,
     ),
     "duckdb": Dialect(
         text="CAST({x} AS VARCHAR)",
-        number="NULLIF(TRY_CAST({x} AS DOUBLE), CAST('nan' AS DOUBLE))",
+        number=(
+            "CASE WHEN NOT contains(CAST({x} AS VARCHAR), '_') "
+            "THEN NULLIF(TRY_CAST({x} AS DOUBLE), CAST('nan' AS DOUBLE)) END"
+        ),
         maybe_number="FALSE",
         seconds=(
-            "CASE WHEN substr({t}, 20, 1) IN ('', '.', '+', '-', 'Z') "
+            "CASE WHEN substr({t}, 20, 1) IN ('', '.', '+', '-', 'Z') AND substr({t}, 12, 2) < '24' "
             "THEN epoch(TRY_CAST(substr({t}, 1, 19) AS TIMESTAMP)) "
             "+ COALESCE(TRY_CAST('0' || regexp_extract(substr({t}, 20), '^[.][0-9]+') AS DOUBLE), 0e0) END"
         ),
@@ -81,8 +80,6 @@ DIALECTS = {
         hour=f"hour({_DUCKDB_MOMENT})",
         weekday=f"isodow({_DUCKDB_MOMENT}) - 1",
         month=f"month({_DUCKDB_MOMENT}) - 1",
-        least="least",
-        greatest="greatest",
         has_truths=True,
         has_lists=True,
     ),

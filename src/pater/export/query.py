@@ -12,7 +12,7 @@ from typing import Any
 from .dialects import DIALECTS
 from .errors import ExportError
 from .sql_columns import Cells, Term, of_table
-from .sql_text import literal, named, total
+from .sql_text import SOURCE, bounded, column_named, literal, named, total
 
 MOST_COLUMNS = 999  # that are read: each takes two columns of the 2,000 that SQLite has room for
 
@@ -47,7 +47,7 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
         raise ExportError(f"the model reads {read:,} columns, more than a query can: {MOST_COLUMNS}.")
     if len(set(kept)) < len(kept):
         raise ExportError(f"a key is named twice: {kept}.")
-    carried = [f"{named(key)} AS k{k}" for k, key in enumerate(kept)]
+    carried = [f"{column_named(key)} AS k{k}" for k, key in enumerate(kept)]
     of_models = [
         total([literal(model["intercept"]), *(term(k) for term in terms)]) for k, model in enumerate(document["models"])
     ]
@@ -55,7 +55,7 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
     margins = [f"{each} AS m{k}" for k, each in enumerate(of_models)]
     first = _listed([*carried, *cells.told()]) or "1 AS nothing"
     return (
-        f"WITH cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)}\n),\n"
+        f"WITH cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)} AS {SOURCE}\n),\n"
         f"margins AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *margins])}\n  FROM cells\n)\n"
         f"SELECT\n  {_listed(_answers(document, kept), indent=2)}\nFROM margins"
     )
@@ -121,7 +121,5 @@ def _predicted(document: dict[str, Any]) -> str:
 def _probability(p: dict[str, Any], margin: str) -> str:
     r = f"0e0 * {margin}"
     if p["size"] is not None:
-        most, least = literal(p["most"]), literal(-p["most"])
-        r = f"{margin} / {literal(p['size'])}"
-        r = f"CASE WHEN {r} > {most} THEN {most} WHEN {r} < {least} THEN {least} ELSE {r} END"
+        r = bounded(f"{margin} / {literal(p['size'])}", p["most"])
     return f"1e0 / (1e0 + exp(-({literal(p['slope'])} * {r} + {literal(p['offset'])})))"

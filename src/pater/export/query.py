@@ -70,7 +70,7 @@ def _terms(input: dict[str, Any], cells: Cells) -> tuple[Cells, list[Term]]:
     if input["kind"] == "table":
         return cells, of_table(input, cells)
     if input["kind"] == "hashed":
-        raise ExportError("SQL cannot hash names: a model of hashed names can be exported to JSON only.")
+        raise ExportError("SQL cannot hash names: a model of hashed names can be exported to JSON or ONNX.")
     names = input["names"] or [f"x{j}" for j in range(input["width"])]
     return cells, [_number(input, i, cells.number(names[column])) for i, column in enumerate(input["columns"])]
 

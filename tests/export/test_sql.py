@@ -145,6 +145,17 @@ def test_text_is_no_number_where_numbers_have_a_score_alone(dialect):
     np.testing.assert_allclose(found["margin"][2:], margins, rtol=TOLERANCE, atol=TOLERANCE)
 
 
+def test_a_number_that_is_missing_in_a_row_of_a_matrix_is_refused():
+    X, y, _ = matrix(100)
+    told = document(pater.PATERClassifier().fit(X, y))
+    rows = pd.DataFrame(X[:3], columns=[f"x{j}" for j in range(6)])
+    rows.loc[1, "x1"] = None
+    assert answers(sql(told), rows, "sqlite")["margin"].isna().tolist() == [False, True, False]
+    for nothing in (None, float("nan")):
+        with pytest.raises(ValueError, match="no number in column 1"):
+            Scorer(told).margins([1.0, nothing, *X[0, 2:].tolist()])
+
+
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_column_that_the_table_has_not_is_an_error_and_no_text(dialect):
     rows = pd.DataFrame({"country": ["DE", "FR", "JP"] * 60})

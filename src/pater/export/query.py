@@ -79,7 +79,9 @@ def _number(input: dict[str, Any], i: int, at: int) -> Term:
     """What the i-th column that has a weight adds, which is read at this place."""
     value = f"x{at}" if input["means"] is None else f"(x{at} - {literal(input['means'][i])})"
     value += "" if input["deviations"] is None else f" / {literal(input['deviations'][i])}"
-    return lambda k: f"CASE WHEN q{at} THEN 0e0 ELSE {literal(input['weights'][k][i])} * {value} END"
+    refused = input["missing"] == input["others"] == "error"  # rows of files of indices are sparse: NULL is not there
+    missing = "NULL" if refused else "0e0"
+    return lambda k: f"CASE WHEN q{at} THEN {missing} ELSE {literal(input['weights'][k][i])} * {value} END"
 
 
 def _answers(document: dict[str, Any], keys: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import re
 import signal
@@ -20,8 +21,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pater as pater_package
-from pater.cli import main
+from pater.cli import main, processes
 from pater.cli.cluster import _do
+from pater.cli.errors import WorkersError
+from pater.cli.processes import Processes
 from pater.stream import load
 from pater.stream.sharded_training import folder_of
 
@@ -201,6 +204,41 @@ def test_workers_that_die_again_and_again(rows: Path, tmp_path: Path, pater: Run
     code, _, _ = pater(*command(rows, model, 2, *small, "--resume"))
     assert code == 0
     assert load(model).rows == 60_000
+
+
+class NoMore:
+    """Processes of which only the first can be started."""
+
+    def __init__(self) -> None:
+        self.started, self.ended = 0, 0
+
+    def Pipe(self) -> Any:  # noqa: N802
+        return multiprocessing.Pipe()
+
+    def Process(self, **_: Any) -> Any:  # noqa: N802
+        return self
+
+    def start(self) -> None:
+        self.started += 1
+        if self.started > 1:
+            raise EOFError("unexpected EOF")
+
+    def kill(self) -> None:
+        self.ended += 1
+
+    def join(self) -> None:
+        pass
+
+    close = join
+
+
+def test_a_worker_that_cannot_be_replaced_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    context = NoMore()
+    monkeypatch.setattr(processes, "start_early", lambda: "spawn")
+    monkeypatch.setattr(processes, "get_context", lambda _: context)
+    with pytest.raises(WorkersError, match="could not be started"), Processes(1, lambda: None) as engine:
+        engine._replace(engine._workers[0])
+    assert context.ended == 1
 
 
 def test_a_bad_row_is_told_as_one_process_tells_it(rows: Path, tmp_path: Path, pater: Run) -> None:

@@ -21,6 +21,7 @@ from tables_to_export import as_rows, labels, matrix, table
 import pater
 from pater import stream
 from pater.export import ExportError, document, score
+from pater.export.numbers import scale_of
 from pater.export.score import Scorer
 from pater.formats.reading import make_input
 from pater.preprocessing import TableEncoder
@@ -337,6 +338,10 @@ def test_what_cannot_be_exported_is_said():
     X, y, _ = matrix(100)
     with pytest.raises(ExportError, match="Normalizer in front of the classifier cannot be exported"):
         document(make_pipeline(Normalizer(), pater.Perceptron()).fit(X, y))
+    step = MaxAbsScaler().fit(X)
+    step.clip = True  # which not every version of scikit-learn has
+    with pytest.raises(ExportError, match="MaxAbsScaler with clip=True cannot be exported"):
+        scale_of(step)
     with pytest.raises(ExportError, match="3 steps"):
         document(make_pipeline(StandardScaler(), StandardScaler(), pater.Perceptron()).fit(X, y))
     with pytest.raises(ExportError, match="ends with a StandardScaler"):

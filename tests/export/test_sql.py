@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.preprocessing import StandardScaler
-from tables_to_export import labels, matrix, table
+from tables_to_export import as_rows, labels, matrix, table
 
 import pater
 from pater import stream
 from pater.export import ExportError, document, sql
+from pater.export.score import Scorer
 from pater.formats.reading import make_input
 from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
@@ -106,12 +107,15 @@ def test_what_is_not_sure_is_null_and_never_wrong(dialect):
         "created_ts": "1550000000000",
     }
     odd = {
-        "amount": ["", "NA", "5.0", "+5", "-5.5", ".5", "1e3", "5e", "abc", "1.2.3", "12-5", "5 5", "1,5", "++5"],
+        "amount": ["", "NA", "5.0", "+5", "-5.5", ".5", "1e3", "5e", "abc", "1.2.3", "12-5", "5 5", "1,5", "++5",
+                   "1_000"],
         "country": ["", " ", "?", "null", "C1", " c1", "new", "x" * 199, "x" * 200, "é" * 300, "12", "12-5", "it's"],
         "code": ["1", "1.0", "01", "1000", "1e3", "1E3", "+1e3", "1e+3", "2.5", "2.50", "3", "12-5", "e", "1e", "true"],
         "member": ["true", "False", " FALSE ", "yes", "t"],
         "born": ["", "NaT", "abc", "1960", "1960-05-06T07:08", "1960-05-06 07:08:09.25", "1960-05-06T07:08:09.5+02:00",
-                 "1960-05-06T07:08:09Z", "1960-02-30", "1960-05-06T07", "0001-01-01", "9999-12-31"],
+                 "1960-05-06T07:08:09Z", "1960-02-30", "1960-05-06T07", "1960-05-06 24:00:00", "0001-01-01",
+                 "9999-12-31", "1960-5-6", "1960-05-06 7:08", "1960-05-06 07:08:09 UTC", "1960-05-06 07:08:09,5",
+                 "1960-05-06 07:08:09+25:00", "0000-05-06"],
         "created_ts": ["", "0", "-1", "1e30", "1550000000000.5", "1960-05-06", "later", "-62e12"],
     }  # fmt: skip
     rows = pd.DataFrame([{**usual, name: value} for name, values in odd.items() for value in values])
@@ -122,6 +126,45 @@ def test_what_is_not_sure_is_null_and_never_wrong(dialect):
     assert not wrong.any(), rows[wrong]
     assert found["predicted"].isna().equals(~sure)
     assert sure.mean() > 0.7
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_text_is_no_number_where_numbers_have_a_score_alone(dialect):
+    first = table(1050)[["amount", "items"]]
+    model = OnlinePipeline([("table", TableEncoder()), ("learn", pater.Perceptron())])
+    model.partial_fit(first, labels(table(1050), three=False))
+    told = document(model)
+    for column in told["input"]["columns"]:
+        column["bins"] = None
+        assert column["z"] is not None
+    rows = pd.DataFrame({"amount": ["abc", "5", None, "1e300"], "items": ["2", "two", "1", "-1e300"]})
+    found = answers(sql(told, dialect=dialect), rows, dialect)
+    scorer = Scorer(told)
+    assert found["margin"].isna().tolist() == [True, True, False, False]
+    margins = [scorer.margins(row)[0] for row in as_rows(rows)[2:]]
+    np.testing.assert_allclose(found["margin"][2:], margins, rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_a_number_that_is_missing_in_a_row_of_a_matrix_is_refused():
+    X, y, _ = matrix(100)
+    told = document(pater.PATERClassifier().fit(X, y))
+    rows = pd.DataFrame(X[:3], columns=[f"x{j}" for j in range(6)])
+    rows.loc[1, "x1"] = None
+    assert answers(sql(told), rows, "sqlite")["margin"].isna().tolist() == [False, True, False]
+    for nothing in (None, float("nan")):
+        with pytest.raises(ValueError, match="no number in column 1"):
+            Scorer(told).margins([1.0, nothing, *X[0, 2:].tolist()])
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_column_that_the_table_has_not_is_an_error_and_no_text(dialect):
+    rows = pd.DataFrame({"country": ["DE", "FR", "JP"] * 60})
+    y = np.tile(["yes", "no", "no"], 60)
+    model = OnlinePipeline([("table", TableEncoder()), ("learn", pater.Perceptron())]).partial_fit(rows, y)
+    check(model, rows, dialect)
+    for others, keys in (({"country": "land"}, []), ({}, ["key"])):
+        with pytest.raises(Exception, match=r"(?i)column|binder"):
+            answers(sql(document(model), keys=keys, dialect=dialect), rows.rename(columns=others), dialect)
 
 
 @pytest.mark.parametrize("scale", [False, True])

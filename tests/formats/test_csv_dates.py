@@ -40,6 +40,14 @@ def test_what_is_read_is_what_python_reads(text):
         assert seconds[0] == moments_in([text.strip()])[0]
 
 
+@pytest.mark.parametrize("text", ["2024-01-01Z", "2024-01-01T10:00:00.", "2024-01-01T10:00Z", "2024-01-01T10:00:00.5"])
+def test_a_date_is_read_the_same_whatever_stands_beside_it(text):
+    others = [text], [text, "2024-01-01T10:00:00+01:00"], [text, "2024-01-01"]
+    np.testing.assert_array_equal([moments_in(texts)[0] for texts in others], [moment_in(text)] * 3)
+    seconds = read([text])
+    assert seconds is None or seconds[0] == moment_in(text)
+
+
 OTHERS = """2023-02-29,2024-13-01,2024-00-10,0000-01-01,2024-01-01T24:00,2024-01-01T10,2024-01-01x10:00,red
 2024-01-01T10:60,2024-01-01T10:00:60,2024-01-01T10:00:00+01:00,2024-01-01T10:00:00.1234567"""
 

@@ -97,8 +97,10 @@ class Processes:
         return {worker.connection: (worker, worker.shard) for worker in self._workers if worker.shard is not None}
 
     def _replace(self, worker: _Worker) -> None:
+        place = self._workers.index(worker)
+        del self._workers[place]  # should there be no other: one is ended once
         worker.end()
-        self._workers[self._workers.index(worker)] = _Worker(self._context)
+        self._workers.insert(place, _Worker(self._context))
 
 
 class _Worker:
@@ -109,8 +111,11 @@ class _Worker:
         self.shard: Shard | None = None
         self._task: Task | None = None
         self._process = context.Process(target=_learn, args=(theirs,), daemon=True, name="pater-worker")
-        with _without_main():
-            self._process.start()
+        try:
+            with _without_main():
+                self._process.start()
+        except (EOFError, OSError):
+            raise WorkersError("a worker process could not be started, perhaps for want of memory.") from None
         theirs.close()
 
     def begin(self, task: Task, shard: Shard) -> None:

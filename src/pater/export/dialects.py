@@ -35,13 +35,19 @@ class Dialect:
     hour: str
     weekday: str
     month: str
-    least: str
-    greatest: str
     has_truths: bool  # or else 1 and 0 stand for them
     has_lists: bool  # which are faster to look up numbers in than long cases
 
 
 _BODY = "CASE WHEN substr({t}, 1, 1) IN ('+', '-') THEN substr({t}, 2) ELSE {t} END".format(t="trim({x})")
+_REST = "substr({t}, 20)"
+_OFFSET = f"CASE WHEN {_REST} GLOB '.[0-9]*' THEN ltrim(substr({_REST}, 2), '0123456789') ELSE {_REST} END"
+_IN_FULL = (  # databases read more than ISO 8601, and pass over what stands behind
+    "substr({t}, 1, 4) > '0000' AND substr({t}, 1, 10) GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' "
+    "AND (length({t}) = 10 OR substr({t}, 12, 2) < '24' AND substr({t}, 11) GLOB '[ T][0-2][0-9]:[0-5][0-9]*' "
+    "AND (length({t}) = 16 OR substr({t}, 17, 3) GLOB ':[0-5][0-9]' "
+    f"AND (({_OFFSET}) IN ('', 'Z') OR ({_OFFSET}) GLOB '[+-][01][0-9]:[0-5][0-9]')))"
+)
 _SQLITE_MOMENT = "CAST(floor({s}) AS INTEGER), 'unixepoch'"
 _DUCKDB_MOMENT = "make_timestamp(CAST(floor({s}) AS BIGINT) * 1000000)"
 
@@ -56,6 +62,7 @@ DIALECTS = {
         maybe_number="{t} GLOB '*[eE]*' AND {t} GLOB '*[0-9]*' AND {t} NOT GLOB '*[^0-9.eE+-]*'",
         seconds=(
             "CASE WHEN date(substr({t}, 1, 10), '+0 days') = substr({t}, 1, 10) "
+            f"AND {_IN_FULL} "
             "THEN CAST(strftime('%s', substr({t}, 1, 19)) AS INTEGER) "
             "+ CASE WHEN substr({t}, 20, 1) = '.' THEN CAST('0' || substr({t}, 20) AS REAL) ELSE 0e0 END END"
         ),
@@ -63,17 +70,18 @@ DIALECTS = {
         hour=f"CAST(strftime('%H', {_SQLITE_MOMENT}) AS INTEGER)",
         weekday=f"(CAST(strftime('%w', {_SQLITE_MOMENT}) AS INTEGER) + 6) % 7",
         month=f"CAST(strftime('%m', {_SQLITE_MOMENT}) AS INTEGER) - 1",
-        least="min",
-        greatest="max",
         has_truths=False,
         has_lists=False,
     ),
     "duckdb": Dialect(
         text="CAST({x} AS VARCHAR)",
-        number="NULLIF(TRY_CAST({x} AS DOUBLE), CAST('nan' AS DOUBLE))",
+        number=(
+            "CASE WHEN NOT contains(CAST({x} AS VARCHAR), '_') "
+            "THEN NULLIF(TRY_CAST({x} AS DOUBLE), CAST('nan' AS DOUBLE)) END"
+        ),
         maybe_number="FALSE",
         seconds=(
-            "CASE WHEN substr({t}, 20, 1) IN ('', '.', '+', '-', 'Z') "
+            f"CASE WHEN {_IN_FULL} "
             "THEN epoch(TRY_CAST(substr({t}, 1, 19) AS TIMESTAMP)) "
             "+ COALESCE(TRY_CAST('0' || regexp_extract(substr({t}, 20), '^[.][0-9]+') AS DOUBLE), 0e0) END"
         ),
@@ -81,8 +89,6 @@ DIALECTS = {
         hour=f"hour({_DUCKDB_MOMENT})",
         weekday=f"isodow({_DUCKDB_MOMENT}) - 1",
         month=f"month({_DUCKDB_MOMENT}) - 1",
-        least="least",
-        greatest="greatest",
         has_truths=True,
         has_lists=True,
     ),

@@ -73,11 +73,13 @@ def scale_of(step: Any) -> Scale:
     from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
     from sklearn.utils.validation import check_is_fitted
 
-    if not isinstance(step, (MaxAbsScaler, RobustScaler, StandardScaler)):
+    if type(step) not in (MaxAbsScaler, RobustScaler, StandardScaler):
         raise ExportError(
             f"a {type(step).__name__} in front of the classifier cannot be exported. TableEncoder, StandardScaler, "
             "MaxAbsScaler and RobustScaler can; export the classifier by itself and do the rest elsewhere."
         )
+    if getattr(step, "clip", False):
+        raise ExportError(f"a {type(step).__name__} with clip=True cannot be exported: numbers are cut off only there.")
     check_is_fitted(step)
     means = None
     if isinstance(step, StandardScaler):

@@ -12,7 +12,7 @@ from typing import Any
 from .dialects import DIALECTS
 from .errors import ExportError
 from .sql_columns import Cells, Term, of_table
-from .sql_text import literal, named, total
+from .sql_text import SOURCE, bounded, column_named, literal, named, total
 
 MOST_COLUMNS = 999  # that are read: each takes two columns of the 2,000 that SQLite has room for
 
@@ -47,7 +47,7 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
         raise ExportError(f"the model reads {read:,} columns, more than a query can: {MOST_COLUMNS}.")
     if len(set(kept)) < len(kept):
         raise ExportError(f"a key is named twice: {kept}.")
-    carried = [f"{named(key)} AS k{k}" for k, key in enumerate(kept)]
+    carried = [f"{column_named(key)} AS k{k}" for k, key in enumerate(kept)]
     of_models = [
         total([literal(model["intercept"]), *(term(k) for term in terms)]) for k, model in enumerate(document["models"])
     ]
@@ -55,7 +55,7 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
     margins = [f"{each} AS m{k}" for k, each in enumerate(of_models)]
     first = _listed([*carried, *cells.told()]) or "1 AS nothing"
     return (
-        f"WITH cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)}\n),\n"
+        f"WITH cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)} AS {SOURCE}\n),\n"
         f"margins AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *margins])}\n  FROM cells\n)\n"
         f"SELECT\n  {_listed(_answers(document, kept), indent=2)}\nFROM margins"
     )
@@ -70,7 +70,7 @@ def _terms(input: dict[str, Any], cells: Cells) -> tuple[Cells, list[Term]]:
     if input["kind"] == "table":
         return cells, of_table(input, cells)
     if input["kind"] == "hashed":
-        raise ExportError("SQL cannot hash names: a model of hashed names can be exported to JSON only.")
+        raise ExportError("SQL cannot hash names: a model of hashed names can be exported to JSON or ONNX.")
     names = input["names"] or [f"x{j}" for j in range(input["width"])]
     return cells, [_number(input, i, cells.number(names[column])) for i, column in enumerate(input["columns"])]
 
@@ -79,7 +79,9 @@ def _number(input: dict[str, Any], i: int, at: int) -> Term:
     """What the i-th column that has a weight adds, which is read at this place."""
     value = f"x{at}" if input["means"] is None else f"(x{at} - {literal(input['means'][i])})"
     value += "" if input["deviations"] is None else f" / {literal(input['deviations'][i])}"
-    return lambda k: f"CASE WHEN q{at} THEN 0e0 ELSE {literal(input['weights'][k][i])} * {value} END"
+    refused = input["missing"] == input["others"] == "error"  # rows of files of indices are sparse: NULL is not there
+    missing = "NULL" if refused else "0e0"
+    return lambda k: f"CASE WHEN q{at} THEN {missing} ELSE {literal(input['weights'][k][i])} * {value} END"
 
 
 def _answers(document: dict[str, Any], keys: list[str]) -> list[str]:
@@ -121,7 +123,5 @@ def _predicted(document: dict[str, Any]) -> str:
 def _probability(p: dict[str, Any], margin: str) -> str:
     r = f"0e0 * {margin}"
     if p["size"] is not None:
-        most, least = literal(p["most"]), literal(-p["most"])
-        r = f"{margin} / {literal(p['size'])}"
-        r = f"CASE WHEN {r} > {most} THEN {most} WHEN {r} < {least} THEN {least} ELSE {r} END"
+        r = bounded(f"{margin} / {literal(p['size'])}", p["most"])
     return f"1e0 / (1e0 + exp(-({literal(p['slope'])} * {r} + {literal(p['offset'])})))"

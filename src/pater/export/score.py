@@ -76,7 +76,10 @@ class Scorer:
             place = self.place.get(column)
             if self.input["others"] == "error" and not 0 <= column < width:
                 raise ValueError(f"the model has no column {column}: it has {width}.")
-            if place is not None and x is not None and x == x:
+            if x is None or x != x:
+                if self.input["missing"] == "error":
+                    raise ValueError(f"the row has no number in column {column}, and the model takes none for missing.")
+            elif place is not None:
                 x = x - means[place] if means else x
                 yield self.input["weights"], place, x / deviations[place] if deviations else x
 

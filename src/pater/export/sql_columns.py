@@ -13,7 +13,7 @@ from zlib import crc32
 from .dialects import FARTHEST, NOTHING, Dialect
 from .errors import ExportError
 from .score import MISSING, TRUTHS, mixed, number_in
-from .sql_text import bin_of, literal, looked_up, named
+from .sql_text import bin_of, bounded, column_named, literal, looked_up
 
 Term = Callable[[int], str]  # what is added to the margin of a model, as an expression over cells
 LONGEST = 200  # characters of a category that is known by its whole text
@@ -39,12 +39,12 @@ class Cells:
 
     def number(self, name: str) -> int:
         """Read a column of numbers; a text is one if it has digits, a point and a sign only."""
-        column, text = named(name), self.dialect.text.format(x=named(name))
+        column, text = column_named(name), self.dialect.text.format(x=column_named(name))
         return self._new(self.dialect.number.format(x=column), f"{column} IS NULL OR lower(trim({text})) IN {NOTHING}")
 
     def date(self, name: str, unit: float | None) -> int:
         """Read a column of dates as seconds since 1970."""
-        column, dialect = named(name), self.dialect
+        column, dialect = column_named(name), self.dialect
         text = f"trim({dialect.text.format(x=column)})"
         is_date, seconds = dialect.begins_like_a_date.format(t=text), dialect.seconds.format(t=text)
         number, missing = "NULL", "TRUE"
@@ -58,7 +58,7 @@ class Cells:
 
     def category(self, column: dict[str, Any]) -> int:
         """Read a category as its place: that of its value, then one for rare ones, then one for missing ones."""
-        values, name, dialect = column["values"], named(column["name"]), self.dialect
+        values, name, dialect = column["values"], column_named(column["name"]), self.dialect
         text, rare, missing = dialect.text.format(x=name), len(values), len(values) + 1
         numbers: dict[float | None, int] = {number_in(values[k]): k for k in reversed(range(len(values)))}
         truths = {word: values.index(word.capitalize()) for word in TRUTHS if word.capitalize() in values}
@@ -78,7 +78,7 @@ class Cells:
 
     def is_missing(self, name: str) -> int:
         """Read only whether nothing is there."""
-        return self._new("NULL", f"{named(name)} IS NULL")
+        return self._new("NULL", f"{column_named(name)} IS NULL")
 
 
 def of_table(input: dict[str, Any], cells: Cells) -> list[Term]:
@@ -117,14 +117,13 @@ def _adds(column: dict[str, Any]) -> bool:
 
 def _number(column: dict[str, Any], cells: Cells) -> tuple[int, list[Term]]:
     at = cells.number(column["name"]) if column["kind"] == "number" else cells.date(column["name"], column["unit"])
-    x, z, bins, dialect = f"x{at}", column["z"], column["bins"], cells.dialect
+    x, z, bins = f"x{at}", column["z"], column["bins"]
 
     def adds(k: int) -> str:
         found = []
         if z is not None:
             most, value = z["most"], f"({x} - {literal(z['mean'])}) / {literal(z['deviation'])}"
-            value = f"{dialect.greatest}({literal(-most)}, {dialect.least}({literal(most)}, {value}))"
-            found.append(f"{literal(z['weights'][k])} * {value}")
+            found.append(f"{literal(z['weights'][k])} * {bounded(value, most)}")
         if bins is not None:
             found.append(bin_of(x, bins["edges"], map(literal, bins["weights"][k])))
         there = " + ".join(found) or f"0e0 * {x}"

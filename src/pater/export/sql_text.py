@@ -11,6 +11,7 @@ from typing import Any
 from .dialects import Dialect
 from .errors import ExportError
 
+SOURCE = "source"  # what the table that is scored is called in a query
 MOST_TERMS = 16  # of a sum without parentheses: databases bound the depth of an expression
 
 
@@ -19,6 +20,11 @@ def named(name: str) -> str:
     if "\0" in name:
         raise ExportError(f"{name!r} cannot be a name in SQL.")
     return '"' + name.replace('"', '""') + '"'
+
+
+def column_named(name: str) -> str:
+    """The column of this name of the table that is scored, which SQLite would take for a text if it were not there."""
+    return f"{SOURCE}.{named(name)}"
 
 
 def literal(value: Any) -> str:
@@ -58,3 +64,9 @@ def bin_of(x: str, edges: Sequence[float], values: Iterable[str]) -> str:
     *before, last = values
     cases = [f"WHEN {x} < {literal(edge)} THEN {value}" for edge, value in zip(edges, before, strict=True)]
     return f"CASE {' '.join(cases)} WHEN {x} IS NOT NULL THEN {last} END"
+
+
+def bounded(value: str, most: float) -> str:
+    """A value cut off at ±most. NULL if that is NULL, which the least and the greatest of some databases pass over."""
+    low, high = literal(-most), literal(most)
+    return f"(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"

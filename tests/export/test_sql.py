@@ -224,6 +224,16 @@ def test_texts_cannot_break_out_of_a_query():
     check(model, rows, "sqlite")
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", ["cells", "sums", "margins", "source"])
+def test_a_table_may_be_called_as_a_part_of_the_query(dialect, name):
+    X, y, _ = matrix(50)
+    rows = pd.DataFrame(X, columns=[f"x{j}" for j in range(6)])
+    model = pater.Perceptron().fit(X, y)
+    found = answers(sql(document(model), name, dialect=dialect), rows, dialect, name)
+    assert found["predicted"].tolist() == model.predict(X).tolist()
+
+
 def test_many_columns_are_no_deep_expression():
     X = np.random.default_rng(0).standard_normal((20, 950))
     model = pater.Perceptron().fit(X, X[:, 0] > 0)

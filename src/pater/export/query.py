@@ -58,10 +58,10 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
     margins = [f"CASE WHEN {finite} THEN s{k} END AS m{k}" for k in range(len(sums))]  # predict refuses such rows, too
     first = _listed([*carried, *cells.told()]) or "1 AS nothing"
     return (
-        f"WITH cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)} AS {SOURCE}\n),\n"
-        f"sums AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *sums])}\n  FROM cells\n),\n"
-        f"margins AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *margins])}\n  FROM sums\n)\n"
-        f"SELECT\n  {_listed(_answers(document, kept), indent=2)}\nFROM margins"
+        f"WITH pater_cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)} AS {SOURCE}\n),\n"
+        f"pater_sums AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *sums])}\n  FROM pater_cells\n),\n"
+        f"pater_margins AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *margins])}\n  FROM pater_sums\n)\n"
+        f"SELECT\n  {_listed(_answers(document, kept), indent=2)}\nFROM pater_margins"
     )
 
 

@@ -298,6 +298,14 @@ def test_hashed_columns_of_a_table(tmp_path, scale):
     assert told["input"]["table"][2] == {"name": "country", "kind": "category"}
 
 
+def test_numbers_in_a_hashed_column_of_texts(tmp_path):
+    lines = [{"code": code, "label": int(code in (7, "x"))} for code in ([7, "x", 2.5, "y"] * 50)]
+    new = [{"code": code} for code in (7, 7.0, "7", 2.5, "2.5", "x", True, 1e3, "1000", None)]
+    text, rows = ("".join(json.dumps(line) + "\n" for line in each) for each in (lines, new))
+    told = check_file(tmp_path, text, "jsonl", rows, new, encoding="plain", label="label")
+    assert told["input"]["kind"] == "hashed"
+
+
 @pytest.mark.parametrize("scale", [False, True])
 def test_hashed_names(tmp_path, scale):
     rng = np.random.default_rng(0)

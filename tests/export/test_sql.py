@@ -157,6 +157,18 @@ def test_a_number_that_is_missing_in_a_row_of_a_matrix_is_refused():
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("three", [False, True])
+def test_a_margin_that_is_not_finite_is_null(dialect, three):
+    X, two, of_three = matrix(100)
+    model = pater.PATERClassifier(probability=True).fit(X, of_three if three else two)
+    rows = pd.DataFrame(X[:4], columns=[f"x{j}" for j in range(6)])
+    rows.loc[1, "x0"], rows.loc[2, ["x0", "x1", "x2"]] = np.inf, [np.inf, -np.inf, np.inf]
+    found = answers(sql(document(model), dialect=dialect), rows, dialect)
+    assert found.isna().all(axis=1).tolist() == [False, True, True, False]
+    assert found["predicted"][[0, 3]].tolist() == model.predict(X[[0, 3]]).tolist()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_column_that_the_table_has_not_is_an_error_and_no_text(dialect):
     rows = pd.DataFrame({"country": ["DE", "FR", "JP"] * 60})
     y = np.tile(["yes", "no", "no"], 60)
@@ -210,6 +222,16 @@ def test_texts_cannot_break_out_of_a_query():
     y = np.tile(["yes'", "no", "no", "yes'"], 60)
     model = OnlinePipeline([("table", TableEncoder()), ("learn", pater.Perceptron())]).partial_fit(rows, y)
     check(model, rows, "sqlite")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", ["cells", "sums", "margins", "source"])
+def test_a_table_may_be_called_as_a_part_of_the_query(dialect, name):
+    X, y, _ = matrix(50)
+    rows = pd.DataFrame(X, columns=[f"x{j}" for j in range(6)])
+    model = pater.Perceptron().fit(X, y)
+    found = answers(sql(document(model), name, dialect=dialect), rows, dialect, name)
+    assert found["predicted"].tolist() == model.predict(X).tolist()
 
 
 def test_many_columns_are_no_deep_expression():

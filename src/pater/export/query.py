@@ -6,6 +6,7 @@ read for sure in some row makes the answers of that row NULL.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -52,12 +53,15 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
         total([literal(model["intercept"]), *(term(k) for term in terms)]) for k, model in enumerate(document["models"])
     ]
     keys_again = [f"k{k}" for k in range(len(kept))]
-    margins = [f"{each} AS m{k}" for k, each in enumerate(of_models)]
+    sums = [f"{each} AS s{k}" for k, each in enumerate(of_models)]
+    finite = f"{total([f'abs(s{k})' for k in range(len(sums))])} <= {literal(sys.float_info.max)}"
+    margins = [f"CASE WHEN {finite} THEN s{k} END AS m{k}" for k in range(len(sums))]  # predict refuses such rows, too
     first = _listed([*carried, *cells.told()]) or "1 AS nothing"
     return (
-        f"WITH cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)} AS {SOURCE}\n),\n"
-        f"margins AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *margins])}\n  FROM cells\n)\n"
-        f"SELECT\n  {_listed(_answers(document, kept), indent=2)}\nFROM margins"
+        f"WITH pater_cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)} AS {SOURCE}\n),\n"
+        f"pater_sums AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *sums])}\n  FROM pater_cells\n),\n"
+        f"pater_margins AS MATERIALIZED (\n  SELECT\n    {_listed([*keys_again, *margins])}\n  FROM pater_sums\n)\n"
+        f"SELECT\n  {_listed(_answers(document, kept), indent=2)}\nFROM pater_margins"
     )
 
 

@@ -91,7 +91,7 @@ class Scorer:
             for column in self.input["table"]:
                 name, x = column["name"], row[column["name"]]
                 if x is not None and x != "" and x == x:
-                    named |= {name: x} if column["kind"] == "number" else {f"{name}={x}": 1.0}
+                    named |= {name: x} if column["kind"] == "number" else {f"{name}={text_of(x)}": 1.0}
         for name, x in named.items():
             h = murmur(name.encode())
             place = self.place.get(abs(h) & ((1 << bits) - 1))

@@ -32,8 +32,8 @@ _TICK, _TOLD_EVERY = 0.1, 0.2  # seconds
 class Processes:
     """An engine for `train_in_shards`: so many processes.
 
-    They start while the command imports what it needs and looks at the files. `compiling` is called when one has to
-    wait for compiled code.
+    They are forked once the files have been looked at, from a process that imports what they need meanwhile.
+    `compiling` is called when one has to wait for compiled code.
     """
 
     def __init__(self, number: int, compiling: Callable[[], None]) -> None:
@@ -42,7 +42,6 @@ class Processes:
 
     def __enter__(self) -> Processes:
         self._context: Any = get_context(start_early())
-        self._workers = [_Worker(self._context) for _ in range(self._number)]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,6 +58,7 @@ class Processes:
         self, task: Task, shards: Sequence[Shard], *, wanted: Callable[[int], bool], tick: Callable[[Progress], None]
     ) -> Iterator[tuple[int, Learned | Refused]]:
         """Learn shards, in any order."""
+        self._workers = [_Worker(self._context) for _ in range(min(self._number, len(shards)))]
         waiting, deaths, progress = deque(shards), Counter[int](), dict[int, tuple[int, int]]()
         while busy := self._busy(task, waiting, wanted):
             tick(dict(progress))

@@ -236,8 +236,10 @@ def test_a_worker_that_cannot_be_replaced_is_told(monkeypatch: pytest.MonkeyPatc
     context = NoMore()
     monkeypatch.setattr(processes, "start_early", lambda: "spawn")
     monkeypatch.setattr(processes, "get_context", lambda _: context)
-    with pytest.raises(WorkersError, match="could not be started"), Processes(1, lambda: None) as engine:
-        engine._replace(engine._workers[0])
+    with Processes(1, lambda: None) as engine:
+        engine._workers.append(processes._Worker(context))
+        with pytest.raises(WorkersError, match="could not be started"):
+            engine._replace(engine._workers[0])
     assert context.ended == 1
 
 

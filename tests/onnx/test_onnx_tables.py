@@ -220,7 +220,7 @@ def test_what_cannot_be_fed():
 
 def learned(path, **more):
     learner = stream.train(path, algo="pater-i", **more)
-    (batch,) = stream.read(path, columns=learner.columns)
+    (batch,) = stream.read(path, columns=learner.columns, keep_missing=learner.scale)
     label, margin = session(to_onnx(learner)).run(["label", "margin"], feed(learner, batch))
     wanted = learner.margins(batch)
     np.testing.assert_allclose(margin, wanted[:, 0], rtol=1e-12, atol=1e-12)
@@ -239,6 +239,8 @@ def test_scaled_columns_of_files(tmp_path):
     path = tmp_path / "rows.csv"
     TABLE[["amount", "two", "nothing"]].assign(y=Y.astype(int)).to_csv(path, index=False)
     learner = learned(path, label="y", scale=True)
+    with pytest.raises(ValueError, match="keep_missing=True"):
+        feed(learner, next(stream.read(path, columns=learner.columns)))
     rows = np.array([[np.nan, 1.0, 5.0], [3.0, np.nan, 7.0]])  # one column has never varied
     margin = session(to_onnx(learner)).run(["margin"], {"X": rows})[0]
     wanted = learner.margins(stream.Batch((rows,), 3, None))[:, 0]

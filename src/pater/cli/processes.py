@@ -58,7 +58,8 @@ class Processes:
         self, task: Task, shards: Sequence[Shard], *, wanted: Callable[[int], bool], tick: Callable[[Progress], None]
     ) -> Iterator[tuple[int, Learned | Refused]]:
         """Learn shards, in any order."""
-        self._workers = [_Worker(self._context) for _ in range(min(self._number, len(shards)))]
+        while len(self._workers) < min(self._number, len(shards)):
+            self._workers.append(_Worker(self._context))
         waiting, deaths, progress = deque(shards), Counter[int](), dict[int, tuple[int, int]]()
         while busy := self._busy(task, waiting, wanted):
             tick(dict(progress))

@@ -45,7 +45,9 @@ def feed(model: Any, X: Any, *, sparse: bool | None = None) -> dict[str, NDArray
     if told["kind"] == "table":
         takes_lists(told, sparse)
         return of_table(told, encoding_of(model), X)
-    X = X.X if isinstance(X, Batch) else X
+    if isinstance(X, Batch):
+        X.check_form(to_scale=told.get("means") is not None)
+        X = X.X
     return _of_lists(as_numbers(told), X) if takes_lists(told, sparse) else {"X": _matrix(told, X)}
 
 

@@ -118,3 +118,15 @@ def test_the_pass_is_found_once(form, monkeypatch):
         for i in range(201, 215):
             learner.partial_fit(X[i : i + 1], y[i : i + 1])
             learner.predict(X[:2])
+
+
+@pytest.mark.parametrize("learner", [AutoPATERClassifier(), PATERClassifier()])
+def test_a_pass_that_is_ready_checks_what_it_is_given(learner):
+    X, y = stream(50)
+    learner.partial_fit(X, y).partial_fit(X[:1], y[:1])
+    model, one = learner._model, np.zeros(1, np.int64)
+    for codes, weights in ((one.astype(np.int32), np.zeros(0)), (one, np.ones(1, np.float32)), (one, np.ones(2))):
+        with pytest.raises(ValueError, match="must be"):
+            model.learn_all((X[:1],), codes, weights=weights)
+    with pytest.raises(ValueError, match="must be"):
+        model.learn_all((X[:2],), one)

@@ -116,6 +116,14 @@ def check_lengths(rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]
         raise ValueError(f"there are {n_rows} rows, but weights of shape {weights.shape}: one is needed for each row.")
 
 
+def check_codes(codes: NDArray[np.int64], weights: NDArray[np.float64], n_rows: int) -> None:
+    """See that the kernels can take the codes of so many rows, and their importances, if there are any."""
+    if codes.shape != (n_rows,) or codes.dtype != _LONG or not codes.flags.c_contiguous:
+        raise ValueError(_unfit("codes", codes, (n_rows,), _LONG))
+    if weights.size and (weights.shape != (n_rows,) or weights.dtype != _DOUBLE or not weights.flags.c_contiguous):
+        raise ValueError(_unfit("weights", weights, (n_rows,), _DOUBLE))
+
+
 def check_pass(
     rows: Rows,
     codes: NDArray[np.int64],
@@ -130,10 +138,7 @@ def check_pass(
     """The rows as the kernels take them, if all that a pass is given fits together; a ValueError if it does not."""
     rows = check_rows(rows, state.n_features)
     n_rows, n_models = len(rows[0]) - (len(rows) == 3), state.scalars.size
-    if codes.shape != (n_rows,) or codes.dtype != _LONG or not codes.flags.c_contiguous:
-        raise ValueError(_unfit("codes", codes, (n_rows,), _LONG))
-    if weights.size and (weights.shape != (n_rows,) or weights.dtype != _DOUBLE or not weights.flags.c_contiguous):
-        raise ValueError(_unfit("weights", weights, (n_rows,), _DOUBLE))
+    check_codes(codes, weights, n_rows)
     if settings.shape != (n_models,):
         raise ValueError(f"there are settings for {settings.size} models, but the state is of {n_models}.")
     if not _READ_BY_PASSES.issubset(settings.dtype.names or ()):

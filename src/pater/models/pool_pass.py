@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import check_lengths, check_rows, checked
+from ..kernels.doors import check_codes, check_rows, checked
 from ..kernels.run import NOTHING, Rows
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .matrices import part
@@ -94,7 +94,7 @@ def learn_row(
     margins: NDArray[np.float64] | None,
 ) -> None:
     """The same of one row of this kind, which is checked once for all candidates."""
-    check_lengths(rows, codes, weights)
+    check_codes(codes, weights, len(rows[0]) - (len(rows) == 3))
     rows = check_rows(rows, pool.n_features)
     rows = rows if len(rows) == 1 else checked(rows, pool.n_features)
     several, n_specs, views = pool.classes.size > 2, len(pool.specs), dict[int, Rows]()

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from dask.delayed import delayed
 from distributed import Client, LocalCluster
+from distributed.comm import CommClosedError
 from sklearn.base import clone
 
 import pater.dask
@@ -139,6 +140,20 @@ def test_a_worker_that_dies_changes_nothing(cluster, client, tmp_path, monkeypat
     with dask.config.set(scheduler="sync"):
         assert content(model) == content(pater.dask.fit(BEHIND_ENCODER, batches, exact=exact))
     client.wait_for_workers(2, timeout=60)
+
+
+@pytest.mark.parametrize("said", [CommClosedError("Stream is closed"), OSError("Timed out")])
+def test_a_worker_that_goes_while_it_is_asked_for_its_version_is_passed_over(cluster, client, monkeypatch, said):
+    scaled(cluster, client, 2)
+    run = Client.run
+
+    def one_has_gone(self, *arguments, **more):
+        return {"tcp://127.0.0.1:1": said, **run(self, *arguments, **more)}
+
+    monkeypatch.setattr(Client, "run", one_has_gone)
+    model = pater.dask.fit(PATERClassifier(), batches())
+    with dask.config.set(scheduler="sync"):
+        assert content(model) == content(pater.dask.fit(PATERClassifier(), batches()))
 
 
 def test_errors_are_one_line_without_the_stack_of_a_worker(cluster, client):

@@ -52,6 +52,8 @@ class Engine:
         """What is wrong with the first worker that is not as it should be."""
         found = {} if self.client is None else self.client.run(eval, _ASK, on_error="return")
         for worker, told in found.items():
+            if isinstance(told, OSError):  # it cannot be reached: others do its work
+                continue
             if isinstance(told, BaseException):
                 return f"the worker {worker} cannot say which version of pater it has: {told!r}."
             if told != versions():

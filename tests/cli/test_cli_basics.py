@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,10 @@ HEAVY = "numpy scipy sklearn numba pandas matplotlib jinja2 pooch rich.progress"
 def test_help_answers_at_once(start: Callable[..., subprocess.Popen[str]]) -> None:
     took = []
     for _ in range(3):
-        began = time.perf_counter()
-        out, err = start("--help").communicate(timeout=20)
-        took.append(time.perf_counter() - began)
+        began = os.times()  # of processors, as others may keep them busy
+        out, err = start("--help").communicate(timeout=60)
+        ended = os.times()
+        took.append(ended.children_user + ended.children_system - began.children_user - began.children_system)
         assert "reproduce" in out
         assert err == ""
     assert min(took) < 0.5

@@ -155,6 +155,24 @@ async def test_held_back_rows_answer_as_if_the_stream_ended_there(tmp_path: Path
 
 
 @running
+async def test_rows_are_learned_in_steps_for_those_who_ask_alone(tmp_path: Path) -> None:
+    async with service(tmp_path / "state") as engine:
+        await learn(engine, some(30))
+        take, found = engine.learned.take, []
+
+        def noted(entries: Any, *, in_steps: bool) -> Any:
+            found.append(in_steps)
+            return take(entries, in_steps=in_steps)
+
+        engine.learned.take = noted  # type: ignore[method-assign]
+        for asks in ([], [1], [], [1, 1], [1, 2], [2, 1]):
+            for n in asks:
+                await predict(engine, *(asked(each) for each in some(n)))
+            await learn(engine, some(1))
+        assert found == [False, True, False, True, False, False]
+
+
+@running
 async def test_ids_and_keys_are_learned_once(tmp_path: Path) -> None:
     async with service(tmp_path, settings={"algo": "pater-i"}) as engine:
         rows = [each | {"id": f"r{k}", "label": 0} for k, each in enumerate(some(4))]

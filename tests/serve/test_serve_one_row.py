@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pytest
 
+from pater.formats.errors import InputError
 from pater.formats.row_batch import RowBatch
 from pater.serve.beginning import new_learner
 from pater.serve.rows.rows import rows_of_json
@@ -81,6 +82,51 @@ def test_one_by_one_is_as_together(name):
     some = [{"features": row["features"]} for row in rows(20, seed=1)]
     alone = [single.answers(read([row], columns, labelled=False).batch)[0] for row in some]
     assert alone == together.answers(read(some, columns, labelled=False).batch)
+
+
+@pytest.mark.parametrize("name", [*ALGORITHMS, "three classes"])
+def test_who_asks_while_a_row_is_learned_changes_nothing(name):
+    told = rows(1060, n_classes=3 if name == "three classes" else 2)
+    columns, first = read(told).columns, 1000
+    settings = ALGORITHMS.get(name, ALGORITHMS["auto"])
+    asked, undisturbed = (served(settings, told[:first], columns) for _ in range(2))
+    pauses = []
+    for row in told[first:]:
+        pauses.append(0)
+        about = read([{"features": row["features"]}], columns, labelled=False).batch
+        for _ in asked.learning(read([row], columns).batch):
+            pauses[-1] += 1
+            assert asked.answers(about)[0]["label"] in asked.learner.classes
+            asked.answers(about, explain=True)
+        undisturbed.learn(read([row], columns).batch)
+        assert asked.rows == undisturbed.rows
+    assert asked.content() == undisturbed.content()
+    in_steps = name in ("auto", "auto, crossed", "three classes")
+    assert max(pauses) > 2 if in_steps else max(pauses) == 0
+
+
+def test_a_row_that_brings_a_class_or_a_column_is_learned_at_once():
+    told = rows(1000)
+    columns = read(told).columns
+    found = served(ALGORITHMS["auto"], told, columns)
+    assert not list(found.learning(read([{**told[0], "label": 2}], columns).batch))
+    new = {**told[0], "features": {**told[0]["features"], "c": "a new one"}}
+    brought = []
+    for _ in range(10):
+        before = found.learner.n_features
+        pauses = list(found.learning(read([new], columns).batch))
+        brought.append(found.learner.n_features > before)
+        assert len(pauses) == 0 if brought[-1] else len(pauses) > 2
+    assert sum(brought) == 1
+
+
+def test_a_row_that_makes_the_model_overflow_is_told_of(monkeypatch):
+    told = rows(1000)
+    columns = read(told).columns
+    found = served(ALGORITHMS["auto"], told, columns)
+    monkeypatch.setattr("pater.models.pool_pass.pass_row", lambda *arguments: 0)
+    with pytest.raises(InputError, match="row 1: the model's own numbers"):
+        found.learn(read(told[:1], columns).batch)
 
 
 def test_three_classes_are_asked_about_as_a_batch():

@@ -7,6 +7,7 @@ afterwards.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST_NUMBERS = 1 << 19  # in rows that are passed without a decision: they are better left in the cache
 ROWS_AT_LEAST = 1 << 12  # that are worth it
+STEP = 6  # candidates that a row is passed through at a time, where others wait
 
 
 def learn_all(
@@ -94,11 +96,24 @@ def learn_row(
     margins: NDArray[np.float64] | None,
 ) -> None:
     """The same of one row of this kind, which is checked once for all candidates."""
+    for _ in row_in_steps(pool, kind, rows, codes, weights, margins):
+        pass
+
+
+def row_in_steps(
+    pool: Pool,
+    kind: Kind,
+    rows: Rows,
+    codes: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    margins: NDArray[np.float64] | None = None,
+) -> Iterator[None]:
+    """The same, pausing after every few candidates."""
     check_codes(codes, weights, len(rows[0]) - (len(rows) == 3))
     rows = check_rows(rows, pool.n_features)
     rows = rows if len(rows) == 1 else checked(rows, pool.n_features)
     several, n_specs, views = pool.classes.size > 2, len(pool.specs), dict[int, Rows]()
-    for k, model in pool.models.items():
+    for place, (k, model) in enumerate(pool.models.items(), 1):
         level = k // n_specs
         if level not in views:
             views[level] = tuple(pool.views.of(rows, level))
@@ -112,6 +127,8 @@ def learn_row(
         if said is not None and several:
             pool.adjustments[k] = pool.adjustments[k].copy()
             count_answers(said, codes, weights, pool.adjustments[k])
+        if place % STEP == 0:
+            yield
     _spend(pool, 1)
     pool.rows += 1
     if pool.rows == pool.next_decision:

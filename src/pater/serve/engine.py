@@ -45,10 +45,10 @@ class Engine:
 
     def __init__(self, log: Log, settings: dict[str, Any], keeping: Keeping | None = None, window: int = 1_000) -> None:
         self.log, self.keeping, self.volumes = log, keeping or Keeping(), Volumes()
-        self._settings, self._window = settings, window
+        self.started, self._settings, self._window = log.now(), settings, window
         self.is_stopping = self.is_swapping = False
-        self.started = log.now()
         self.learned_at: float | None = None
+        self._asked = 0  # most rows that were predicted together since some were last learned
 
     # Starting and stopping
 
@@ -84,7 +84,8 @@ class Engine:
     def _take(self, entries: list[Entry]) -> Iterator[None]:
         if self.learned.served is None:
             self.learned.columns = self.settling.columns
-        return self.learned.take(entries)
+        in_steps, self._asked = self._asked == 1, 0  # of many who ask, more are answered together if nobody is let in
+        return self.learned.take(entries, in_steps=in_steps)
 
     def _repair(self, last: int) -> Refused:
         """Learn what is in the log up to its `last` entry, without the rows that cannot be learned."""
@@ -185,6 +186,7 @@ class Engine:
         """
         if rows.reader is not self.settling:
             raise Refusal(503, "a model was swapped in while the rows were read; try again.", retry_after=1)
+        self._asked = max(self._asked, len(rows))
         served, told, is_named = self.learned.served, self.told(), any(name is not None for name in rows.ids)
         classes = self.classes if is_named else []
         if served is None:

@@ -46,10 +46,13 @@ class Learned:
         self.served: Served | None = None
         self.entry = self.position = 0
 
-    def take(self, entries: Iterable[Entry]) -> Iterator[None]:
-        """Learn entries, in their order, pausing after every few rows. After an error all of it is undefined."""
+    def take(self, entries: Iterable[Entry], *, in_steps: bool = False) -> Iterator[None]:
+        """Learn entries, in their order, pausing after every few rows. After an error all of it is undefined.
+
+        With `in_steps` a row that is alone is learned with pauses, too, in which the model may be asked.
+        """
         for some in _together(entries):
-            yield from self._learn(some)
+            yield from self._learn(some, in_steps=in_steps)
             for entry in some:
                 self._judge(entry)
             self.entry, self.position = some[-1].number, some[-1].position + some[-1].kept
@@ -74,7 +77,7 @@ class Learned:
             return [*self._refused(entry, places[:half]), *self._refused(entry, places[half:])] if half else places
         return []
 
-    def _learn(self, entries: list[Entry]) -> Iterator[None]:
+    def _learn(self, entries: list[Entry], *, in_steps: bool = False) -> Iterator[None]:
         served = self._server()
         assert self.columns is not None
         first, scale = entries[0], served.learner.scale
@@ -89,7 +92,10 @@ class Learned:
         else:
             batch = rows_of_log(first.kind, first.content, self.columns, keep_missing=scale).batch
         for piece in pieces(batch) if batch is not None else ():
-            served.learn(piece)
+            if in_steps:
+                yield from served.learning(piece)
+            else:
+                served.learn(piece)
             yield
 
     def _server(self) -> Served:

@@ -85,7 +85,8 @@ def learn(
             entry = transaction.append(kind, content, len(claimed.fresh), said if claimed.said else None)
             if as_read and len(claimed.fresh) == len(rows) and not rows.columns.bits:
                 entry = entry._replace(batch=rows.batch)
-        answer = {"learned": len(claimed.fresh), "position": transaction.count("rows")}
+        position = transaction.count("rows") if entry is None else entry.position + entry.rows
+        answer = {"learned": len(claimed.fresh), "position": position}
         answer |= {name: ids for name in ("already", "conflicting") if (ids := getattr(claimed, name))}
         if key is not None:
             transaction.keep_key(key, digest, answer, entry.number if entry else None)

@@ -6,7 +6,7 @@ rows of a stream, answers are those of a learner whose stream ends here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -21,6 +21,7 @@ from ..models.predict import labels_of
 from ..stream.explanation import explain_batch, spoken_for
 from ..stream.learner import Learner
 from ..stream.row_answers import RowAnswers, Said
+from ..stream.row_steps import learned_in_steps
 from .errors import Refusal
 
 BASE, ROUNDING = "(base)", "(rounding)"  # what a margin is made of beside its columns
@@ -49,10 +50,15 @@ class Served:
 
     def learn(self, batch: Batch) -> None:
         """Learn from rows; after an error the learner is undefined, since its encoder may have taken them in."""
+        for _ in self.learning(batch):
+            pass
+
+    def learning(self, batch: Batch) -> Iterator[None]:
+        """The same, pausing where it can be asked about rows, but neither saved nor handed other rows."""
         encoder = self.learner.encoder
         pieces = [batch] if encoder is None else encoder.take(batch)
         for piece in pieces:
-            self.learner.learn(piece)
+            yield from learned_in_steps(self.learner, piece)
         self._held = 0 if pieces else self._held + len(batch)
         if pieces:
             self._ended = None

@@ -117,7 +117,8 @@ class Transaction:
                     claimed.said[place] = json.loads(row[0]), row[1]
                 self._finish(name, label)
                 claimed.fresh.append(place)
-        self._within("done", self._limits.done, "ids have been learned")
+        if any(name is not None for name, _ in rows):
+            self._within("done", self._limits.done, "ids have been learned")
         return claimed
 
     def _label_of(self, name: str) -> tuple[Any] | None:

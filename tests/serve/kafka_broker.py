@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import confluent_kafka
+from patience import WAIT
 
 
 class Broker:
@@ -11,7 +12,7 @@ class Broker:
     def __init__(self):
         settings = {"bootstrap.servers": "none", "test.mock.num.brokers": 1, "log_level": 0}
         self._producer = confluent_kafka.Producer(settings)
-        (broker,) = self._producer.list_topics(timeout=10).brokers.values()
+        (broker,) = self._producer.list_topics(timeout=WAIT).brokers.values()
         self.address = f"{broker.host}:{broker.port}"
 
     def send(self, topic, *values, part=0):

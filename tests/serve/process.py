@@ -11,7 +11,7 @@ import sys
 import threading
 from contextlib import contextmanager
 
-WAIT = 120  # seconds for a start, in which kernels may be compiled
+from patience import WAIT
 
 
 class Process:
@@ -39,7 +39,7 @@ class Process:
     def end(self, number=signal.SIGTERM):
         """Send a signal; the exit code."""
         self.process.send_signal(number)
-        return self.process.wait(60)
+        return self.process.wait(WAIT)
 
 
 def command(*arguments):
@@ -64,7 +64,7 @@ def running(*arguments):
         timer.cancel()
         process.kill()
         process.wait()
-        reader.join(10)
+        reader.join(WAIT)
         process.stdout.close()
         process.stderr.close()
 

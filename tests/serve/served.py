@@ -9,6 +9,8 @@ import socket
 import threading
 from contextlib import contextmanager
 
+from patience import WAIT
+
 from pater.serve.errors import Refusal
 from pater.serve.web.app import App
 from pater.serve.web.journal import Journal
@@ -87,7 +89,7 @@ class Served:
 
     def send(self, method, path, body=None, headers=None, **json_body):
         """Status, headers and body of an answer; keywords are a body of JSON."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
         try:
             if json_body:
                 body, headers = json.dumps(json_body).encode(), {**JSON, **(headers or {})}
@@ -97,7 +99,7 @@ class Served:
         finally:
             connection.close()
 
-    def raw(self, content, *, seconds=10.0):
+    def raw(self, content, *, seconds=WAIT):
         """What comes back until the server closes, or nothing more comes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as connection:
             connection.sendall(content)
@@ -123,7 +125,7 @@ def served(engine=None, *, tokens=None, limits=None, **options):
 
     thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
-    assert started.wait(10)
+    assert started.wait(WAIT)
     try:
         yield Served(engine, port, journal)
     finally:

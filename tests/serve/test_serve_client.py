@@ -22,6 +22,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from patience import WAIT
 
 from pater.client import ARROW, Client, ServiceError
 
@@ -87,7 +88,7 @@ def serving(*answers, **settings):
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            with Client(server.url, **{"timeout": 10, **settings}) as client:
+            with Client(server.url, **{"timeout": WAIT, **settings}) as client:
                 yield server, client
         finally:
             server.shutdown()
@@ -312,7 +313,7 @@ def test_a_busy_service_is_asked_again_when_it_says():
 
 def test_a_busy_service_is_not_waited_for_longer_than_the_call_may_take():
     with (
-        serving((429, {"error": "busy"}, {"Retry-After": "60"})) as (_, client),
+        serving((429, {"error": "busy"}, {"Retry-After": str(2 * int(WAIT))})) as (_, client),
         pytest.raises(ServiceError, match="busy"),
     ):
         client.status()
@@ -366,7 +367,7 @@ def test_an_answer_given_before_the_body_was_read_is_heard():
 
         thread = threading.Thread(target=refuse)
         thread.start()
-        client = Client(f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=10)
+        client = Client(f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=WAIT)
         with client, pytest.raises(ServiceError, match="larger than 64 MB"):
             client.swap(bytes(10_000_000))
         thread.join()
@@ -375,7 +376,7 @@ def test_an_answer_given_before_the_body_was_read_is_heard():
 def test_a_service_that_starts_late_is_waited_for():
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-    client = Client(f"http://127.0.0.1:{port}", timeout=10)
+    client = Client(f"http://127.0.0.1:{port}", timeout=WAIT)
     script = (
         "import http.server, time; time.sleep(0.3);"
         f"http.server.HTTPServer(('127.0.0.1', {port}), http.server.SimpleHTTPRequestHandler).handle_request()"
@@ -402,7 +403,7 @@ def test_a_service_that_hangs():
         began = time.monotonic()
         with pytest.raises(ConnectionError, match="timed out"):
             Client(f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=0.3).status()
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < WAIT
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://host", "http://", "http://host/?a=1", ""])

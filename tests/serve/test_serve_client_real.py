@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from patience import WAIT
 
 import pater
 from pater.client import Client, ServiceError
@@ -53,7 +54,7 @@ def table(n, seed=0):
 def client(tmp_path_factory):
     with (
         server(tmp_path_factory.mktemp("served") / "state", "--probabilities") as url,
-        Client(url, timeout=300) as client,
+        Client(url, timeout=WAIT) as client,
     ):
         frame, labels = table(1500)
         assert client.learn(frame, labels) == {"learned": 1500, "position": 1500}
@@ -149,10 +150,10 @@ def test_tokens(tmp_path):
     tokens.chmod(0o600)
     with server(tmp_path / "state", "--tokens", str(tokens)) as url:
         for token, status in ((None, 401), ("wrong", 401), ("p" * 20, 403)):
-            with Client(url, token, timeout=300) as client, pytest.raises(ServiceError) as caught:
+            with Client(url, token, timeout=WAIT) as client, pytest.raises(ServiceError) as caught:
                 client.learn([{"amount": 1}], ["no"])
             assert caught.value.status == status
-        with Client(url, "l" * 20, timeout=300) as client:
+        with Client(url, "l" * 20, timeout=WAIT) as client:
             assert client.learn([{"amount": 1}], ["no"]) == {"learned": 1, "position": 1}
 
 
@@ -160,7 +161,7 @@ def test_tokens(tmp_path):
 def test_a_client_learns_through_a_kill_and_each_row_once(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    client, n, answers = Client(f"http://127.0.0.1:{port}", timeout=300), 1000, []
+    client, n, answers = Client(f"http://127.0.0.1:{port}", timeout=WAIT), 1000, []
 
     def learn():
         answers.extend(client.learn({"amount": k}, ["yes" if k % 3 else "no"]) for k in range(n))
@@ -168,7 +169,7 @@ def test_a_client_learns_through_a_kill_and_each_row_once(tmp_path):
     thread = threading.Thread(target=learn)
     with server(tmp_path / "state", port=port):
         thread.start()
-        end = time.monotonic() + 180
+        end = time.monotonic() + WAIT
         while len(answers) < 200 and time.monotonic() < end:
             time.sleep(0.01)
     with server(tmp_path / "state", port=port):

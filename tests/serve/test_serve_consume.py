@@ -13,6 +13,7 @@ import sys
 import time
 
 import pytest
+from patience import WAIT
 
 pytest.importorskip("confluent_kafka", reason="needs Kafka's client: pip install 'pater[kafka]'")
 
@@ -51,11 +52,11 @@ async def consuming(folder, url):
         yield engine
     finally:
         consumption.stop()
-        await asyncio.wait_for(task, 180)
+        await asyncio.wait_for(task, WAIT)
         await engine.stop()
 
 
-async def until(condition, seconds=180):
+async def until(condition, seconds=WAIT):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it has not come to be"
@@ -266,7 +267,7 @@ def test_killed_again_and_again_each_message_is_learned_once(broker, tmp_path):
     state, url, rng, sent = tmp_path / "state", f"kafka://{broker.address}/kills", random.Random(0), 0
     for _ in range(2):
         with server(state, url):
-            before, late = sum(offsets(state).values()), time.monotonic() + 180
+            before, late = sum(offsets(state).values()), time.monotonic() + WAIT
             end = late
             while time.monotonic() < end:
                 more = rng.randint(1, 100)
@@ -276,18 +277,18 @@ def test_killed_again_and_again_each_message_is_learned_once(broker, tmp_path):
                     end = time.monotonic() + rng.uniform(0, 0.3)
         assert sum(offsets(state).values()) == len(amounts(state)) > before
     with server(state, url) as process:
-        end = time.monotonic() + 180
+        end = time.monotonic() + WAIT
         while sum(offsets(state).values()) < sent:
             assert time.monotonic() < end
             time.sleep(0.1)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(120) == 0
+        assert process.wait(WAIT) == 0
     assert sorted(amounts(state)) == list(range(sent))
 
 
 def test_what_is_no_topic_is_wrong_usage(tmp_path):
     command = [sys.executable, "-m", "pater", "serve", "--state", str(tmp_path / "state"), "--consume", "kafka://here"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 2
     assert "--consume: 'kafka://here' is not the address of a topic; it looks like kafka://" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -298,7 +299,7 @@ def test_without_the_client_of_kafka_it_says_what_to_install(tmp_path):
     script = "import sys; sys.modules['confluent_kafka'] = None; from pater.cli import main; main(sys.argv[1:])"
     state, url = str(tmp_path / "state"), "kafka://here/payments"
     command = [sys.executable, "-c", script, "serve", "--state", state, "--port", "0", "--consume", url]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 1
     assert done.stderr == 'pater: --consume needs the client of Kafka: pip install "pater[kafka]".\n'
 

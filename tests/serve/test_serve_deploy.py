@@ -13,6 +13,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from patience import WAIT
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "deploy" / "pater.service"
@@ -95,7 +96,7 @@ def test_the_unit_restarts_and_is_hardened():
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path):
     here = tmp_path / "pater.service"  # without an installation, any program does
     here.write_text(UNIT.read_text().replace("/opt/pater/bin/pater", sys.executable))
-    done = subprocess.run(["systemd-analyze", "verify", str(here)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["systemd-analyze", "verify", str(here)], capture_output=True, text=True, timeout=WAIT)
     assert [line for line in done.stderr.splitlines() if "pater.service" in line] == []
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import WAIT
 
 SCRIPT = """
 import json, os, resource, sys, threading
@@ -27,7 +28,7 @@ def fill(state, until_full, make_room):
         ready.clear()
         writer.submit(k, lambda t: (t.append(JSON, b'{"k":%d,"x":"%s"}\\n' % (k, b"x" * 3000), 1).number,
                                     t.remember([(str(k), b"{}", None)])))
-        assert ready.wait(30)
+        assert ready.wait(180)
         return came[-1][1]
     kept = [k for k in range(50) if not isinstance(append(k), Exception)]
     assert kept == list(range(50))
@@ -58,7 +59,7 @@ def fill(state, until_full, make_room):
 
 
 def run(script, *words):
-    done = subprocess.run([sys.executable, "-c", SCRIPT + script, *words], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", SCRIPT + script, *words], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -81,7 +82,7 @@ def with_own_disk(script):
         or subprocess.run([*command, "mount -t tmpfs none /mnt"], capture_output=True).returncode
     ):
         pytest.skip("needs a system that lets users mount in a namespace of their own")
-    return subprocess.run([*command, f"set -e\n{script}"], capture_output=True, text=True, timeout=120)
+    return subprocess.run([*command, f"set -e\n{script}"], capture_output=True, text=True, timeout=WAIT)
 
 
 def test_a_full_disk(tmp_path):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 
+from patience import WAIT
+
 from pater.serve.engine import Engine
 from pater.serve.store.state import opened
 
@@ -18,7 +20,7 @@ async def drained(folder):
     looked = threading.Event()
 
     def late(group):
-        looked.wait(60)
+        looked.wait(WAIT)
         told(group)
 
     writer._committed = late

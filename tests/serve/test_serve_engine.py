@@ -322,3 +322,26 @@ async def test_labels_that_are_no_classes(tmp_path: Path) -> None:
         await learn(engine, [each | {"label": k % 2} for k, each in enumerate(some(5))])
         with pytest.raises(Refusal, match="operating point"):
             await learn(engine, [row() | {"label": 7}])
+
+
+@running
+async def test_true_and_false_are_labels_where_no_other_numbers_are(tmp_path: Path) -> None:
+    async with service(tmp_path / "a", settings={"algo": "pater-i"}) as engine:
+        await learn(engine, [each | {"label": k % 2 == 0} for k, each in enumerate(some(4))])
+        await learn(engine, [row() | {"label": 1}])
+        assert engine.classes == [0, 1]
+    async with service(tmp_path / "b", settings={"algo": "pater-i"}) as engine:
+        with pytest.raises(Refusal, match="row 1: the label is true, but labels here are numbers such as 2; write the"):
+            await learn(engine, [row() | {"label": 2}, row() | {"label": True}])
+        await learn(engine, [each | {"label": 1 + k % 2} for k, each in enumerate(some(4))])
+        await predict(engine, asked(row(), "a"))
+        for label in (True, False):
+            told = f"row 0: the label is {str(label).lower()}, but labels here are numbers such as 2"
+            with pytest.raises(Refusal, match=told):
+                await learn(engine, [row() | {"label": label}])
+            with pytest.raises(Refusal, match=told):
+                await engine.labels([LabelOf("a", label)])
+        assert engine.log.position == 4
+    async with service(tmp_path / "c", settings={"algo": "pater-i"}) as engine:  # as texts they are what they are
+        await learn(engine, [each | {"label": ("yes", True)[k % 2]} for k, each in enumerate(some(4))])
+        assert engine.classes == ["True", "yes"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import WAIT
 from test_serve_engine import asked, learn, predict, service, trained
 
 from pater.serve import housekeeping
@@ -40,7 +41,7 @@ def running(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
     """A test that runs in an event loop, and ends."""
 
     async def bounded(*arguments: Any) -> None:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT):
             await test(*arguments)
 
     def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -123,7 +124,7 @@ async def test_who_sends_rows_that_are_refused_does_not_have_all_learned_again_e
     async with service(tmp_path, settings=PLAIN) as engine:
         await learn(engine, numbered(20))
         await refused(learn(engine, [BAD]))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT):
             while engine.housekeeping.saved_position != 20:
                 await asyncio.sleep(0.05)
 
@@ -286,7 +287,7 @@ async def test_a_swap_ends_though_its_caller_goes_away_and_others_predict(tmp_pa
         while not engine.is_swapping:
             await asyncio.sleep(0)
         swap.cancel()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT):
             await learn(engine, numbered(3))  # waits for the model that comes
         ended = True
         await asyncio.gather(*others)
@@ -377,7 +378,9 @@ async def test_a_snapshot_that_cannot_be_written_is_tried_again(
         now = engine.log.now()
         engine.log.clock = lambda: now + 40 * 86_400.0
         await asyncio.sleep(1.8)
-        assert engine.log.count("pending") == 0  # which has nothing to do with snapshots
+        async with asyncio.timeout(WAIT):
+            while engine.log.count("pending"):  # which has nothing to do with snapshots
+                await asyncio.sleep(0.05)
         assert engine.housekeeping.saved_at is None
         assert len([record for record in caplog.records if "tries again" in record.message]) == 1  # after a rest
         assert not engine.housekeeping._task.done()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from patience import WAIT
 
 from pater.formats.errors import InputError
 
@@ -18,7 +19,7 @@ def broker():
     return Broker()
 
 
-def read(topic, n, seconds=10):
+def read(topic, n, seconds=WAIT):
     messages, end = [], time.monotonic() + seconds
     while len(messages) < n and time.monotonic() < end:
         messages += topic.next(wait=0.1)

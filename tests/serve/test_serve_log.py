@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from patience import WAIT
 
 from pater.serve.errors import Refusal
 from pater.serve.rows.kinds import JSON
@@ -45,7 +46,7 @@ class Server:
             return [result for group in self.groups for each, result in group if each is ticket]
 
         with self.came:
-            assert self.came.wait_for(found, timeout=20)
+            assert self.came.wait_for(found, timeout=WAIT)
             (result,) = found()
         if isinstance(result, Exception):
             raise result
@@ -86,8 +87,8 @@ def test_entries_come_back_in_order_with_their_positions(opened):
 def test_what_waits_goes_into_one_group_in_order(opened):
     server = opened()
     begun, go = threading.Event(), threading.Event()
-    server.writer.submit("first", lambda t: (begun.set(), go.wait(20))[1])
-    assert begun.wait(20)
+    server.writer.submit("first", lambda t: (begun.set(), go.wait(WAIT))[1])
+    assert begun.wait(WAIT)
     for k in range(50):
         server.writer.submit(k, lambda t, k=k: t.append(JSON, b"%d\n" % k, 1))
     assert server.writer.waiting == 51
@@ -108,8 +109,8 @@ def test_a_write_that_fails_is_undone_alone(opened):
         t.remember([("x", b"{}", None)])
         raise Refusal(422, "no")
 
-    server.writer.submit("wait", lambda t: (begun.set(), go.wait(20)))
-    assert begun.wait(20)
+    server.writer.submit("wait", lambda t: (begun.set(), go.wait(WAIT)))
+    assert begun.wait(WAIT)
     server.writer.submit("a", lambda t: t.append(JSON, b"a\n", 1))
     server.writer.submit("bad", bad)
     server.writer.submit("b", lambda t: t.append(JSON, b"b\n", 1))
@@ -128,8 +129,8 @@ def test_a_write_that_fails_is_undone_alone(opened):
 def test_too_much_that_waits_is_busy(opened):
     server = opened(most=3, most_bytes=100)
     begun, go = threading.Event(), threading.Event()
-    server.writer.submit(0, lambda t: (begun.set(), go.wait(20)), 60)
-    assert begun.wait(20)
+    server.writer.submit(0, lambda t: (begun.set(), go.wait(WAIT)), 60)
+    assert begun.wait(WAIT)
     with pytest.raises(Busy) as error:
         server.writer.submit(1, lambda t: None, 60)
     assert error.value.status == 429
@@ -371,8 +372,8 @@ def test_a_full_disk_takes_nothing_and_later_all(opened):
     pages = server.do(lambda t: t._run("PRAGMA page_count").fetchone()[0])
     server.log.connection.execute(f"PRAGMA max_page_count = {pages + 3}")
     begun, go = threading.Event(), threading.Event()
-    server.writer.submit("wait", lambda t: (begun.set(), go.wait(20)))
-    assert begun.wait(20)
+    server.writer.submit("wait", lambda t: (begun.set(), go.wait(WAIT)))
+    assert begun.wait(WAIT)
     server.writer.submit("small", lambda t: t.append(JSON, ROW, 1))
     server.writer.submit("large", lambda t: t.append(JSON, bytes(100_000), 1))
     server.writer.submit("after", lambda t: t.append(JSON, ROW, 1))

@@ -8,6 +8,8 @@ import sys
 import time
 from collections import Counter
 
+from patience import WAIT
+
 from pater.serve.store.check import check
 from pater.serve.store.log import Log
 
@@ -84,13 +86,13 @@ def kills(folder, number, seed):
         with output.open("wb") as out, errors.open("wb") as err:
             process = subprocess.Popen(command, stdout=out, stderr=err)
             try:
-                end = time.monotonic() + 20
+                end = time.monotonic() + WAIT
                 while not output.stat().st_size and process.poll() is None and time.monotonic() < end:
                     time.sleep(0.002)
                 time.sleep(seed.uniform(0, 0.06))
             finally:
                 process.kill()
-                process.wait(20)
+                process.wait(WAIT)
         assert not errors.read_text()
         for line in output.read_text().splitlines():
             kind, _, name = line.partition(" ")

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from patience import WAIT
 
 from pater.formats.batches import Batch
 from pater.serve.quality.operating import Operating
@@ -168,7 +169,7 @@ def look(site, profile, *options):
         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={profile}",
         "--enable-logging=stderr", "--v=0", "--virtual-time-budget=4000", *options, "--dump-dom", site.address,
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=True)
     found = re.search(r'<pre id="found" hidden="">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found, done.stderr + done.stdout[-2000:]
     return json.loads(unescape(found[1])), [line for line in done.stderr.splitlines() if "CONSOLE" in line], done.stdout

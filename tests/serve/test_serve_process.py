@@ -13,6 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from patience import WAIT
 from process import command, running, trusting
 
 from pater.cli import main
@@ -69,7 +70,7 @@ def test_a_service_learns_is_ended_and_goes_on(tmp_path, failed):
     assert status == 1
     assert "arow" in refusal
     assert "pater-i" in refusal
-    checked = subprocess.run(command("--state", state, "--check"), capture_output=True, text=True, timeout=120)
+    checked = subprocess.run(command("--state", state, "--check"), capture_output=True, text=True, timeout=WAIT)
     assert checked.returncode == 0, checked.stderr
     assert "1,500 rows were learned" in checked.stdout
 
@@ -87,7 +88,7 @@ def test_a_model_file_with_tokens(tmp_path):
     history.write_text("\n".join(["amount,country,label", *lines]) + "\n")
     model, tokens = tmp_path / "model.pater", tmp_path / "tokens.txt"
     train = [*command()[:3], "train", history, "--algo", "arow", "-m", model, "--quiet"]
-    subprocess.run(list(map(str, train)), check=True, timeout=120)
+    subprocess.run(list(map(str, train)), check=True, timeout=WAIT)
     tokens.write_text(TOKENS)
     tokens.chmod(0o644)
     with running("--state", tmp_path / "state", "-m", model, "--tokens", tokens) as server:
@@ -171,7 +172,7 @@ def test_large_requests_come_to_the_model_of_the_exported_log(tmp_path):
     log = [*command()[:3], "log", "export", state, "-o", exported]
     train = [*command()[:3], "train", exported, "--algo", "so-pater-i", "-m", trained, "--quiet"]
     for each in (log, train):
-        subprocess.run(list(map(str, each)), check=True, timeout=120, cwd=tmp_path)
+        subprocess.run(list(map(str, each)), check=True, timeout=WAIT, cwd=tmp_path)
     assert trained.read_bytes() == model
 
 
@@ -192,7 +193,7 @@ def test_requests_under_way_are_answered_before_the_end(tmp_path):
         callers = [threading.Thread(target=send) for _ in range(4)]
         for caller in callers:
             caller.start()
-        assert going.wait(60)
+        assert going.wait(WAIT)
         assert server.end() == 0
         for caller in callers:
             caller.join(60)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +24,7 @@ from .keeping import Keeping
 from .learned import Learned
 from .rows.arrow_rows import rows_of_arrow
 from .rows.bodies import refuse
-from .rows.rows import Rows, label_of, rows_of_json
+from .rows.rows import Rows, label_of, rows_of_json, truths_among
 from .store.log import Log
 from .store.records import LabelOf
 from .store.transaction import Transaction
@@ -113,6 +113,7 @@ class Settling:
             except Refusal:
                 rows = read(body, replace(self.columns, numeric_labels=False), **more)
         if labelled:
+            self._check_truths(rows.truths, rows.labels)
             self._check_number(rows.labels)
         if labelled or any(name is not None for name in rows.ids):
             self._settle(rows.columns, self.labels_known or labelled)
@@ -133,6 +134,7 @@ class Settling:
             except ValueError as error:
                 faults[place] = str(error)
         refuse(faults)
+        self._check_truths(truths_among([each.label for each in labels], columns), [each.label for each in sound])
         if sound:
             self._settle(columns, True)
         return sound
@@ -181,6 +183,13 @@ class Settling:
         finally:
             self._under_way -= mine
             self._labels |= learned
+
+    def _check_truths(self, truths: list[int], labels: Sequence[Any]) -> None:
+        """A Refusal if labels came as true or false, which stand for 1 and 0, where there are other numbers."""
+        others = (self._labels | self._under_way.keys() | set(labels)) - {0, 1} if truths else ()
+        if others:
+            told = f"but labels here are numbers such as {min(others)}; write the number that is meant"
+            refuse({place: f"the label is {'true' if labels[place] else 'false'}, {told}" for place in truths})
 
     def _check_number(self, labels: Iterable[Any]) -> None:
         known = self._labels | self._under_way.keys() | set(labels)

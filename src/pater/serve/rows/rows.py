@@ -47,6 +47,8 @@ class Rows:
         The features of each row as they came.
     labels, weights
         Of each row, or None; labels are whole numbers or text, as the columns say.
+    truths
+        The places of labels that came as true or false, and are taken for 1 and 0.
     arrow
         The stream that they came in, if it was Arrow's.
     reader
@@ -59,6 +61,7 @@ class Rows:
     given: Sequence[Any] = field(repr=False)
     labels: Sequence[Any] = field(repr=False)
     weights: Sequence[Any] = field(repr=False)
+    truths: list[int] = field(default_factory=list, repr=False)
     arrow: bytes | None = field(default=None, repr=False)
     reader: Any = field(default=None, repr=False)
 
@@ -138,13 +141,15 @@ def finished(
 ) -> Rows:
     """Rows with what stands beside their features, unless one is wrong."""
     labels: Sequence[Any] = parts.labels
+    truths: list[int] = []
     if labelled:
+        truths = truths_among(parts.labels, columns)
         batch.labels = labels_of(parts.labels, columns.numeric_labels, faults)
         batch.weights = weights_of(parts.weights, faults)
         labels = batch.labels.tolist()
     refuse(faults)
     batch.source, batch.unit = SOURCE, "row"
-    return Rows(batch, columns, parts.ids, parts.features, labels, parts.weights, arrow)
+    return Rows(batch, columns, parts.ids, parts.features, labels, parts.weights, truths, arrow)
 
 
 def rows_of_log(kind: str, content: bytes, columns: Columns, *, keep_missing: bool = False) -> Rows:
@@ -179,6 +184,12 @@ def label_of(value: Any, columns: Columns) -> int | str:
     if label is None:
         raise ValueError(what)
     return label
+
+
+def truths_among(labels: Sequence[Any], columns: Columns) -> list[int]:
+    """Where labels are true or false and are to be numbers."""
+    is_there = columns.numeric_labels and bool in set(map(type, labels))
+    return [place for place, label in enumerate(labels) if type(label) is bool] if is_there else []
 
 
 @lru_cache(maxsize=8)

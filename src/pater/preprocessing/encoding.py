@@ -144,9 +144,9 @@ class Encoding:
 
     def check(self, table: Mapping[str, Any]) -> None:
         """Raise a ValueError if a column is not there."""
-        absent = [name for name in self.names if name not in table]
-        if absent:
-            raise ValueError(f"the table has no column {absent[0]!r}; the encoder knows {self.names}.")
+        for column in self.columns:
+            if column.name not in table:
+                raise ValueError(f"the table has no column {column.name!r}; the encoder knows {self.names}.")
 
     def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> Piece:
         """Encode some rows. The texts of those that an encoding begins with have been counted already."""

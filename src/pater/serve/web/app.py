@@ -249,7 +249,10 @@ def _explains(body: Any) -> bool:
 
 def _content_type(headers: Headers, types: tuple[bytes, ...]) -> bytes:
     """The type of a body. A page of another site can send some types without being asked for leave, none of these."""
-    given, _, parameters = headers.get(b"content-type", b"").lower().partition(b";")
+    type_ = headers.get(b"content-type", b"")
+    if type_ in types and b"content-encoding" not in headers:
+        return type_
+    given, _, parameters = type_.lower().partition(b";")
     given, charset = given.strip(), parameters.partition(b"charset=")[2].strip(b' "')
     if given not in types or (charset and charset not in (b"utf-8", b"utf8")):
         wanted, first = " or ".join(each.decode() for each in types), types[0].decode()

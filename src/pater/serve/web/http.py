@@ -50,7 +50,9 @@ class Answer:
 def json_bytes(value: Any) -> bytes:
     """JSON in which nothing can harm a terminal or a page."""
     text = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
-    return _UNSAFE.sub(_escaped, text) if _UNSAFE.search(text) else text
+    if text.isascii() and b"<" not in text and b">" not in text and b"&" not in text and b"\x7f" not in text:
+        return text  # as nearly all is, which is seen in a tenth of the time
+    return _UNSAFE.sub(_escaped, text)
 
 
 def _escaped(match: re.Match[bytes]) -> bytes:

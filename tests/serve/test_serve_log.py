@@ -53,7 +53,7 @@ class Server:
         return result
 
     def close(self):
-        assert self.writer.stop(20)
+        assert self.writer.stop(WAIT)
         self.log.close()
 
 
@@ -82,6 +82,28 @@ def test_entries_come_back_in_order_with_their_positions(opened):
     assert [e.number for e in server.log.entries(after=1)] == [2]
     assert server.log.position == 5
     assert next(server.log.entries()).lines() == [ROW.rstrip()] * 3
+
+
+def test_rows_begin_where_the_log_ends_whatever_was_undone_or_taken_out(opened):
+    server = opened()
+
+    def bad(t):
+        t.append(JSON, ROW, 1)
+        raise Refusal(422, "no")
+
+    def both(t):
+        return t.append(JSON, ROW * 2, 2).position, t.append(JSON, ROW, 1).position
+
+    assert server.do(both) == (0, 2)
+    with pytest.raises(Refusal):
+        server.do(bad)
+    assert server.do(both) == (3, 5)
+    server.do(lambda t: t.refuse(1, [0]))
+    assert server.do(both) == (5, 7)
+    server.do(lambda t: (t.refuse(2), t.append(JSON, ROW, 1))[0])
+    assert server.do(both) == (8, 10)
+    assert [entry.position for entry in server.log.entries()] == [0, 1, 1, 3, 4, 6, 7, 8, 10]
+    assert server.log.position == 11
 
 
 def test_what_waits_goes_into_one_group_in_order(opened):

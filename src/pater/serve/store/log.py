@@ -40,6 +40,7 @@ class Log:
     def __init__(self, folder: Folder, connection: sqlite3.Connection | None, limits: Limits) -> None:
         self.folder, self.connection, self.limits = folder, connection, limits
         self.clock: Callable[[], float] = time.time
+        self.end: int | None = None  # as `Transaction` has it
         self._now = threading.Lock()
         self._reader = schema.reading(folder)
         self._latest = self._last_time()

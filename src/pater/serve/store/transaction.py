@@ -18,11 +18,14 @@ MOST_EVENTS = 10_000
 
 
 class Transaction:
-    """A transaction under way. `time` is the same for all that is in it, and never less than in one before."""
+    """A transaction under way. `time` is the same for all that is in it, and never less than in one before.
 
-    def __init__(self, connection: sqlite3.Connection, time: float, limits: Limits) -> None:
+    `end` is where the rows of the log seem to end, by the last that were appended, or None.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, time: float, limits: Limits, end: int | None = None) -> None:
         self._run, self._run_many = connection.execute, connection.executemany
-        self.time, self._limits = time, limits
+        self.time, self._limits, self.end = time, limits, end
 
     def count(self, name: str) -> int:
         """How many there are of `rows` (learned, not refused), `pending`, `done` or `keys`."""
@@ -35,7 +38,7 @@ class Transaction:
 
         Beside them stands, for each row that was predicted, its label and what was answered; None for the others.
         """
-        position = self.count("rows")
+        position = self._end_moved(rows)
         told = None if said is None else to_json(said)
         values = (position, rows, self.time, kind, content, told, checksum(content, told))
         number = self._run(
@@ -43,8 +46,16 @@ class Transaction:
             values,
         ).lastrowid
         assert number is not None
-        self._run("UPDATE counts SET value = value + ? WHERE name = 'rows'", (rows,))
         return Entry(number, position, rows, self.time, kind, content, said)
+
+    def _end_moved(self, rows: int) -> int:
+        """Count more rows at the end; where they begin, which is asked for only if it is not where the last ended."""
+        add, position = "UPDATE counts SET value = value + ? WHERE name = 'rows'", self.end
+        if position is None or self._run(f"{add} AND value = ?", (rows, position)).rowcount != 1:
+            position = self.count("rows")
+            self._run(add, (rows,))
+        self.end = position + rows
+        return position
 
     def refuse(self, number: int, places: Iterable[int] | None = None) -> int:
         """Take rows of an entry out of what was learned, all without `places`; how many they are in all.

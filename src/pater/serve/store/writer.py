@@ -160,8 +160,9 @@ def in_one_transaction(log: Log, writes: list[Write]) -> list[Any]:
         if connection.in_transaction:  # the one before could not be rolled back
             connection.execute("ROLLBACK")
         connection.execute("BEGIN IMMEDIATE")
-        transaction = Transaction(connection, log.now(), log.limits)
+        transaction = Transaction(connection, log.now(), log.limits, log.end)
         results = [_run(connection, transaction, write, alone=len(writes) == 1) for write in writes]
+        log.end = transaction.end
         if connection.in_transaction:  # else the only write has failed
             connection.execute("COMMIT")
     except BaseException:

@@ -84,7 +84,7 @@ class Engine:
     def _take(self, entries: list[Entry]) -> Iterator[None]:
         if self.learned.served is None:
             self.learned.columns = self.settling.columns
-        in_steps, self._asked = self._asked == 1, 0  # of many who ask, more are answered together if nobody is let in
+        in_steps, self._asked = self._asked == 1, 0  # many who ask would gain nothing
         return self.learned.take(entries, in_steps=in_steps)
 
     def _repair(self, last: int) -> Refused:

@@ -161,13 +161,28 @@ def alone(path: StrPath) -> Iterator[None]:
     place = place_of(path)
     beside = place.with_name(f"{place.name}.lock")
     handle = _locked(beside)
+    _LOCKS.add(handle)
     try:
         yield
     finally:
+        _LOCKS.discard(handle)
         with contextlib.suppress(OSError):
             if os.fstat(handle).st_size == 0:  # else someone else's file has this name
                 beside.unlink(missing_ok=True)
         os.close(handle)
+
+
+_LOCKS: set[int] = set()  # that are held
+
+
+def _let_go() -> None:
+    """In a copy of this process: a lock is that of the one who took it, and ends with it."""
+    while _LOCKS:
+        os.close(_LOCKS.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
 
 
 def _locked(path: Path) -> int:

@@ -84,6 +84,8 @@ class Processes:
                         raise WorkersError(f"{died}, perhaps for want of memory.")
                     waiting.appendleft(shard)
                     self._replace(worker)
+        for worker in self._workers:
+            worker.stop()  # they are gone when the model is written
 
     def _busy(
         self, task: Task, waiting: deque[Shard], wanted: Callable[[int], bool]
@@ -139,10 +141,14 @@ class _Worker:
         except (EOFError, OSError):
             return "dead", None
 
-    def end(self) -> None:
-        """End the process, whatever it does."""
+    def stop(self) -> None:
+        """End the process, whatever it does, without waiting for its end."""
         self.connection.close()
         self._process.kill()
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.stop()
         self._process.join()
         self._process.close()
 

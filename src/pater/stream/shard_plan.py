@@ -121,7 +121,7 @@ def _begun_with(task: Task, shards: list[Shard]) -> bytes | None:
 
 
 def _first_rows(source: Input, sources: Iterable[Source], start: int, n_rows: int) -> Iterator[RawBatch]:
-    """Rows of a shard from number `start` on, as raw columns, of those that weigh something: the others teach nothing."""
+    """Rows of a shard from number `start` on, as raw columns; what weighs nothing teaches nothing, and is left out."""
     with closing(replace(source, sources=[replace(each) for each in sources]).batches()) as batches:
         for batch in batches:
             assert isinstance(batch, RawBatch)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -74,8 +74,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "part-*.parquet")
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
-    command = [*PATER, *map(str, arguments)]
+def start(*arguments: object, by: Sequence[str] = ()) -> subprocess.Popen[str]:
+    command = [*by, *PATER, *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=HERE, start_new_session=True)
 
@@ -199,6 +199,20 @@ def test_ctrl_c_keeps_what_is_done(rows: Path, alone: bytes, tmp_path: Path, pat
     assert re.fullmatch(r"pater: interrupted; \d+ shards? (is|are) kept; --resume goes on from there\.\n", err)
     code, _, _ = pater(*command(rows, model, 1, "--resume"))
     assert code == 0
+    assert model.read_bytes() == alone
+
+
+def test_workers_ignore_what_the_command_is_told_to_ignore(rows: Path, alone: bytes, tmp_path: Path) -> None:
+    model = tmp_path / "a.pater"
+    with start(*command(rows, model, 2), by=["nohup"]) as process:
+        wait_for(lambda: done_in(model) >= 1 or process.poll() is not None)
+        workers = sorted(workers_of(process.pid))
+        os.killpg(process.pid, signal.SIGHUP)
+        done = done_in(model)
+        wait_for(lambda: done_in(model) > done or process.poll() is not None)
+        assert process.poll() is not None or sorted(workers_of(process.pid)) == workers
+        process.communicate(timeout=120)
+    assert process.returncode == 0
     assert model.read_bytes() == alone
 
 

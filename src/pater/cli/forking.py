@@ -61,9 +61,9 @@ def begin_worker(inherited: Iterable[Any]) -> None:
 
     As long as it held an end of the pipe of another worker, that one would not hear of the end of the command.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for number in _ENDINGS[1:]:
-        signal.signal(number, signal.SIG_DFL)
+    for number in _ENDINGS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDINGS)
     for connection in inherited:

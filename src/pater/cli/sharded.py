@@ -168,7 +168,7 @@ def train_in_shards(
 
             run = sharded_training.train_in_shards(
                 paths,
-                Beginning(**begin),
+                Beginning(**{**begin, "threads": workers or 1}),  # for what all shards begin with
                 engine,
                 model=model,
                 resume=resume,

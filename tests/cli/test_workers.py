@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from pater.cli import main, processes
 from pater.cli.cluster import _do
 from pater.cli.errors import WorkersError
 from pater.cli.processes import Processes
+from pater.files.container import lock_place
 from pater.stream import load
 from pater.stream.sharded_training import folder_of
 
@@ -73,8 +74,8 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder / "part-*.parquet")
 
 
-def start(*arguments: object) -> subprocess.Popen[str]:
-    command = [*PATER, *map(str, arguments)]
+def start(*arguments: object, by: Sequence[str] = ()) -> subprocess.Popen[str]:
+    command = [*by, *PATER, *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=HERE, start_new_session=True)
 
@@ -94,18 +95,14 @@ def done_in(model: Path) -> int:
 
 
 def workers_of(pid: int) -> list[int]:
-    """The processes that learn: forked by the server that the command has started."""
+    """The processes that learn: copies of the command."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with suppress(OSError, IndexError):
             _, _, rest = path.read_text().rpartition(")")
-            parent = int(rest.split()[1])
-            name = (path.parent / "cmdline").read_bytes()
-        except (OSError, IndexError):
-            continue
-        found.append((int(path.parent.name), parent, name))
-    children = [one for one, parent, name in found if parent == pid and b"forkserver" in name]
-    return [one for one, parent, _ in found if parent in children]
+            if int(rest.split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +159,25 @@ def test_a_killed_run_goes_on(rows: Path, alone: bytes, tmp_path: Path) -> None:
     assert not folder_of(model).exists()
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_workers_hold_nothing_of_the_command_or_of_each_other(which: int, rows: Path, tmp_path: Path) -> None:
+    """Though they are copies: one that stands still keeps neither the other alive nor the model's place locked."""
+    model = tmp_path / "a.pater"
+    with start(*command(rows, model, 2)) as process:
+        wait_for(lambda: done_in(model) >= 1 or process.poll() is not None)
+        workers = sorted(workers_of(process.pid))
+        still, other = workers[which], workers[1 - which]
+        os.kill(still, signal.SIGSTOP)
+        process.kill()
+        process.wait()
+        try:
+            wait_for(lambda: not Path(f"/proc/{other}").exists())
+            with lock_place(model):
+                assert Path(f"/proc/{still}").exists()
+        finally:
+            os.kill(still, signal.SIGKILL)
+
+
 def test_a_killed_worker_is_replaced(rows: Path, alone: bytes, tmp_path: Path) -> None:
     model = tmp_path / "a.pater"
     with start(*command(rows, model, 2)) as process:
@@ -183,6 +199,20 @@ def test_ctrl_c_keeps_what_is_done(rows: Path, alone: bytes, tmp_path: Path, pat
     assert re.fullmatch(r"pater: interrupted; \d+ shards? (is|are) kept; --resume goes on from there\.\n", err)
     code, _, _ = pater(*command(rows, model, 1, "--resume"))
     assert code == 0
+    assert model.read_bytes() == alone
+
+
+def test_workers_ignore_what_the_command_is_told_to_ignore(rows: Path, alone: bytes, tmp_path: Path) -> None:
+    model = tmp_path / "a.pater"
+    with start(*command(rows, model, 2), by=["nohup"]) as process:
+        wait_for(lambda: done_in(model) >= 1 or process.poll() is not None)
+        workers = sorted(workers_of(process.pid))
+        os.killpg(process.pid, signal.SIGHUP)
+        done = done_in(model)
+        wait_for(lambda: done_in(model) > done or process.poll() is not None)
+        assert process.poll() is not None or sorted(workers_of(process.pid)) == workers
+        process.communicate(timeout=120)
+    assert process.returncode == 0
     assert model.read_bytes() == alone
 
 
@@ -212,6 +242,9 @@ class NoMore:
     def __init__(self) -> None:
         self.started, self.ended = 0, 0
 
+    def get_start_method(self) -> str:
+        return "spawn"
+
     def Pipe(self) -> Any:  # noqa: N802
         return multiprocessing.Pipe()
 
@@ -234,10 +267,9 @@ class NoMore:
 
 def test_a_worker_that_cannot_be_replaced_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     context = NoMore()
-    monkeypatch.setattr(processes, "start_early", lambda: "spawn")
     monkeypatch.setattr(processes, "get_context", lambda _: context)
     with Processes(1, lambda: None) as engine:
-        engine._workers.append(processes._Worker(context))
+        engine._workers.append(engine._new())
         with pytest.raises(WorkersError, match="could not be started"):
             engine._replace(engine._workers[0])
     assert context.ended == 1

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from pater.files import writing as places
+from pater.files.in_bytes import to_bytes
 from pater.files.writing import alone, check, remove_left_overs, replacing, writing
 
 
@@ -30,6 +31,15 @@ def test_a_new_file_and_an_old_one(tmp_path: Path) -> None:
         write(tmp_path / "a", text)
         assert (tmp_path / "a").read_bytes() == text
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_only_what_lasts_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    assert to_bytes(write) == b"new"
+    assert synced == []
+    write(tmp_path / "a")
+    assert len(synced) == 2  # the file, and the folder for its name
 
 
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:

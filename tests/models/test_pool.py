@@ -341,3 +341,26 @@ def test_the_deviation_of_a_score_is_a_number_at_any_rates():
         board = Board(np.zeros((1, 1, 2)), np.full((1, 2), seen), np.full((1, 2), seen))
         with np.errstate(all="raise"):
             assert all(np.isfinite(board.deviation(0, scoring, None)) for scoring in SCORES)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_threads_that_take_candidates_leave_no_trace(n_classes, monkeypatch):
+    X, y = stream(1500, n_classes=n_classes)
+    pools = []
+    for worth, threads in ((1 << 60, 1), (0, 2), (0, None)):
+        monkeypatch.setattr(pool_pass, "WORTH_A_THREAD", worth)
+        pool = AutoPATERClassifier().partial_fit(X[:5], y[:5], classes=np.arange(n_classes))._model
+        pool.learn((X[5:],), y[5:], threads=threads)
+        pools.append(pool)
+    assert same(pools[0], pools[1])
+    assert same(pools[0], pools[2])
+
+
+def test_a_bad_row_is_the_same_one_by_threads(monkeypatch):
+    X, y = stream(500)
+    X[300, 2], X[310, 3] = np.nan, np.inf
+    monkeypatch.setattr(pool_pass, "WORTH_A_THREAD", 0)
+    for threads in (1, 2):
+        pool = AutoPATERClassifier().partial_fit(X[:5], y[:5])._model
+        with pytest.raises(ValueError, match="row 295"):
+            pool.learn((X[5:],), y[5:], threads=threads, sound=True)

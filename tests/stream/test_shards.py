@@ -208,6 +208,27 @@ def test_an_encoder_begins_with_rows_of_all_shards(tmp_path: Path) -> None:
     assert (tmp_path / "b.pater").read_bytes() == (tmp_path / "c.pater").read_bytes()
 
 
+def test_rows_of_weight_0_move_nothing_that_shards_begin_with(tmp_path: Path) -> None:
+    """Not how columns are encoded, though they hold numbers and texts of their own, nor how many rows there are."""
+    options = {"label": "churn", "weight": "weight"}
+    plans = []
+    for name, n_heavy, n_light in (("heavy", 600, 0), ("light", 600, 40), ("few", 300, 300)):
+        (tmp_path / name).mkdir()
+        for k in range(3):
+            X, y, country = draw(n_heavy, seed=k)
+            rows = [f"{a:.3f},{c},{label},{1 + label}" for (a, *_), c, label in zip(X, country, y, strict=True)]
+            for number in range(0, 15 * n_light, 15):
+                rows.insert(number, f"{9e9 + number},nowhere,{number % 2},0")
+            (tmp_path / name / f"{k}.csv").write_text("\n".join(["amount,country,churn,weight", *rows]) + "\n")
+        paths = sorted((tmp_path / name).glob("*.csv"))
+        plans.append(make_plan(paths, Beginning(options=options)))
+    heavy, light, few = plans
+    assert heavy.task.begun is not None
+    assert light.task.begun == heavy.task.begun
+    assert few.task.begun is None  # 900 rows weigh something, and shards begin with 1,000
+    assert len(few.shards) == 1
+
+
 def test_shards_without_rows_with_one_class_and_with_categories_of_their_own(tmp_path: Path) -> None:
     full, _ = csv(tmp_path / "1.csv"), csv(tmp_path / "3.csv", seed=3, text="{}x")
     (tmp_path / "0.csv").write_text("churn,a,b,country\n")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from copy import copy
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -78,10 +79,20 @@ def run(arguments: list[str]) -> int:
     """
     if any("\0" in argument for argument in arguments):
         raise UsageError("an argument holds the character of code 0, which no name of a file or a column can.")
-    verbs = get_command(app)
+    verbs = _named(arguments)
     try:
         with verbs.make_context("pater", arguments) as context:
             verbs.invoke(context)
     except typer.Exit as leave:
         return leave.exit_code
     return 0
+
+
+def _named(arguments: list[str]) -> Any:
+    """The app with the one verb that is named, if one is: to make all of them takes longer than to import Typer."""
+    named = [each for each in app.registered_commands if each.name in arguments[:1]]
+    if not named:
+        return get_command(app)
+    alone = copy(app)
+    alone.registered_commands, alone.registered_groups = named, []
+    return get_command(alone)

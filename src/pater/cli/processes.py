@@ -10,14 +10,15 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import wait
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .errors import WorkersError
-from .fork_server import start_early
+from .forking import begin_worker, one_thread, signals_held
+from .startup import announced, without_blas
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -32,21 +33,22 @@ _TICK, _TOLD_EVERY = 0.1, 0.2  # seconds
 class Processes:
     """An engine for `train_in_shards`: so many processes.
 
-    They are forked once the files have been looked at, from a process that imports what they need meanwhile.
-    `compiling` is called when one has to wait for compiled code.
+    They begin once the files have been looked at. `compiling` is called when one has to wait for compiled code.
     """
 
     def __init__(self, number: int, compiling: Callable[[], None]) -> None:
         self._number, self._compiling = number, compiling
         self._workers: list[_Worker] = []
+        self._until_the_end = ExitStack()
 
     def __enter__(self) -> Processes:
-        self._context: Any = get_context(start_early())
+        self._context: Any = get_context(self._until_the_end.enter_context(one_thread()))
         return self
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.end()
+        self._until_the_end.close()
 
     def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """What comes of work(*arguments), or why it was refused."""
@@ -59,7 +61,7 @@ class Processes:
     ) -> Iterator[tuple[int, Learned | Refused]]:
         """Learn shards, in any order."""
         while len(self._workers) < min(self._number, len(shards)):
-            self._workers.append(_Worker(self._context))
+            self._workers.append(self._new())
         waiting, deaths, progress = deque(shards), Counter[int](), dict[int, tuple[int, int]]()
         while busy := self._busy(task, waiting, wanted):
             tick(dict(progress))
@@ -82,6 +84,8 @@ class Processes:
                         raise WorkersError(f"{died}, perhaps for want of memory.")
                     waiting.appendleft(shard)
                     self._replace(worker)
+        for worker in self._workers:
+            worker.stop()  # they are gone when the model is written
 
     def _busy(
         self, task: Task, waiting: deque[Shard], wanted: Callable[[int], bool]
@@ -101,19 +105,23 @@ class Processes:
         place = self._workers.index(worker)
         del self._workers[place]  # should there be no other: one is ended once
         worker.end()
-        self._workers.insert(place, _Worker(self._context))
+        self._workers.insert(place, self._new())
+
+    def _new(self) -> _Worker:
+        return _Worker(self._context, [worker.connection for worker in self._workers])
 
 
 class _Worker:
     """A process, and the shard that it learns."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, others: list[Any]) -> None:
         self.connection, theirs = context.Pipe()
         self.shard: Shard | None = None
         self._task: Task | None = None
-        self._process = context.Process(target=_learn, args=(theirs,), daemon=True, name="pater-worker")
+        inherited = [self.connection, *others] if context.get_start_method() == "fork" else []
+        self._process = context.Process(target=_learn, args=(theirs, inherited), daemon=True, name="pater-worker")
         try:
-            with _without_main():
+            with signals_held(), _without_main():
                 self._process.start()
         except (EOFError, OSError):
             raise WorkersError("a worker process could not be started, perhaps for want of memory.") from None
@@ -133,10 +141,14 @@ class _Worker:
         except (EOFError, OSError):
             return "dead", None
 
-    def end(self) -> None:
-        """End the process, whatever it does."""
+    def stop(self) -> None:
+        """End the process, whatever it does, without waiting for its end."""
         self.connection.close()
         self._process.kill()
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self.stop()
         self._process.join()
         self._process.close()
 
@@ -152,11 +164,11 @@ def _without_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _learn(connection: Connection[Any, Any]) -> None:
+def _learn(connection: Connection[Any, Any], inherited: list[Any]) -> None:
     """In the process: learn shards, telling every now and then how far it is, until nobody listens."""
+    begin_worker(inherited)
+    without_blas()
     from pater.stream.shards import learn_shard, safely
-
-    from .startup import announced
 
     task: Any = None
     last = time.monotonic()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import CommandError, StoppedError, UsageError, WorkersError
-from .fork_server import start_early
 from .options import one_line_errors
 from .progressive import Bar, on_terminal, say_end, sentence
 from .signals import stop_in_order
@@ -44,10 +43,7 @@ def bytes_of(option: str, text: str) -> int:
 
 
 def in_shards(workers: int | None, scheduler: str | None, shard_size: str | None, given: dict[str, bool]) -> bool:
-    """Whether shards are asked for, whose processes begin to start then.
-
-    It is wrong usage if an option makes no sense with them, or without.
-    """
+    """Whether shards are asked for; it is wrong usage if an option makes no sense with them, or without."""
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler cannot go together: a cluster has its own workers.")
     if workers is None and scheduler is None:
@@ -58,9 +54,7 @@ def in_shards(workers: int | None, scheduler: str | None, shard_size: str | None
         if there:
             asked = "--workers" if scheduler is None else "--scheduler"
             raise UsageError(f"{option} cannot go with {asked}: {_WHY_NOT[option]}")
-    if scheduler is None:
-        start_early()
-    else:
+    if scheduler is not None:
         _check_dask()
     return True
 
@@ -174,7 +168,7 @@ def train_in_shards(
 
             run = sharded_training.train_in_shards(
                 paths,
-                Beginning(**begin),
+                Beginning(**{**begin, "threads": workers or 1}),  # for what all shards begin with
                 engine,
                 model=model,
                 resume=resume,

@@ -1,6 +1,6 @@
 """Model files that travel: as bytes in memory, for those who send them from one process to another.
 
-Knows files only. What is sent is what a file would hold, by the same checks, and never code.
+Knows `writing` only. What is sent is what a file would hold, by the same checks, and never code.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from .writing import in_passing
+
 T = TypeVar("T")
 
 
 def to_bytes(save: Callable[[Path], object]) -> bytes:
     """What `save` writes to a file."""
-    with tempfile.TemporaryDirectory(prefix="pater-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pater-") as folder, in_passing():
         path = Path(folder, "model.pater")
         save(path)
         return path.read_bytes()

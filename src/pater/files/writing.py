@@ -23,6 +23,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
@@ -88,7 +89,8 @@ def replacing(
         with file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
+            if _lasting.get():
+                os.fsync(file.fileno())
             if check is not None:
                 check(beside)
             if fcntl is None:  # where an open file cannot be renamed
@@ -98,7 +100,21 @@ def replacing(
         with contextlib.suppress(OSError):  # what is in the way of writing may be in the way of this, too
             beside.unlink(missing_ok=True)
         raise
-    _sync_folder(place.parent)
+    if _lasting.get():
+        _sync_folder(place.parent)
+
+
+_lasting = ContextVar("lasting", default=True)
+
+
+@contextlib.contextmanager
+def in_passing() -> Iterator[None]:
+    """What is written meanwhile is read and removed at once: nobody waits for it to outlive a power failure."""
+    token = _lasting.set(False)
+    try:
+        yield
+    finally:
+        _lasting.reset(token)
 
 
 @contextlib.contextmanager
@@ -161,13 +177,28 @@ def alone(path: StrPath) -> Iterator[None]:
     place = place_of(path)
     beside = place.with_name(f"{place.name}.lock")
     handle = _locked(beside)
+    _LOCKS.add(handle)
     try:
         yield
     finally:
+        _LOCKS.discard(handle)
         with contextlib.suppress(OSError):
             if os.fstat(handle).st_size == 0:  # else someone else's file has this name
                 beside.unlink(missing_ok=True)
         os.close(handle)
+
+
+_LOCKS: set[int] = set()  # that are held
+
+
+def _let_go() -> None:
+    """In a copy of this process: a lock is that of the one who took it, and ends with it."""
+    while _LOCKS:
+        os.close(_LOCKS.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)
 
 
 def _locked(path: Path) -> int:

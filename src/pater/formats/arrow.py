@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import NO_WEIGHT, are_weights
+from ..preprocessing.arrow_memory import floats_of, whole_numbers_of
 from .absent import no_column
 from .batches import Batch
 from .blocks import Place
@@ -220,10 +221,9 @@ def _numbers(there: dict[str, Any], name: str, source: str) -> tuple[NDArray[np.
     """A column as floats, NaN where nothing is there, and how often that is."""
     pa, column = pyarrow(), there[name]
     try:
-        floats = column.cast(pa.float64(), safe=False)
+        values = floats_of(column, pa)
     except pa.ArrowException:
         raise InputError(f"{source}: column {name!r} is of type {column.type}, but it should hold numbers.") from None
-    values = np.array(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
     return values, int(np.isnan(values).sum())
 
 
@@ -233,7 +233,6 @@ def _coded(column: Any, name: str, source: str) -> tuple[list[Any], NDArray[np.i
     try:
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         values = coded.dictionary.to_pylist()
-        codes = coded.indices.cast(pa.int64()).fill_null(len(values))
     except pa.ArrowException:
         raise InputError(f"{source}: column {name!r} is of type {column.type}, but it should hold text.") from None
-    return values, np.array(codes.to_numpy(zero_copy_only=False), np.int64)
+    return values, whole_numbers_of(coded.indices, len(values))

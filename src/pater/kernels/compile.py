@@ -50,11 +50,11 @@ _COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
 
 def _kernel_sources() -> str:
     """A digest of all files that hold kernels, and of this package, which holds the constants in them."""
-    digest, here = hashlib.sha256(), Path(__file__).parent
-    for path in sorted(here.parent.rglob("*.py")):
-        text = path.read_bytes()
-        if here in path.parents or b".compile import" in text:
-            digest.update(path.name.encode() + b"\0" + text)
+    digest, here = hashlib.sha256(), os.path.dirname(__file__)
+    for path in sorted(map(str, Path(here).parent.rglob("*.py"))):  # as text: every command waits for it
+        text = Path(path).read_bytes()
+        if path.startswith(here + os.sep) or b".compile import" in text:
+            digest.update(os.path.basename(path).encode() + b"\0" + text)
     return digest.hexdigest()
 
 

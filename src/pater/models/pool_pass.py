@@ -1,20 +1,22 @@
 """Rows passed through a pool: from decision to decision, each candidate in its view.
 
 Knows `race`, `views`, `row_pass` and what a pool is made of. While the race goes on, each decision says who learns from
-the rows after it. Once it is over, the same candidates learn for good, so that many decisions can be taken together
-afterwards.
+the rows after it; up to the next, candidates know nothing of each other, so that threads may take them. Once it is
+over, the same candidates learn for good, so that many decisions can be taken together afterwards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import check_codes, check_rows, checked
-from ..kernels.run import NOTHING, Rows
+from ..kernels.run import NOTHING, Rows, available_threads
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .matrices import part
 from .pool_operations import counts_of
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 1 << 19  # in rows that are passed without a decision: they are better left in the cache
 ROWS_AT_LEAST = 1 << 12  # that are worth it
 STEP = 6  # candidates that a row is passed through at a time, where others wait
+WORTH_A_THREAD = 1 << 22  # products of full covariances: fewer are done before a thread has started
 
 
 def learn_all(
@@ -55,36 +58,60 @@ def learn_all(
         those = slice(start, stop) if in_order else slice(None)
         views = {} if in_order else views
         answers = {k: np.empty((len(together), len(pool.made), 4)) for k in pool.models if together}
+        said: dict[int, NDArray[np.float64] | None] = {}
+        jobs, at_once = [], _threads_for(pool, stop - start, threads)
         for k, model in pool.models.items():
             level = pool.level(k)
             views[level] = views.get(level) or pool.views.of(some, level)
             wanted = several or (margins is not None and k == pool.leader)
-            said = np.empty((len(pool.made), stop - start)) if wanted else None
-            try:
-                model.learn_all(
-                    views[level],
-                    codes[those],
-                    weights=weights[those],
-                    order=order[start:stop],
-                    threads=threads,
-                    margins=said,
-                    stops=together,
-                    counts=answers.get(k),
-                )
-            except (BadRowError, NotFiniteError) as error:
-                raise stopped_at(rows, error.row + (start if in_order else 0)) from None
-            if said is not None and margins is not None and k == pool.leader:
-                margins[:, start:stop] = said
-            if said is not None and several:
+            said[k] = np.empty((len(pool.made), stop - start)) if wanted else None
+            job = partial(
+                model.learn_all,
+                views[level],
+                codes[those],
+                weights=weights[those],
+                order=order[start:stop],
+                threads=threads if at_once == 1 else 1,
+                margins=said[k],
+                stops=together,
+                counts=answers.get(k),
+            )
+            jobs.append(job)
+        try:
+            _do(jobs, at_once)
+        except (BadRowError, NotFiniteError) as error:
+            raise stopped_at(rows, error.row + (start if in_order else 0)) from None
+        for k, margins_of in said.items():
+            if margins_of is not None and margins is not None and k == pool.leader:
+                margins[:, start:stop] = margins_of
+            if margins_of is not None and several:
                 passed = slice(start, stop) if in_order else order[start:stop]
                 pool.adjustments[k] = pool.adjustments[k].copy()
-                count_answers(said, codes[passed], weights[passed] if weights.size else NOTHING, pool.adjustments[k])
+                own = weights[passed] if weights.size else NOTHING
+                count_answers(margins_of, codes[passed], own, pool.adjustments[k])
         _spend(pool, stop - start)
         if together:
             _decide_together(pool, together, answers)
         pool.rows += stop - start
         if pool.rows == pool.next_decision:
             _decide(pool)
+
+
+def _threads_for(pool: Pool, n_rows: int, threads: int | None) -> int:
+    """How many candidates to pass rows through at once: several while full covariances make it worth a thread."""
+    products = n_rows * sum(model.n_features**2 for model in pool.models.values() if model.state.metric == "full")
+    return min(threads or available_threads(), len(pool.models)) if products >= WORTH_A_THREAD else 1
+
+
+def _do(jobs: Sequence[Callable[[], None]], threads: int) -> None:
+    """Do all of it by so many threads; of several errors, the first in their order."""
+    if threads == 1:
+        for job in jobs:
+            job()
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(job) for job in jobs]:
+            done.result()
 
 
 def learn_row(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrow_memory import floats_of, moments_of, whole_numbers_of
 from .columns import Column, Numbers, Texts, Times, rows_in
 from .spans import texts_in
 
@@ -119,19 +120,19 @@ def of_arrow(array: Any) -> Column:
         if isinstance(array, arrow.ChunkedArray):  # as old versions of pyarrow give it
             array = array.chunk(0) if array.num_chunks else arrow.array([], kind)
     if types.is_boolean(kind):
-        return _truths(_floats(array, arrow))
+        return _truths(floats_of(array, arrow))
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        return Numbers(_floats(array, arrow))
+        return Numbers(floats_of(array, arrow))
     if types.is_timestamp(kind):
         if kind.tz is not None:
             import pyarrow.compute as compute
 
             array = compute.local_timestamp(array)
-        return Times(_seconds(np.asarray(array).astype("M8[us]")))
+        return Times(_seconds(moments_of(array, arrow)))
     if types.is_date(kind):
-        return Times(_seconds(np.asarray(array).astype("M8[us]")))
+        return Times(_seconds(moments_of(array, arrow)))
     if types.is_duration(kind):
-        return Numbers(_seconds(np.asarray(array).astype("m8[us]")))
+        return Numbers(_seconds(moments_of(array, arrow)))
     if types.is_null(kind):
         return Texts(np.full(len(array), -1, np.int64), [])
     declared = types.is_dictionary(kind)
@@ -139,7 +140,7 @@ def of_arrow(array: Any) -> Column:
     if not (types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)) and not declared:
         raise TypeError(f"it is of type {kind}")
     coded = array if declared else array.dictionary_encode()
-    codes = np.asarray(coded.indices.cast(arrow.int64()).fill_null(-1), np.int64)
+    codes = whole_numbers_of(coded.indices, -1)
     if not declared and types.is_string(value):
         return _spans(codes, coded.dictionary)
     return _texts(codes, coded.dictionary.to_pylist(), declared=declared)
@@ -152,11 +153,6 @@ def _spans(codes: NDArray[np.int64], texts: Any) -> Texts:
     whole.decode("utf-8")  # or a ValueError
     bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     return texts_in(whole, bounds[:-1], bounds[1:], codes)
-
-
-def _floats(array: Any, arrow: Any) -> NDArray[np.float64]:
-    floats = array.cast(arrow.float64(), safe=False)
-    return np.array(floats.to_numpy(zero_copy_only=False), np.float64)
 
 
 def _truths(values: NDArray[np.float64]) -> Texts:

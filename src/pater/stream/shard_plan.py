@@ -121,15 +121,16 @@ def _begun_with(task: Task, shards: list[Shard]) -> bytes | None:
 
 
 def _first_rows(source: Input, sources: Iterable[Source], start: int, n_rows: int) -> Iterator[RawBatch]:
-    """Rows of a shard from number `start` on, as raw columns."""
+    """Rows of a shard from number `start` on, as raw columns; what weighs nothing teaches nothing, and is left out."""
     with closing(replace(source, sources=[replace(each) for each in sources]).batches()) as batches:
         for batch in batches:
             assert isinstance(batch, RawBatch)
-            first, stop = min(start, len(batch)), min(start + n_rows, len(batch))
-            start, n_rows = start - first, n_rows - (stop - first)
-            if stop > first:
-                numbers = np.arange(len(batch))
-                batch.take((numbers >= first) & (numbers < stop))
+            weighs = batch.weights != 0 if batch.weights.size else np.ones(len(batch), bool)
+            numbers = np.cumsum(weighs) - 1
+            wanted = weighs & (numbers >= start) & (numbers < start + n_rows)
+            start, n_rows = max(0, start - int(weighs.sum())), n_rows - int(wanted.sum())
+            if wanted.any():
+                batch.take(wanted)
                 yield batch
             if n_rows == 0:
                 return

@@ -14,6 +14,7 @@ from pater import AutoPATERClassifier
 from pater.files.model_file import Saved, load, save
 from pater.models import pool_pass, race
 from pater.models.candidates import MEMORIES, WIDEST, candidates
+from pater.models.entrants import entrants
 from pater.models.metrics import SCORES, balanced_accuracy
 from pater.models.model import Model
 from pater.models.pool import Pool
@@ -195,6 +196,19 @@ def test_few_are_left_in_the_long_run_and_one_always():
         for k, spec in enumerate(pool.specs)
         if k in pool.models and k != pool.entered.common
     } == {pool.spec._replace(forgetting=1.0)}
+
+
+def test_who_is_left_of_a_team_stops_no_other():
+    specs = candidates(BASE, "balanced_accuracy")
+    entered = entrants(specs, Views(6), more_may_come=False)
+    common, others = entered.common, [k for k in entered.places if entered.teams[k] in (3, 6)]
+    board = Board.new(len(specs), 1)
+    board.seen[:] = board.total[:] = 1e5
+    board.right[:], board.right[others], board.right[common] = 0.0, 7e4, 9e4
+    staying, leader = race.race(board, entered, [common, *others], ("balanced_accuracy", None))
+    assert leader == common
+    assert set(staying) == {common, *others}  # they are equals
+    assert race.race(board, entered, entered.places, ("balanced_accuracy", None))[0] == [0, 1, 2]
 
 
 def test_it_follows_a_drift_and_says_by_which_memory():

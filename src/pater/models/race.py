@@ -218,6 +218,13 @@ def _racing(entered: Entrants, awake: list[int]) -> set[int]:
     return {teams[k] for k in awake if k != common} or {teams[common]}
 
 
+def _racing_with_mates(entered: Entrants, awake: list[int]) -> list[int]:
+    """The candidates that race: all but the common one if it is what is left of its team."""
+    common, teams = entered.common, entered.teams
+    mates = {k for k in entered.places if teams[k] == teams[common] and k != common}
+    return [k for k in awake if k != common] if mates and mates.isdisjoint(awake) else awake
+
+
 def _standing(
     board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> tuple[Floats, Floats]:
@@ -256,7 +263,8 @@ def race(
 
     A team stops when its best trails the best by more than chance, or when there is no more time for so many. Those
     that last and those that stop after a while in any case race apart, so that the best of those that last are there
-    when the others leave. The common candidate goes on in any case.
+    when the others leave. The common candidate goes on in any case, and if its team has stopped, it stops no other:
+    alone it has one memory only.
     """
     if len(_racing(entered, awake)) == 1:
         return awake, int(leaders(board, entered, awake, scored_by))
@@ -264,11 +272,11 @@ def race(
     team_of, rows, rarer = entered.teams, float(board.rows), float(board.rarer)
     leader = max(awake, key=lambda k: leading[k])  # of equals the first
     known = max(min(rows, RARE * rarer), rows / 10, 1.0)
-    staying = [entered.common]
+    staying, racing = [entered.common], _racing_with_mates(entered, awake)
     for heat in (entered.lasting, entered.passing):
-        those = [k for k in awake if k in heat]
+        those = [k for k in racing if k in heat]
         if those:
-            first = leader if leader in heat else max(those, key=lambda k: leading[k])
+            first = leader if leader in those else max(those, key=lambda k: leading[k])
             best = {team: max(scores[k] for k in those if team_of[k] == team) for team in {team_of[k] for k in those}}
             n_left = max(1, int(len({team_of[k] for k in heat}) * min(1.0, ALL_LEARN / known)))
             least = scores[first] - BEYOND_CHANCE * board.deviation(first, *scored_by)

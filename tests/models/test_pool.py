@@ -13,11 +13,12 @@ import pater
 from pater import AutoPATERClassifier
 from pater.files.model_file import Saved, load, save
 from pater.models import pool_pass, race
+from pater.models.board import AT_FIRST, FAILURE, FASTER, Board
 from pater.models.candidates import MEMORIES, WIDEST, candidates
-from pater.models.metrics import SCORES, balanced_accuracy
+from pater.models.entrants import entrants
+from pater.models.metrics import SCORES, Confusion, balanced_accuracy
 from pater.models.model import Model
 from pater.models.pool import Pool
-from pater.models.race import Board
 from pater.models.spec import Spec
 from pater.models.views import Views
 
@@ -166,13 +167,29 @@ def test_the_board_against_a_plain_count():
         assert_allclose(board.right[1, 0, side] / board.seen[0, side], weight[right[:30, 1]].sum() / weight.sum())
 
 
+@pytest.mark.parametrize("rows", [AT_FIRST - 1, AT_FIRST], ids=["at first", "later"])
+@pytest.mark.parametrize("wrong", [7, 8])
+def test_answers_fade_faster_while_candidates_fail_by_more_than_chance(rows, wrong):
+    fading, awake = 0.99, [0, 2]
+    board = Board(np.full((3, 1, 2), 79.0), np.full((1, 2), 98.0), np.array([[rows - 200.0, 200.0]]))
+    before, rate = board.copy(), 80 / 100
+    counts = np.array([[[20.0 - wrong - more, 0.0, 30.0, wrong + more]] for more in (-1, 1)])  # tp, fp, tn, fn
+    board.note(awake, counts, fading)
+    fails = rows >= AT_FIRST and 20 * rate - (20 - wrong) > FAILURE * math.sqrt(20 * rate * (1 - rate))
+    assert fails == (rows == AT_FIRST and wrong == 8)
+    kept = np.array([fading**30, fading ** (20 * (FASTER if fails else 1))])
+    assert_allclose(board.seen, before.seen * kept + [30, 20])
+    assert_allclose(board.right[awake], before.right[awake] * kept + counts[..., [2, 0]])
+    assert_allclose(board.right[1] / board.seen, before.right[1] / before.seen)
+
+
 @pytest.mark.parametrize("scoring", SCORES)
 def test_scores_of_the_board_are_those_of_counts(scoring):
     board = Board(np.array([[[30.0, 6.0]], [[20.0, 8.0]]]), np.array([[40.0, 10.0]]), np.array([[400.0, 100.0]]))
     settings = dict.fromkeys(SCORES[scoring].settings[:1], 2.0)
     told = board.scores(scoring, settings)
     for k, (tn, tp) in enumerate([(300, 60), (200, 80)]):
-        counts = race.Confusion(float(tp), 400.0 - tn, float(tn), 100.0 - tp)
+        counts = Confusion(float(tp), 400.0 - tn, float(tn), 100.0 - tp)
         value = SCORES[scoring].of(counts, **settings)
         assert_allclose(told[k], value if SCORES[scoring].more_is_better else -value)
     if scoring == "balanced_accuracy":
@@ -195,6 +212,19 @@ def test_few_are_left_in_the_long_run_and_one_always():
         for k, spec in enumerate(pool.specs)
         if k in pool.models and k != pool.entered.common
     } == {pool.spec._replace(forgetting=1.0)}
+
+
+def test_who_is_left_of_a_team_stops_no_other():
+    specs = candidates(BASE, "balanced_accuracy")
+    entered = entrants(specs, Views(6), more_may_come=False)
+    common, others = entered.common, [k for k in entered.places if entered.teams[k] in (3, 6)]
+    board = Board.new(len(specs), 1)
+    board.seen[:] = board.total[:] = 1e5
+    board.right[:], board.right[others], board.right[common] = 0.0, 7e4, 9e4
+    staying, leader = race.race(board, entered, [common, *others], ("balanced_accuracy", None))
+    assert leader == common
+    assert set(staying) == {common, *others}  # they are equals
+    assert race.race(board, entered, entered.places, ("balanced_accuracy", None))[0] == [0, 1, 2]
 
 
 def test_it_follows_a_drift_and_says_by_which_memory():

@@ -7,13 +7,14 @@ from scipy.sparse import csr_array
 from pater.files.model_file import Saved, load, save
 from pater.models import candidates as rules_of_entry
 from pater.models import race as rules_of_race
+from pater.models.board import Board
 from pater.models.candidates import WIDEST_ENCODED, candidates
 from pater.models.entrants import entrants
 from pater.models.matrices import part, rows_of
 from pater.models.model import Model
 from pater.models.placement import with_columns_at
 from pater.models.pool import Pool
-from pater.models.race import Board, race, too_dear
+from pater.models.race import race, too_dear
 from pater.models.spec import Spec
 from pater.models.views import Views
 

@@ -1,10 +1,10 @@
 """Several learners in one pass, of which the best so far predicts, and those that trail stop.
 
-Knows `model`, `race`, `entrants` and `views`. A pool has the face of a `Model`: what it says is what its leader says.
-Of encoded rows a candidate may see a part only: its view. Time is cut into stretches by the number of rows alone, so
-that batches leave no trace; new columns that make a full covariance too dear are handed over at the row that brings
-them (`stream/widths.py`). At the end of a stretch the best candidate becomes the leader, and those that trail by more
-than chance stop for good: a whole team at once, which is all lengths of memory of one rule, prior and view. The
+Knows `model`, `board`, `race`, `entrants` and `views`. A pool has the face of a `Model`: what it says is what its
+leader says. Of encoded rows a candidate may see a part only: its view. Time is cut into stretches by the number of rows
+alone, so that batches leave no trace; new columns that make a full covariance too dear are handed over at the row that
+brings them (`stream/widths.py`). At the end of a stretch the best candidate becomes the leader, and those that trail by
+more than chance stop for good: a whole team at once, which is all lengths of memory of one rule, prior and view. The
 leader's team goes on side by side, so that the memory which suits the stream is at hand whenever the stream changes.
 """
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..kernels.doors import check_lengths
 from ..kernels.run import IN_ORDER, NOTHING, Rows
 from ..kernels.state import State
+from .board import FADING, FADING_ENCODED, Board
 from .candidates import unlike_candidates
 from .choice import JudgedBy, ScoringSettings
 from .entrants import Entrants, entrants
@@ -32,7 +33,7 @@ from .newcomers import Room
 from .operating_points import Point, SeenMargins
 from .pool_operations import add_class, counts_of, merged, resized
 from .pool_pass import learn_all
-from .race import FADING, FADING_ENCODED, Board, race, stretch
+from .race import race, stretch
 from .spec import Spec, Specs
 from .views import MOST_LEVELS, Views
 from .warnings import warn_of_one_class

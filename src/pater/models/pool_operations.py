@@ -1,6 +1,6 @@
 """Changes to a whole pool that are not learning: one more class, other columns, two pools made one.
 
-Knows `model` and `race`, and what a pool is made of.
+Knows `model`, `board` and `race`, and what a pool is made of.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.memory import COUNTS, SCALARS
+from .board import other_counts, with_class
 from .entrants import entrants
 from .history import History
 from .labels import ranks
 from .model import Model
-from .race import other_counts, stretch, with_class
+from .race import stretch
 
 if TYPE_CHECKING:
     from .pool import Pool

@@ -1,8 +1,8 @@
 """Rows passed through a pool: from decision to decision, each candidate in its view.
 
-Knows `race`, `views`, `row_pass` and what a pool is made of. While the race goes on, each decision says who learns from
-the rows after it; up to the next, candidates know nothing of each other, so that threads may take them. Once it is
-over, the same candidates learn for good, so that many decisions can be taken together afterwards.
+Knows `board`, `race`, `views`, `row_pass` and what a pool is made of. While the race goes on, each decision says who
+learns from the rows after it; up to the next, candidates know nothing of each other, so that threads may take them.
+Once it is over, the same candidates learn for good, so that many decisions can be taken together afterwards.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import check_codes, check_rows, checked
 from ..kernels.run import NOTHING, Rows, available_threads
+from .board import count_answers
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .matrices import part
 from .pool_operations import counts_of
-from .race import count_answers, is_over, leaders, race, stretch, too_dear
+from .race import is_over, leaders, race, stretch, too_dear
 from .row_pass import Kind, kind_of, pass_row
 from .views import MOST_LEVELS
 

@@ -14,4 +14,4 @@ from .startup import without_blas
 without_blas()
 for _name in ("pater.stream.shards", "pater.cli.processes"):
     importlib.import_module(_name)
-importlib.import_module("pater.formats.batches").how_many(np.zeros(1, np.uint8), 0)
+importlib.import_module("pater.formats.wide").how_many(np.zeros(1, np.uint8), 0)

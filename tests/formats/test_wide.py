@@ -8,7 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pater.formats.csv_fields import SPARE, split_plain
-from pater.formats.wide import how_many, short_number
+from pater.formats.wide import how_many
+from pater.formats.wide import short_number as part_of_numbers
+from pater.kernels.compile import entrance
+
+short_number = entrance(part_of_numbers)
 
 
 def short(text: str) -> tuple[float, bool]:
@@ -38,8 +42,12 @@ def test_other_numbers_are_left_to_others(text: str) -> None:
     assert not short(text)[1]
 
 
-def test_at_the_beginning_of_a_text_nothing_is_read_before_it() -> None:
-    assert not short_number(np.frombuffer(b"12345,6\n", np.uint8), 0, 5)[1]
+def test_nothing_is_read_outside_of_a_text() -> None:
+    whole = np.frombuffer(b"12345,67,8.5\n98765432,1234567.25\n", np.uint8)
+    for end in range(8, whole.size):
+        text = whole[:end].copy()
+        assert short_number(text, 0, 5) == (12345.0, True)
+        assert [short_number(text, start, end)[1] for start in range(end - 7, end)] == [False] * 7
 
 
 def split(data: bytes, width: int, n_rows: int) -> tuple[list[int], list[int]] | None:

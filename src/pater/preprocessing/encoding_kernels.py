@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part
+from ..kernels.compile import exact_kernel, exact_part, part_of_callers
 
 LARGEST = 1e150  # of a number that mean and deviation take into account: its square is finite
 SMALLEST = 1e-280  # of a sum of squares by which can be divided
@@ -83,14 +83,14 @@ def find_bins(x, edges, n_edges, missing, bins, local):
 
 
 @exact_kernel
-def place_categories(codes, own, slots, n_own, most, min_count, buckets, seen, learn, places):
+def place_categories(codes, own, hashes, n_own, most, min_count, buckets, seen, learn, places):
     """The place of each row's category: its own, or that of rare ones, or that of a bucket; −1 becomes missing.
 
     own
         Of each text of this batch its own place, or −1. A text that comes for the `min_count`-th time gets one while
         there are fewer than `most`; after that, it shares one of the buckets.
-    slots
-        Where `seen` counts each text that has no place of its own. `seen` stops at `min_count`.
+    hashes
+        By them `seen` counts texts that have no place of their own. `seen` stops at `min_count`.
     """
     rare, missing = most, most + 1
     for r in range(codes.size):
@@ -100,7 +100,7 @@ def place_categories(codes, own, slots, n_own, most, min_count, buckets, seen, l
         elif own[c] >= 0:
             places[r] = own[c]
         else:
-            h = slots[c]
+            h = np.int64(hashes[c]) % seen.size
             if learn and seen[h] < min_count:
                 seen[h] += 1
             if seen[h] < min_count:
@@ -197,6 +197,16 @@ def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
     return found
 
 
+@part_of_callers
+def _put(indices, data, at, column, value, there):
+    """Write an entry, to be written over by the next if it is not there; where the next one goes.
+
+    Which numbers are missing cannot be foreseen, and a wrong guess takes longer than to write ten entries.
+    """
+    indices[at], data[at] = column, value
+    return at + np.uint64(there)
+
+
 @exact_kernel
 def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, values, indptr, indices, data, filled):
     """CSR rows: z-scores, bins, crosses, then what was settled, in ascending order; how many numbers there are now.
@@ -204,42 +214,36 @@ def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, val
     `first` are the columns of the first cross and of what was settled first.
     """
     columns, numbers = np.empty(SHORT, np.int64), np.empty(SHORT)
+    at = np.uint64(filled)
     for r in range(local.shape[0]):
         for j in range(z.shape[1]):
-            if z[r, j] != 0.0:
-                indices[filled], data[filled] = j, z[r, j]
-                filled += 1
+            at = _put(indices, data, at, j, z[r, j], z[r, j] != 0.0)
         for layer in range(places.shape[0]):
             for j in range(z.shape[1]):
-                if bins[r, j] >= 0 and places[layer, j, bins[r, j]] >= 0:
-                    indices[filled], data[filled] = places[layer, j, bins[r, j]], 1.0
-                    filled += 1
+                bin = bins[r, j]
+                place = places[layer, j, np.uint64(max(bin, 0))]
+                at = _put(indices, data, at, place, 1.0, bin >= 0 and place >= 0)
         for k in range(crosses.shape[1]):
-            indices[filled], data[filled] = first[0] + crosses[r, k], 1.0
-            filled += 1
-        begin = filled
+            at = _put(indices, data, at, first[0] + crosses[r, k], 1.0, True)
+        begin = at
         for s in range(local.shape[1]):
-            if local[r, s] >= 0:
-                indices[filled], data[filled] = first[1] + local[r, s], 1.0
-                filled += 1
+            at = _put(indices, data, at, first[1] + local[r, s], 1.0, local[r, s] >= 0)
         for t in range(token_starts[r], token_starts[r + 1]):
-            if tokens[t] >= 0:
-                indices[filled], data[filled] = first[1] + tokens[t], values[t]
-                filled += 1
-        size = filled - begin
+            at = _put(indices, data, at, first[1] + tokens[t], values[t], tokens[t] >= 0)
+        size = np.int64(at - begin)
         if size > columns.size:
             columns, numbers = np.empty(2 * size, np.int64), np.empty(2 * size)
         for k in range(size):
-            columns[k], numbers[k] = indices[begin + k], data[begin + k]
+            columns[k], numbers[k] = indices[begin + np.uint64(k)], data[begin + np.uint64(k)]
         if size <= SHORT:
             for k in range(size):
-                at = begin
+                to = begin
                 for other in range(size):
-                    at += columns[other] < columns[k]
-                indices[at], data[at] = columns[k], numbers[k]
+                    to += np.uint64(columns[other] < columns[k])
+                indices[to], data[to] = columns[k], numbers[k]
         else:
             order = np.argsort(columns[:size])
             for k in range(size):
-                indices[begin + k], data[begin + k] = columns[order[k]], numbers[order[k]]
-        indptr[r + 1] = filled
-    return filled
+                indices[begin + np.uint64(k)], data[begin + np.uint64(k)] = columns[order[k]], numbers[order[k]]
+        indptr[r + 1] = at
+    return np.int64(at)

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pater.formats.wide import find_ends, short_number
+from pater.formats.csv_fields import SPARE, split_plain
+from pater.formats.wide import how_many
+from pater.formats.wide import short_number as part_of_numbers
+from pater.kernels.compile import entrance
+
+short_number = entrance(part_of_numbers)
 
 
 def short(text: str) -> tuple[float, bool]:
@@ -37,13 +42,39 @@ def test_other_numbers_are_left_to_others(text: str) -> None:
     assert not short(text)[1]
 
 
-def test_at_the_beginning_of_a_text_nothing_is_read_before_it() -> None:
-    assert not short_number(np.frombuffer(b"12345,6\n", np.uint8), 0, 5)[1]
+def test_nothing_is_read_outside_of_a_text() -> None:
+    whole = np.frombuffer(b"12345,67,8.5\n98765432,1234567.25\n", np.uint8)
+    for end in range(8, whole.size):
+        text = whole[:end].copy()
+        assert short_number(text, 0, 5) == (12345.0, True)
+        assert [short_number(text, start, end)[1] for start in range(end - 7, end)] == [False] * 7
 
 
-@given(st.lists(st.text("ab1.", max_size=40), min_size=1, max_size=60))
-def test_ends_of_fields(fields: list[str]) -> None:
-    data = "".join(f"{field}{',;'[k % 7 == 3]}" for k, field in enumerate(fields)).replace(";", "\n").encode()
-    ends = np.empty(len(fields), np.int64)
-    assert find_ends(np.frombuffer(data, np.uint8), ord(","), ends) == len(fields)
-    assert ends.tolist() == [k for k, byte in enumerate(data) if byte in b",\n"]
+def split(data: bytes, width: int, n_rows: int) -> tuple[list[int], list[int]] | None:
+    """Where the fields of so many rows start and end, or None if the text has others."""
+    starts, ends = np.empty(n_rows * width + SPARE, np.int32), np.empty(n_rows * width, np.int32)
+    if not split_plain(np.frombuffer(data, np.uint8), ord(","), width, starts, ends):
+        return None
+    return starts[: ends.size].tolist(), ends.tolist()
+
+
+FIELDS = st.text("ab1.", max_size=3) | st.text("ab1.", max_size=200)
+
+
+@given(st.integers(2, 5).flatmap(lambda width: st.lists(st.lists(FIELDS, min_size=width, max_size=width), max_size=30)))
+def test_fields_are_where_they_are_one_by_one(rows: list[list[str]]) -> None:
+    data = "".join(",".join(row) + "\n" for row in rows).encode()
+    width = len(rows[0]) if rows else 2
+    ends = [k for k, byte in enumerate(data) if byte in b",\n"]
+    assert split(data, width, len(rows)) == ([0, *(end + 1 for end in ends)][: len(ends)], ends)
+
+
+@given(st.lists(st.lists(FIELDS, min_size=1, max_size=4), min_size=1, max_size=30), st.integers(2, 4))
+def test_rows_of_other_widths_are_left_to_others(rows: list[list[str]], width: int) -> None:
+    data = "".join(",".join(row) + "\n" for row in rows).encode()
+    assert (split(data, width, len(rows)) is None) == any(len(row) != width for row in rows)
+
+
+@given(st.text("a,\n", max_size=300))
+def test_bytes_are_counted(text: str) -> None:
+    assert [how_many(np.frombuffer(text.encode(), np.uint8), ord(c)) for c in ",\n;"] == [text.count(c) for c in ",\n;"]

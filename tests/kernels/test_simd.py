@@ -42,6 +42,7 @@ LINES[24] = calls("products_of_three_lines", "rows", "i", "table", "out")
 ADD_LINES = calls("add_to_lines", "rows", "i", "table", "coefficients", "line")
 DOT_COLUMNS = calls("dot_four_columns", "triangle", "j", "x")
 TURN_COLUMNS = calls("turn_four_columns", "triangle", "j", "k", "turns", "gains")
+MARKS, LOWEST, ONES = calls("marks", "text", "i", "a", "b"), calls("lowest", "word"), calls("ones", "word")
 
 
 def dense(d, floats, rng):
@@ -170,6 +171,23 @@ def test_arithmetic_of_pairs():
     ours, theirs = of(primitives), of(plain)
     for a, b, c in np.random.default_rng(0).normal(size=(50, 3)):
         assert_allclose(ours(a, b, c), theirs(a, b, c), rtol=1e-12)
+
+
+@pytest.mark.parametrize("some", [b",\n", b"ab,", bytes(range(256))])
+def test_the_marks_of_bytes(some):
+    text = np.random.default_rng(1).choice(np.frombuffer(some, np.uint8), 200)
+    text.flags.writeable = False
+    for i in range(text.size - 63):
+        ours, theirs = (marks(text, i, 44, 10) for marks in MARKS)
+        assert ours == theirs == sum(1 << k for k in range(64) if text[i + k] in (44, 10))
+
+
+def test_bits_are_found_and_counted():
+    words = [0, 1, 2**63, 2**64 - 1, *np.random.default_rng(2).integers(0, 2**63, 50, np.uint64).tolist()]
+    for word in map(np.uint64, words):
+        ours, theirs = ((lowest(word), ones(word)) for lowest, ones in zip(LOWEST, ONES, strict=True))
+        n = int(word)
+        assert ours == theirs == ((n & -n).bit_length() - 1 if n else 64, n.bit_count())
 
 
 def test_both_sets_have_every_primitive():

@@ -1,7 +1,7 @@
 """A stream of bytes cut into blocks of whole lines.
 
-Knows `sources`. Where a block ends depends on where it begins and on the bytes alone, not on how they arrive: a run
-that goes on from the end of a block cuts the rest as the first run would have.
+Knows `sources` and `wide`. Where a block ends depends on where it begins and on the bytes alone, not on how they
+arrive: a run that goes on from the end of a block cuts the rest as the first run would have.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from .errors import InputError
 from .sources import Source
+from .wide import how_many
 
 BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 1 << 25
+NEWLINE = 10
 
 
 class Place(NamedTuple):
@@ -74,7 +78,7 @@ def blocks(
                 digest.update(whole)
             offset += len(whole)
             text = whole if whole.endswith(b"\n") else whole + b"\n"
-            first, line = line + 1, line + text.count(b"\n")
+            first, line = line + 1, line + int(how_many(np.frombuffer(text, np.uint8), NEWLINE))
             yield Block(text, first, Place(offset, line, digest.hexdigest() if hashed else ""))
     finally:
         reader.close()

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import csv_fields as fields
-from .batches import how_many
 from .csv_blocks import TableBlock
 from .errors import Fault, shortened
 from .labels import Texts
+from .wide import how_many
 
 _WRONG = {
     fields.TOO_FEW: "too few fields: the header has {width}",
@@ -36,14 +36,13 @@ class Cells:
     def __init__(self, block: TableBlock, delimiter: int, source: str) -> None:
         self.block, self.source, self.text = block, source, np.frombuffer(block.text, np.uint8)
         n_lines, width = int(how_many(self.text, fields.NEWLINE)), len(block.header)
-        n_fields = n_lines + int(how_many(self.text, delimiter))
         kind = np.int32 if self.text.size < 1 << 31 else np.int64  # half the memory to go through for each column
-        starts, ends = np.empty(n_fields, kind), np.empty(n_fields, kind)
         lines, wrong = np.arange(n_lines), np.empty((3, n_lines), np.int64)
-        plain = n_fields == n_lines * width and width > 1 and b'"' not in block.text and b"\r" not in block.text
-        if plain and fields.split_plain(self.text, delimiter, width, starts, ends):
-            n, n_wrong = n_lines, 0
-        else:
+        plain = 1 < width <= self.text.size // max(1, n_lines) and b'"' not in block.text and b"\r" not in block.text
+        n, n_wrong = n_lines, 0
+        starts, ends = (np.empty(n * width * plain + spare, kind) for spare in (fields.SPARE, 0))
+        if not (plain and fields.split_plain(self.text, delimiter, width, starts, ends)):
+            starts, ends = (np.empty(n_lines + int(how_many(self.text, delimiter)), kind) for _ in range(2))
             n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, *wrong)
         self.starts, self.ends = starts[: n * width].reshape(n, width), ends[: n * width].reshape(n, width)
         self.lines, self.codes = lines[:n] + block.first_line, np.zeros(n, np.uint8)

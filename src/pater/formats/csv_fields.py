@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part
+from ..kernels.compile import exact_kernel, exact_part, part_of_callers
+from ..kernels.simd import lowest, marks, ones
 from .hashed_names import SEVERAL
 from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
-from .wide import find_ends, hash_bytes, same_bytes, short_number
+from .wide import ONE_TO_ONE, hash_bytes, same_bytes, short_number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
 SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)
+SPARE = 4
 IS_NUMBER, IS_MISSING, IS_SLOW, IS_INFINITE, IS_TEXT = range(5)
 
 
@@ -119,20 +121,39 @@ def split(text, delimiter, width, starts, ends, lines, fault_lines, fault_column
 def split_plain(text, delimiter, width, starts, ends):
     """Find the fields of a text without quotes and carriage returns; whether each of its lines has `width` of them.
 
-    The text ends with a line, and holds as many delimiters as that takes.
+    The text ends with a line. `ends` has room for that many fields of each line, and `starts` for `SPARE` more: where
+    they end is found for 64 bytes at once, and written four at a time, of which the last few may be none.
     """
-    k = find_ends(text, delimiter, ends)
+    k, i, n = 0, 0, ends.size
+    starts[0] = 0
+    while i + 64 <= text.size:
+        found = marks(text, i, delimiter, NEWLINE)
+        after = k + ones(found)
+        if after > n:
+            return False
+        while found != np.uint64(0):
+            for _ in range(4):
+                k += 1
+                starts[np.uint64(k)] = i + lowest(found) + 1
+                found &= found - np.uint64(1)
+        k = after
+        i += 64
+    while i < text.size:
+        if text[i] == delimiter or text[i] == NEWLINE:
+            k += 1
+            if k > n:
+                return False
+            starts[k] = i + 1
+        i += 1
+    for j in range(n):
+        ends[j] = starts[j + 1] - 1
     for last in range(width - 1, k, width):
         if text[ends[last]] != NEWLINE:
             return False
-    start = 0
-    for k in range(ends.size):
-        starts[k] = start
-        start = ends[k] + 1
-    return True
+    return k == n
 
 
-@exact_part
+@part_of_callers
 def is_missing(text, start, end):
     """Nothing, ?, NA, N/A, NaN with or without a sign, null or none, in small or large letters."""
     if end - start == 4 and (text[start] == PLUS or text[start] == MINUS):
@@ -156,7 +177,7 @@ def is_missing(text, start, end):
     return (b == 117 and c == 108 and d == 108) or (b == 111 and c == 110 and d == 101)
 
 
-@exact_part
+@part_of_callers
 def trimmed(text, start, end):
     while start < end and (text[start] == SPACE or text[start] == TAB):
         start += 1
@@ -174,9 +195,10 @@ def numbers(text, starts, ends, wanted, codes, values, kinds):
             if codes[r] != SOUND:
                 continue
             start, end = starts[r, wanted[k]], ends[r, wanted[k]]
-            value, short = short_number(text, start, end)
+            negative = text[start] == MINUS
+            value, short = short_number(text, start + negative, end)
             if short:
-                values[r, k], kinds[r, k] = value, IS_NUMBER
+                values[r, k], kinds[r, k] = -value if negative else value, IS_NUMBER
                 continue
             start, end = trimmed(text, start, end)
             if is_missing(text, start, end):
@@ -231,27 +253,31 @@ def distinct(text, starts, ends, column, codes, spans, table):
     Codes count up as texts turn up; −1 is for a missing value. `spans` is filled with start, end and whether there are
     doubled quotes in it. `table` has more places than there are rows, a power of two, and is full of −1.
     """
-    n, mask = 0, table.size - 1
+    n, mask, hashes, j = 0, table.size - 1, np.empty(codes.size, np.uint64), np.uint64(column)
     for r in range(codes.size):
         codes[r] = -1
-        start, end = trimmed(text, starts[r, column], ends[r, column])
+        start, end = trimmed(text, starts[r, j], ends[r, j])
         if is_missing(text, start, end):
             continue
         doubled = 0
-        if starts[r, column] > 0 and text[starts[r, column] - 1] == QUOTE:  # else quotes stand for themselves
+        if starts[r, j] > 0 and text[starts[r, j] - 1] == QUOTE:  # else quotes stand for themselves
             for i in range(start, end):
                 doubled |= text[i] == QUOTE
-        place = np.int64(hash_bytes(text, start, end) & np.uint64(mask))
-        while table[place] >= 0:
-            k = table[place]
-            if spans[k, 2] == doubled and same_bytes(text, start, end, spans[k, 0], spans[k, 1]):
+        h, size = hash_bytes(text, start, end), end - start
+        place = np.int64(h & np.uint64(mask))
+        k = table[place]
+        while k >= 0:
+            alike = hashes[k] == h and spans[k, 2] == doubled and spans[k, 1] - spans[k, 0] == size
+            if alike and (size <= ONE_TO_ONE or same_bytes(text, start, end, spans[k, 0], spans[k, 1])):
                 break
             place = (place + 1) & mask
-        if table[place] < 0:
-            table[place] = n
+            k = table[place]
+        if k < 0:
+            k = table[place] = n
+            hashes[n] = h
             spans[n, 0], spans[n, 1], spans[n, 2] = start, end, doubled
             n += 1
-        codes[r] = table[place]
+        codes[r] = k
     return n
 
 

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from ..kernels.compile import exact_kernel, exact_part
 from ..kernels.run import NOTHING, Rows
-from .batches import Batch, how_many, tidy
+from .batches import Batch, tidy
 from .blocks import Block
 from .errors import Fault, shortened
 from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, Seen, news_of
 from .murmur import hashed_and_marked
 from .numbers import NO_NUMBER, NOT_FINITE, SLOW, number
+from .wide import how_many
 
 SPACE, TAB, NEWLINE, RETURN, HASH, COLON = b" \t\n\r#:"
 

@@ -44,9 +44,8 @@ class RawBatch(Batch):
 def raw_batch(table: dict[str, Column], n_rows: int, missing: int | None = None) -> RawBatch:
     """A table without labels; how often nothing is there is counted, unless it is known."""
     if missing is None:
-        missing = sum(
-            int((c.codes < 0).sum() if isinstance(c, Texts) else np.isnan(c[0]).sum()) for c in table.values()
-        )
+        absent = (column.codes < 0 if isinstance(column, Texts) else np.isnan(column[0]) for column in table.values())
+        missing = sum(int(np.count_nonzero(each)) for each in absent)
     return RawBatch((np.empty((n_rows, 0)),), 0, None, missing=missing, table=table)
 
 

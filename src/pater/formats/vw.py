@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.compile import exact_kernel, exact_part
 from ..kernels.doors import LARGEST_WEIGHT, NO_WEIGHT
-from .batches import Batch, how_many, tidy
+from .batches import Batch, tidy
 from .blocks import Block
 from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, Seen, news_of
 from .libsvm import (
@@ -34,6 +34,7 @@ from .libsvm import NEGATIVE_SLOW_MARK as NEGATIVE_MARK
 from .libsvm import SLOW_MARK as MARK
 from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
+from .wide import how_many
 
 BAR, QUOTE, CARET = b"|'^"
 NO_BAR, IMPORTANCE, SCALE, NAME = 20, 21, 22, 23

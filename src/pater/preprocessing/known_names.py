@@ -16,10 +16,11 @@ class KnownNames:
 
     def __init__(self, found: Iterable[tuple[int, list[str]]] = ()) -> None:
         self._names: dict[int, list[str]] = dict(found)
+        self._full = [place for place, names in self._names.items() if len(names) > MOST_NAMES]
 
     def full(self) -> list[int]:
         """The places that have more than enough names, so that nothing that comes can change anything."""
-        return [place for place, names in self._names.items() if len(names) > MOST_NAMES]
+        return self._full
 
     def note(self, place: int, name: str) -> None:
         """A name came to a place."""
@@ -28,6 +29,8 @@ class KnownNames:
             self._names[place] = [name]
         elif len(names) <= MOST_NAMES and name not in names:
             names.append(name)  # the one beyond the bound says that there are more
+            if len(names) > MOST_NAMES:
+                self._full.append(place)
 
     def take_in(self, other: KnownNames) -> None:
         """Add the names of another after those that are here."""

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .categories import hash_of
-from .encoding_kernels import find_texts, put_in_table
 from .spans import Spans
+from .text_kernels import find_texts, put_in_table
 
 
 class NameIndex:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import Texts
-from .encoding_kernels import hash_texts
+from .text_kernels import hash_texts
 
 LONGEST_TEXT = 200  # characters of a category that are remembered
 

@@ -6,8 +6,9 @@ show how columns are to be encoded; what a batch says beside its rows stays with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
 from ..preprocessing.stream_encoder import Piece, StreamEncoder
 
 Interactions = Sequence[tuple[str, str]] | str | None
+Later = Callable[[], list[Batch]]
 RESOLUTION = "nested"
 FIRST = "fine"  # the resolution of model files that name none
 
@@ -76,19 +78,27 @@ class Encoder:
 
     def take(self, batch: Batch) -> list[Batch]:
         """Learn from a batch; what can be learned from by now: nothing, while rows are held back."""
+        return self.learn(batch)()
+
+    def learn(self, batch: Batch) -> Later:
+        """Learn from a batch; what writes the rows that can be learned from by now, whenever and wherever it is called.
+
+        Memory that one thread takes and another gives back goes round through the system, so the thread that needs
+        the rows does well to write them.
+        """
         assert isinstance(batch, RawBatch)
         if self._stream.encoding is None and not len(batch):
             self._loose += batch.faults
-            return []
+            return list
         if self._stream.encoding is not None and isinstance(batch, RowBatch) and batch.cells is not None:
-            return [self._row(batch, batch.cells, learn=True)]
+            return partial(list, [self._row(batch, batch.cells, learn=True)])
         if self._stream.encoding is None:
             self._held.append(batch)
         try:
             pieces = self._stream.take(batch.table, batch.labels, batch.weights, batch.lines)
         except ValueError as error:
             raise InputError(f"{batch.source}: {error}") from None
-        return self._batches(pieces) if self._held else [self._batch(pieces[0], batch)]
+        return self._later(pieces, self._released(len(pieces)) if self._held else [batch])
 
     def finish(self) -> list[Batch]:
         """The rows that are held back where a stream ends before it is known how to encode it."""
@@ -98,7 +108,7 @@ class Encoder:
             pieces = self._stream.settle()
         except ValueError as error:
             raise InputError(f"{self._held[0].source}: {error}") from None
-        return self._batches(pieces)
+        return self._later(pieces, self._released(len(pieces)))()
 
     def read(self, batch: Batch) -> Batch:
         """A batch as it is encoded by now, without learning from it."""
@@ -116,14 +126,16 @@ class Encoder:
         encoded = encode_row(self.encoding, cells, batch.column, learn=learn)
         return self._batch((encoded, (batch.labels, batch.weights, batch.lines)), batch)
 
-    def _batches(self, pieces: list[Piece]) -> list[Batch]:
-        """Batches of all rows that were held back; those of the last one may be in two pieces."""
-        if not pieces:
+    def _released(self, n_pieces: int) -> list[RawBatch]:
+        """The batches of the rows that were held back, if they have come to pieces; the last one may be in two."""
+        if not n_pieces:
             return []
         held, self._held = self._held, []
         held[0], self._loose = replace(held[0], faults=[*self._loose, *held[0].faults]), []
-        of_pieces = [*held, *([replace(held[-1], missing=0, faults=[])] if len(pieces) > len(held) else [])]
-        return [self._batch(piece, batch) for piece, batch in zip(pieces, of_pieces, strict=True)]
+        return [*held, *([replace(held[-1], missing=0, faults=[])] if n_pieces > len(held) else [])]
+
+    def _later(self, pieces: list[Piece], of_pieces: list[RawBatch]) -> Later:
+        return lambda: [self._batch(piece, batch) for piece, batch in zip(pieces, of_pieces, strict=True)]
 
     def _batch(self, piece: tuple[Encoded, tuple[Any, ...]], of: RawBatch) -> Batch:
         encoded, (labels, weights, lines) = piece

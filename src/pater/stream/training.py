@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ..files.container import check_place, lock_place
+from ..formats.background import ahead
 from ..formats.batches import Batch
 from ..formats.blocks import START, Place
 from ..formats.errors import Fault, InputError, Skipped
@@ -22,7 +24,7 @@ from ..formats.reading import Input
 from ..models.metrics import SCORES
 from .beginning import Beginning
 from .checkpoints import Every, go_on_from, progress_of
-from .encoder import Interactions
+from .encoder import Interactions, Later
 from .evaluation import learn_and_judge
 from .guards import MOST_CLASSES, Guards
 from .judged import Judged
@@ -66,8 +68,8 @@ class Run:
         """Go on to the end of the last pass."""
         last_rows, last_time = self.learner.rows, time.monotonic()
         while self.number <= self.passes:
-            for batch in self._rest_of_pass():
-                self._take(batch, at, report)
+            for batch, later in self._rest_of_pass():
+                self._take(batch, later, at, report)
                 show(self)
                 due = self.every is not None and (
                     (self.every.rows and self.learner.rows - last_rows >= self.every.rows)
@@ -81,15 +83,28 @@ class Run:
             self.number, self.source, self.place = self.number + 1, 0, START
         self.ended = time.monotonic()
 
-    def _rest_of_pass(self) -> Iterator[Batch]:
+    def _rest_of_pass(self) -> Iterator[tuple[Batch, Later | InputError]]:
         hashed = self.every is not None
-        with closing(self.input.batches(first=self.source, place=self.place, hashed=hashed)) as batches:
-            for batch in batches:
+        encoded = self._encoded(self.input.batches(first=self.source, place=self.place, hashed=hashed))
+        # Whoever looks at the encoder while it learns, as a checkpoint does, is to find it where the model is.
+        alone = self.learner.encoder is None or hashed or self.judged is not None or self.input.threads == 0
+        with closing(encoded if alone else ahead(encoded, depth=1)) as in_time:
+            for batch, later in in_time:
                 while self.source < batch.source_number:
                     self._finish_source()
-                yield batch
+                yield batch, later
         while self.source < len(self.input.sources):
             self._finish_source()
+
+    def _encoded(self, batches: Generator[Batch]) -> Generator[tuple[Batch, Later | InputError]]:
+        """Batches, and what writes the rows that can be learned from after each, or why it cannot be encoded."""
+        encoder = self.learner.encoder
+        with closing(batches):
+            for batch in batches:
+                try:
+                    yield batch, partial(list, [batch]) if encoder is None else encoder.learn(batch)
+                except InputError as error:  # to be told after what is wrong with the batch itself
+                    yield batch, error
 
     def _finish_source(self) -> None:
         if self.source == len(self.ends):
@@ -98,11 +113,13 @@ class Run:
             raise InputError(f"{self.input.sources[self.source].shown} changed between two passes.")
         self.source, self.place = self.source + 1, START
 
-    def _take(self, batch: Batch, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]) -> None:
+    def _take(
+        self, batch: Batch, later: Later | InputError, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]
+    ) -> None:
         self.guards.look(batch, self.learner)
-        encoder = self.learner.encoder
-        pieces = [batch] if encoder is None else encoder.take(batch)
-        self.skipped.add([*batch.faults, *self._learn(pieces, at, report)])
+        if isinstance(later, InputError):
+            raise later
+        self.skipped.add([*batch.faults, *self._learn(later(), at, report)])
         self.place = batch.end
         report(self)
 

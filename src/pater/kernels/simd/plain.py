@@ -136,3 +136,32 @@ def larger(a, b):
 def fma(a, b, c):
     """a·b + c, of pairs or of numbers."""
     return a * b + c
+
+
+@exact_part
+def marks(text, i, a, b):
+    """A bit for each of the 64 bytes from i on that is a or b; that of the first is the lowest."""
+    found = np.uint64(0)
+    for k in range(64):
+        if text[i + k] == a or text[i + k] == b:
+            found |= np.uint64(1) << np.uint64(k)
+    return found
+
+
+@exact_part
+def lowest(word):
+    """The place of the lowest bit of a word that is 1; 64 if none is."""
+    place = 0
+    while place < 64 and (word >> np.uint64(place)) & np.uint64(1) == np.uint64(0):
+        place += 1
+    return place
+
+
+@exact_part
+def ones(word):
+    """How many bits of a word are 1."""
+    count = 0
+    while word != np.uint64(0):
+        word &= word - np.uint64(1)
+        count += 1
+    return count

@@ -8,6 +8,7 @@ from __future__ import annotations
 from numba.core import types
 from numba.extending import intrinsic
 
+from .byte_marks import lowest, marks, ones  # noqa: F401
 from .class_pairs import first, fma, larger, pair, second, swapped  # noqa: F401
 from .dense_rows import dense_add_and_products, dense_products
 from .sparse_rows import add_lines, line_products, sparse_add_and_products, sparse_products

@@ -72,6 +72,11 @@ class Words:
             arguments = [value, address, ir.Constant(I32, 8), mask]
             self._call(f"masked.store.v{self.width}f64.p0", ir.VoidType(), arguments)
 
+    def same_bytes(self, base: Any, place: Any, byte: Any) -> Any:
+        """A flag for each of the bytes from a place on, of which a register has as many as it has numbers."""
+        value = self.builder.load(self.address(base, place, BYTE), align=1, typ=ir.VectorType(BYTE, self.width))
+        return self.builder.icmp_unsigned("==", value, self.spread(byte))
+
     def spread(self, value: Any) -> Any:
         """A number, or an integer, repeated over a register."""
         undefined = ir.Constant(ir.VectorType(value.type, self.width), ir.Undefined)

@@ -1,0 +1,73 @@
+"""The compiled loops over texts that stand in a buffer: what they are hashed to, and which of them are known.
+
+Knows Numba only.
+"""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+import numpy as np
+
+from ..kernels.compile import exact_kernel, exact_part
+
+SPACE = 32
+BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])
+RENAMED = np.array([int.from_bytes(word) for word in (b"na", b"nan", b"n/a", b"null", b"none", b"true", b"false")])
+CRC = np.array([crc32(bytes([k ^ 0xFF])) ^ 0xFF000000 for k in range(256)], np.uint32)  # the table that zlib goes by
+
+
+@exact_part
+def _is_renamed(text, start, end):
+    """Whether a text of up to five letters is no category by the name that it has, such as NA and TRUE."""
+    word = 0
+    for i in range(start, end):
+        word = 256 * word + np.int64(text[i] | 32)
+    found = False
+    for other in RENAMED:
+        found |= word == other
+    return found
+
+
+@exact_kernel
+def hash_texts(text, starts, ends, longest, hashes):
+    """The CRC-32 of each text; False as soon as one may have another name as a category, or has too many bytes."""
+    for k in range(starts.size):
+        size = ends[k] - starts[k]
+        if size < 1 or size > longest or not BEGINS_NO_NUMBER[text[starts[k]]] or text[ends[k] - 1] <= SPACE:
+            return False
+        if size <= 5 and _is_renamed(text, starts[k], ends[k]):
+            return False
+        h = np.uint32(0xFFFFFFFF)
+        for i in range(starts[k], ends[k]):
+            h = CRC[(h ^ text[i]) & np.uint32(0xFF)] ^ (h >> np.uint32(8))
+        hashes[k] = h ^ np.uint32(0xFFFFFFFF)
+    return True
+
+
+@exact_kernel
+def put_in_table(hashes, table):
+    """Put the numbers 0, 1, … where their hashes point to, or behind; the table has free places, which are −1."""
+    mask = table.size - 1
+    for n in range(hashes.size):
+        at = np.int64(hashes[n]) & mask
+        while table[at] >= 0:
+            at = (at + 1) & mask
+        table[at] = n
+
+
+@exact_kernel
+def find_texts(text, starts, ends, hashes, known, bounds, table, found):
+    """Which of some known texts each text is, if any; those are in a table by their hashes."""
+    mask = table.size - 1
+    for k in range(starts.size):
+        at = np.int64(hashes[k]) & mask
+        while table[at] >= 0:
+            first, size, same = bounds[table[at]], ends[k] - starts[k], 0
+            if bounds[table[at] + 1] - first == size:
+                while same < size and known[first + same] == text[starts[k] + same]:
+                    same += 1
+                if same == size:
+                    found[k] = table[at]
+                    break
+            at = (at + 1) & mask

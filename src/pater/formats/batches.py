@@ -24,6 +24,7 @@ from ..kernels.rows import count, square
 from ..kernels.run import NOTHING, Rows
 from ..models.labels import is_text
 from ..models.matrices import SURELY_TAKEN, number_of_rows
+from ..models.truth import are_no_truths
 from .blocks import START, Place
 from .errors import Fault, InputError
 from .hashed_names import News
@@ -107,11 +108,18 @@ class Batch:
                 f"{self.source}, line {self.line_of(row)}: the importance must be {WEIGHTS_WANTED}, "
                 f"got {self.weights[row]}."
             )
-        if classes.size and is_text(classes) != is_text(self.labels):
-            told = f"{self.labels[0].item()!r}, but the classes so far are {classes.tolist()}"
-            raise InputError(f"{self.source}, line {self.line_of(0)}: the label is {told}.")
+        self.check_labels(classes)
         if len(self.rows) == 1 and self.n_features < width:
             raise InputError(f"{self.source}: the rows have {self.n_features} columns, but the model has {width}.")
+
+    def check_labels(self, classes: NDArray[Any]) -> None:
+        """An error if labels are of another kind than the classes of a model; truth values go with 0 and 1 only."""
+        if not classes.size or self.labels is None or not self.labels.size:
+            return
+        is_other = self.labels.dtype.kind == "b" and not is_text(classes) and are_no_truths(classes)
+        if is_other or is_text(classes) != is_text(self.labels):
+            told = f"{self.labels[:1].tolist()[0]!r}, but the classes so far are {classes.tolist()}"
+            raise InputError(f"{self.source}, {self.unit} {self.line_of(0)}: the label is {told}.")
 
     def refuse(self, bad: NDArray[np.bool_], why: str, *, skip: bool) -> list[Fault]:
         """An error for the first bad row; with `skip`, all bad rows are taken out and returned as faults."""

@@ -19,6 +19,7 @@ from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.matrices import number_of_rows, part
 from ..models.pool import Pool
 from ..models.predict import probabilities
+from ..models.truth import as_known
 from .judged import LOWEST, Judged, Said
 from .label_times import LabelTimes
 from .learner import STATE_TOO_LARGE, Learner, width_told
@@ -51,7 +52,8 @@ def judge(
             margins = learner.finite_margins(batch, skip=False)
             p = learner.probabilities(margins) if learner.specs[0].calibrate else None
             at = learner.threshold() if threshold is None else threshold
-            judged.add(Said(learner.classes, margins, batch.labels, at, p, before))
+            batch.check_labels(learner.classes)
+            judged.add(Said(learner.classes, margins, as_known(batch.labels, learner.classes), at, p, before))
             before += len(batch)
     return judged
 

@@ -34,6 +34,7 @@ from ..models.new_model import new_model
 from ..models.pool import Pool
 from ..models.predict import labels_of, probabilities
 from ..models.spec import Specs
+from ..models.truth import as_known
 from ..models.views import NO_LEVELS, Views
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
@@ -143,6 +144,8 @@ class Learner:
         if len(ready):
             classes, width = (NO_CLASSES, 0) if model is None else (model.classes, model.n_features)
             ready.check_to_learn(classes, width)
+            if ready.labels is not None:
+                ready.labels = as_known(ready.labels, classes)
         if not self.scale:
             faults = ready.refuse(too_large(ready.rows), TOO_LARGE, skip=self.skip)
         if len(ready):

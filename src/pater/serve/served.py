@@ -49,7 +49,7 @@ class Served:
 
     def learn(self, batch: Batch) -> None:
         """Learn from rows; after an error the learner is undefined, since its encoder may have taken them in."""
-        encoder = self.learner.encoder
+        batch, encoder = batch.that_weighs(), self.learner.encoder
         pieces = [batch] if encoder is None else encoder.take(batch)
         for piece in pieces:
             self.learner.learn(piece)

@@ -34,13 +34,12 @@ from ..models.new_model import new_model
 from ..models.pool import Pool
 from ..models.predict import labels_of, probabilities
 from ..models.spec import Specs
-from ..models.truth import as_known
 from ..models.views import NO_LEVELS, Views
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 from .learner_file import parts_of, to_save
 from .ready import ready_rows
-from .widths import as_before_an_error, by_width
+from .widths import as_before_an_error, by_width, weighing
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
@@ -84,14 +83,14 @@ class Learner:
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
         """Learn from a batch, in order, stopping to `report` after each number of rows in `at`; what was refused.
 
-        The batch stays as it is. After an error the learner is as it was before.
+        Rows of weight 0 are left out. The batch stays as it is. After an error the learner is as it was before.
         """
-        parts = by_width(batch, self)
+        parts = by_width(weighing(batch, self), self)
         if len(parts) > 1:
             with as_before_an_error(self):
                 return [fault for some in parts for fault in self.learn(some, at=at, report=report)]
         with self._all_or_nothing() as undo:
-            ready, faults = self.prepare(batch, undo)
+            ready, faults = self.prepare(parts[0], undo)
             if len(ready):
                 ends = [stop - self.rows for stop in at if self.rows < stop < self.rows + len(ready)]
                 self._learn_in_pieces(ready, ends, report)
@@ -144,8 +143,6 @@ class Learner:
         if len(ready):
             classes, width = (NO_CLASSES, 0) if model is None else (model.classes, model.n_features)
             ready.check_to_learn(classes, width)
-            if ready.labels is not None:
-                ready.labels = as_known(ready.labels, classes)
         if not self.scale:
             faults = ready.refuse(too_large(ready.rows), TOO_LARGE, skip=self.skip)
         if len(ready):

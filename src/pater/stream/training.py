@@ -27,6 +27,7 @@ from .evaluation import learn_and_judge
 from .guards import MOST_CLASSES, Guards
 from .judged import Judged
 from .learner import Learner
+from .widths import weighing
 
 
 @dataclass
@@ -99,8 +100,8 @@ class Run:
         self.source, self.place = self.source + 1, START
 
     def _take(self, batch: Batch, at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]) -> None:
+        batch, encoder = weighing(batch, self.learner), self.learner.encoder
         self.guards.look(batch, self.learner)
-        encoder = self.learner.encoder
         pieces = [batch] if encoder is None else encoder.take(batch)
         self.skipped.add([*batch.faults, *self._learn(pieces, at, report)])
         self.place = batch.end

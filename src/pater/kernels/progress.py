@@ -3,7 +3,8 @@
 Knows `state` only. Every pass calls `note` once a row. The counts of right and wrong answers are an honest estimate
 of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
 fitted to: p = σ(slope·r + offset), r the margin over its running size, shrunk by t/(t + 10) after t samples, by Newton
-steps on the logistic loss with a memory of some ten thousand samples. How good they are is added up, too: the Brier score and the log loss.
+steps on the logistic loss with a memory of some ten thousand samples. How good they are is added up, too: the Brier
+score and the log loss.
 
 The counts may fade, to follow a drift; and they may discount the clumsy beginnings of a model, by letting the t-th
 sample count t/T at time T.

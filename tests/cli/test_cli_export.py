@@ -51,7 +51,7 @@ def test_json(model, run, tmp_path):
     scorer = Scorer(json.loads(done.out))
     rows = table[["amount", "land"]].to_dict("records")
     assert [scorer.label(scorer.margins(row)) for row in rows] == said
-    for name in ("t.json", "t.txt"):
+    for name in ("t.json", "t"):
         assert run("export", str(path), "-o", str(tmp_path / name)).code == 0
         assert (tmp_path / name).read_text() == done.out
 
@@ -111,6 +111,8 @@ def test_onnx_comes_with_its_extra(model, run, tmp_path, monkeypatch):
         (["--to", "json", "--key", "id"], "--key goes with --to sql."),
         (["--to", "sql", "--dialect", "oracle"], "there is no dialect 'oracle'; there are sqlite, duckdb."),
         (["--to", "sql", "--key", "id", "--key", "id"], "a key is named twice: ['id', 'id']."),
+        (["--to", "sql", "--key", "Margin"], "the key 'Margin' has the name of an answer"),
+        (["-o", "model.xyz"], "model.xyz has an ending that says no form: say --to json, sql or onnx."),
         (["-o", "no/such/folder/t.json"], "cannot be written: No such file or directory."),
     ],
 )
@@ -125,7 +127,7 @@ def test_what_is_wrong_is_one_line(model, run, arguments, said):
 def test_the_model_is_not_written_over(model, run):
     path, _, _ = model
     before = path.read_bytes()
-    done = run("export", str(path), "-o", str(path))
+    done = run("export", str(path), "--to", "json", "-o", str(path))
     assert done.code == 1
     assert "it is what is read as" in done.err
     assert path.read_bytes() == before

@@ -90,3 +90,18 @@ def test_the_margins_of_an_averaged_model_are_those_of_its_average(name, form):
     plain = LEARNERS[name](average=True).partial_fit(X[:1], y[:1], classes=[0, 1])
     plain.partial_fit(X[1:], y[1:], sample_weight=weight[1:])
     assert plain.coef_.tobytes() == by_row.coef_.tobytes()
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_first_rows_are_not_told_for_sure(name):
+    """One row of each class shows little; and of ten rows, one who says a half has a log loss of log 2."""
+    lost = 0.0
+    for seed in range(20):
+        X, y = rows(10, seed=seed)
+        model = LEARNERS[name](average=True, probability=True)
+        model.partial_fit([X[0], -X[0]], [0, 1])
+        assert np.abs(model.predict_proba(X) - 0.5).max() < 0.3
+        model = LEARNERS[name](average=True, probability=True).partial_fit(X, y, classes=[0, 1])
+        m = model._model.state.scalars[0]
+        lost += m["log_loss"] / m["told"] / 20
+    assert lost <= 1.2 * np.log(2)  # where rows were believed at once, it was up to three times that

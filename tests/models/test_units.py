@@ -156,13 +156,17 @@ def test_averages_say_before_learning_what_they_say_when_asked(variant, form):
 
 
 def test_probabilities_do_not_depend_on_the_unit():
-    """p = σ(slope·r + offset) of the margin over its running size, both of the average in the paper's own unit."""
+    """p = σ(slope·r + offset) of the margin over its running size, both of the average in the paper's own unit.
+
+    After t rows it is taken for t/(t + 10) of that.
+    """
     X, y = noisy(3_000)
     model = PATERClassifier("II", average=True, probability=True).fit(X, y)
     state = model._model.state
     w, bias = state.own_weights(average=True)
     m = state.scalars[0]
     r = np.clip((X @ w[0] + bias[0]) / np.sqrt(m["margin_square"]), -10, 10)
+    r *= m["t"] / (m["t"] + 10)
     np.testing.assert_allclose(
         model.predict_proba(X)[:, 1], 1 / (1 + np.exp(-(m["slope"] * r + m["offset"]))), rtol=1e-9
     )

@@ -151,7 +151,7 @@ def evaluate(
             skip, fading = on_error == "skip", given.get("fading")
             learner = Learner(specs, columns, scoring, scale, skip=skip, encoder=encoder, fading=fading)
             guards = Guards(max_classes)
-            batches: Iterator[Batch] = source.batches()
+            batches: Iterator[Batch] = (batch.that_weighs() for batch in source.batches())
             known = LabelTimes(columns, late, time) if isinstance(late, str) else late
             if isinstance(known, LabelTimes):
                 batches = known.over(batches)

@@ -29,7 +29,7 @@ def export(
     model: o.ModelIn,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORM", help="json, sql or onnx.  [default: by the ending, else json]"),
+        typer.Option("--to", metavar="FORM", help="json, sql or onnx.  [default: by the ending, json without one]"),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", dir_okay=False, metavar="FILE", help="[default: standard output]")
@@ -46,10 +46,11 @@ def export(
     ] = None,
 ) -> None:
     """Write a model as JSON, as an SQL query or as ONNX, for programs that do not know pater."""
-    form = to or (output.suffix[1:].lower() if output is not None else "")
-    form = form if form in FORMS or to else "json"
+    ending = output.suffix[1:].lower() if output is not None else ""
+    form = to or ending or "json"
     if form not in FORMS:
-        raise UsageError(f"--to must be json, sql or onnx, got {form!r}.")
+        wrong = f"--to must be json, sql or onnx, got {to!r}." if to else None
+        raise UsageError(wrong or f"{output} has an ending that says no form: say --to json, sql or onnx.")
     given = [name for name, value in (("--table", table), ("--key", key), ("--dialect", dialect)) if value]
     if given and form != "sql":
         raise UsageError(f"{given[0]} goes with --to sql.")

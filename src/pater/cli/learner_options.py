@@ -113,11 +113,14 @@ def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved:
     ignored += [SETTINGS[name].off if value is False else SETTINGS[name].options[0] for name, value in given.items()]
     if saved and ignored:
         raise UsageError(f"{', '.join(ignored)} cannot go with {saved}: the settings of that model hold.")
+    known = (*SIDE_BY_SIDE, *RULES)
+    if algo not in known:
+        raise UsageError(f"there is no algorithm {algo!r}; there are {', '.join(known)}.")
     result = {}
     for name, value in given.items():
         setting = SETTINGS[name]
         result[setting.keyword] = _taken(setting, value)
-        if algo in (*SIDE_BY_SIDE, *RULES) and not setting.has(algo):
+        if not setting.has(algo):
             raise UsageError(f"--algo {algo} has no {setting.options[0]}; it is for {', '.join(setting.rules)}.")
     return result
 

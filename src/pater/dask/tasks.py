@@ -14,6 +14,7 @@ from sklearn.base import clone
 from ..estimators import blocks
 from ..estimators.blocks import Numbered, OtherVersionError, Plan, model_bytes, model_of, said_of, versions
 from ..estimators.shards import Batch
+from ..estimators.table_inputs import that_weigh
 
 State = bytes | list[Numbered]  # a model; or rows of a table that are fewer than an encoder begins with
 NO_ROWS = b""  # the model of a block without rows
@@ -132,7 +133,7 @@ def batch_of(parts: tuple[Any, ...]) -> Batch:
     for name, values in (("y", y), ("sample_weight", weights)):
         if values is not None and len(values) != n_rows(X):
             raise ValueError(f"X has {n_rows(X)} rows, {name} has {len(values)}.")
-    return X, y, weights if weights is None else np.asarray(weights)
+    return (X, y, None) if weights is None else that_weigh(X, y, np.asarray(weights))
 
 
 def as_rows(X: Any) -> Any:

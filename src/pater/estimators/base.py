@@ -74,6 +74,13 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call {how} first.")
         return model
 
+    def _speaking_model(self) -> Model | Pool:
+        """The model, which has something to say; an error if all rows so far were of weight 0."""
+        model = self._fitted_model()
+        if not model.classes.size:
+            raise NotFittedError(f"This {type(self).__name__} instance has learned from no row: all were of weight 0.")
+        return model
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Margins: for two classes one number a row, positive for the second class; else one for each class.
 
@@ -93,7 +100,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _checked_margins(self, X: Any) -> NDArray[np.float64]:
         """Margins (rows, models); an error if one is not finite, which says what is wrong with its row."""
-        model = self._fitted_model()
+        model = self._speaking_model()
         rows = take_rows(self, X, reset=False)
         margins = model.margins(rows, self._scored_by(), average=self._average_of(model))
         if not math.isfinite(float(margins.sum())):
@@ -158,6 +165,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         from .load import ESTIMATORS, estimator_of  # which knows every estimator
 
+        self._speaking_model()
         model, names = self._to_save(), self._names()
         described = parameters.to_json(self, ESTIMATORS)
         saved = modelfile.Saved(

@@ -17,7 +17,7 @@ from ..kernels.run import IN_ORDER, Rows, available_threads
 from ..models.choice import JudgedBy
 from ..models.errors import OtherModelsError
 from ..models.labels import classes_and_codes, in_order
-from ..models.matrices import number_of_rows
+from ..models.matrices import number_of_rows, that_weigh
 from ..models.model import Model
 from ..models.new_model import new_model
 from ..models.pool import Pool
@@ -73,7 +73,7 @@ class OnlineClassifier(LinearClassifier):
         y : array-like of shape (n_samples,)
             Their labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Importance of each sample; a sample of weight 0 is skipped.
+            Importance of each sample; one of weight 0 is as if it were not there, and brings no class.
 
         Returns
         -------
@@ -89,6 +89,7 @@ class OnlineClassifier(LinearClassifier):
         labels = check_labels(y, rows)
         weights = check_sample_weight(sample_weight, rows)
         not_all_zero(weights)
+        rows, labels, weights = that_weigh(rows, labels, weights)
         if go_on:
             model = self._model.with_specs(specs, self._judged_by()).copy()
             encoded = model.encoded(labels)
@@ -123,7 +124,7 @@ class OnlineClassifier(LinearClassifier):
             All classes there will be. With it, a label outside is an error; without it, a class that turns up later is
             added, and its one-vs-rest model starts at the row that brings it.
         sample_weight : array-like of shape (n_samples,), optional
-            Importance of each sample; a sample of weight 0 is skipped.
+            Importance of each sample; one of weight 0 is as if it were not there, and brings no class.
 
         Returns
         -------
@@ -138,6 +139,7 @@ class OnlineClassifier(LinearClassifier):
         rows = take_rows(self, X, reset=model is None)
         labels = check_labels(y, rows)
         weights = check_sample_weight(sample_weight, rows)
+        rows, labels, weights = that_weigh(rows, labels, weights)
         if classes is not None:
             model = self._with_fixed_classes(model, classes, specs)
         elif model is None:
@@ -212,7 +214,7 @@ class OnlineClassifier(LinearClassifier):
     @property
     def t_(self) -> int:
         """How many samples the model has seen."""
-        return int(self._fitted_model().state.scalars["t"].max())
+        return int(self._fitted_model().state.scalars["t"].max(initial=0))
 
     @property
     def threshold_(self) -> float:

@@ -18,6 +18,7 @@ from .alike import check_type
 from .base import LinearClassifier
 from .growth import check_steps, make_room, tell_levels, with_columns_moved
 from .table_encoder import TableEncoder
+from .table_inputs import weighing
 
 
 def _last_has(name: str) -> Any:
@@ -68,8 +69,9 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.steps = steps
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Forget everything, fit each step on all of X, and the classifier on what comes out."""
+        """Forget everything, fit each step on all of X but rows of weight 0, and the classifier on what comes out."""
         self._check()
+        X, y, params = weighing(X, y, params)
         self.steps = [(name, clone(step)) for name, step in self.steps]
         self._holds, self._classes, self._ended = False, None, None
         for _, step in self.steps[:-1]:
@@ -83,9 +85,12 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
         """Learn from some more rows: each step from what comes out of the one before it.
 
-        More parameters, such as `sample_weight`, are those of the classifier's `partial_fit`.
+        More parameters are those of the classifier's `partial_fit`; rows of a `sample_weight` of 0 are left out.
         """
         self._check()
+        X, y, params = weighing(X, y, params)
+        if not np.size(params.get("sample_weight", 1.0)):
+            return self
         first = self.steps[0][1]
         if not hasattr(first, "partial_fit_transform"):
             _learn(self.steps, X, y, classes, params)

@@ -1,11 +1,14 @@
 """Tables as an encoder takes them: with rows, and with the columns that it knows.
 
-Knows the readers of tables.
+Knows the readers of tables, and how scikit-learn picks rows.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
 
 from ..preprocessing.columns import Table, rows_in
 from ..preprocessing.tables import table_of
@@ -33,3 +36,26 @@ def table_like(X: Any, names: list[str] | None, taker: str) -> Table:
 def has_names(X: Any) -> bool:
     """Whether the columns of a table have names."""
     return hasattr(X, "columns") or hasattr(X, "keys") or (isinstance(X, (list, tuple)) and hasattr(X[0], "keys"))
+
+
+def that_weigh(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """Rows in any form, labels and importances without the rows of weight 0, which are as if they were not there."""
+    found = np.asarray(weights)
+    if found.dtype.kind not in "iufb" or found.ndim != 1 or found.all() or len(y) != found.size:
+        return X, y, weights  # if they are wrong, the learner says so
+    keep = np.flatnonzero(found)
+    return _picked(X, keep), np.asarray(y)[keep], found[keep]
+
+
+def _picked(X: Any, rows: Any) -> Any:
+    if isinstance(X, dict):
+        return {name: _safe_indexing(column, rows) for name, column in X.items()}
+    return X.take(rows) if hasattr(X, "column_names") else _safe_indexing(X, rows)  # of pyarrow; of all others
+
+
+def weighing(X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """The same, with the importances, if there are any, among other parameters."""
+    if params.get("sample_weight") is None:
+        return X, y, params
+    X, y, weights = that_weigh(X, y, params["sample_weight"])
+    return X, y, {**params, "sample_weight": weights}

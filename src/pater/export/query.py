@@ -46,7 +46,7 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
     kept, read = list(keys), len(cells.told()) // 2
     if read > MOST_COLUMNS:
         raise ExportError(f"the model reads {read:,} columns, more than a query can: {MOST_COLUMNS}.")
-    if len(set(kept)) < len(kept):
+    if len({key.lower() for key in kept}) < len(kept):
         raise ExportError(f"a key is named twice: {kept}.")
     carried = [f"{column_named(key)} AS k{k}" for k, key in enumerate(kept)]
     of_models = [
@@ -93,6 +93,7 @@ def _answers(document: dict[str, Any], keys: list[str]) -> list[str]:
     classes, models = document["classes"], document["models"]
     found = [f"k{k} AS {named(key)}" for k, key in enumerate(keys)]
     names = ["margin"] if len(models) == 1 else [f"margin_{label}" for label in classes]
+    _check_keys(keys, [*names, "predicted", *(f"probability_{label}" for label in classes)])
     found += [f"m{k} AS {named(name)}" for k, name in enumerate(names)]
     found.append(f"{_predicted(document)} AS predicted")
     if models[0]["probability"] is None:
@@ -106,6 +107,14 @@ def _answers(document: dict[str, Any], keys: list[str]) -> list[str]:
     else:
         chances = ["1e0"]
     return found + [f"{p} AS {named(f'probability_{label}')}" for p, label in zip(chances, classes, strict=True)]
+
+
+def _check_keys(keys: list[str], answers: list[str]) -> None:
+    """An error if a key has the name of an answer; in SQL, letters are the same in any case."""
+    taken = {name.lower() for name in answers}
+    for key in keys:
+        if key.lower() in taken:
+            raise ExportError(f"the key {key!r} has the name of an answer; let a view call the column otherwise.")
 
 
 def _predicted(document: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..estimators.base import LinearClassifier
 from ..estimators.online import OnlineClassifier
 from ..files.vectors import columns_in_use
-from ..kernels.progress import FARTHEST
+from ..kernels.progress import FARTHEST, FEW
 from ..kernels.state import sizes
 from ..models.choice import ScoringSettings
 from ..models.contributions import weights_of
@@ -138,7 +138,7 @@ def _probabilities(scalars: NDArray[np.void], average: bool) -> list[dict[str, A
             {
                 "size": math.sqrt(square) / usual if square > 0 else None,
                 "most": FARTHEST,
-                "slope": float(m["slope"]),
+                "slope": float(m["slope"] * (m["t"] / (m["t"] + FEW))),
                 "offset": float(m["offset"]),
             }
         )

@@ -57,6 +57,10 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
+def is_truth(kind: Any) -> bool:
+    return bool(pyarrow().types.is_boolean(kind))
+
+
 def is_whole(kind: Any) -> bool:
     """Whether labels of this type may be numbers; floats are looked at one by one."""
     return is_number(kind)
@@ -199,22 +203,36 @@ class RecordParser:
             try:
                 values, absent = _numbers(there, name, source)
             except InputError:
-                values, absent = np.full(len(column), np.inf), 0
+                values, absent = self._words(column, name, source), 0
             wrong = label_faults(values) & ~np.isnan(values)
+            kind = np.bool_ if is_truth(column.type) else np.int64
             if not self.labelled:
-                return None if absent or wrong.any() else values.astype(np.int64)
+                return None if absent or wrong.any() else values.astype(kind)
             note(faults, wrong, "the label is not a whole number")
             note(faults, np.isnan(values), "there is no label")
-            return np.where(label_faults(values), 0, values).astype(np.int64)
-        names, codes = _coded(column, name, source)
-        if any(isinstance(value, bytes) for value in names):
-            raise InputError(f"{source}: the labels, {name!r}, are bytes; write them as text.")
-        texts = Texts(["" if value is None else str(value) for value in [*names, None]], codes)
+            return np.where(label_faults(values), 0, values).astype(kind)
+        texts = _texts(column, name, source)
         if not self.labelled:
             return None if any(rows.any() for _, rows in texts.faults()) else texts.array()
         for what, rows in texts.faults():
             note(faults, rows, what)
         return texts.array()
+
+    def _words(self, column: Any, name: str, source: str) -> NDArray[np.float64]:
+        """Labels that are no numbers as such: the words for truth values, if labels are known to be these."""
+        if not self.columns.truths:
+            return np.full(len(column), np.inf)
+        texts = _texts(column, name, source)
+        missing = np.array([text == "" for text in texts.names])[texts.codes]
+        return np.where(missing, np.nan, np.nan_to_num(texts.truths(), nan=np.inf))
+
+
+def _texts(column: Any, name: str, source: str) -> Texts:
+    """Labels as text."""
+    names, codes = _coded(column, name, source)
+    if any(isinstance(value, bytes) for value in names):
+        raise InputError(f"{source}: the labels, {name!r}, are bytes; write them as text.")
+    return Texts(["" if value is None else str(value) for value in [*names, None]], codes)
 
 
 def _numbers(there: dict[str, Any], name: str, source: str) -> tuple[NDArray[np.float64], int]:

@@ -5,6 +5,7 @@ Knows NumPy, `labels`, and `rows` in the form that the passes read.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from ..kernels.compile import exact_kernel, kernel
 from ..kernels.doors import (
     WEIGHTS_WANTED,
-    CheckedRows,
     check_lengths,
     check_rows,
     checked,
@@ -23,7 +23,8 @@ from ..kernels.doors import (
 from ..kernels.rows import count, square
 from ..kernels.run import NOTHING, Rows
 from ..models.labels import is_text
-from ..models.matrices import SURELY_TAKEN, number_of_rows
+from ..models.matrices import SURELY_TAKEN, number_of_rows, taken
+from ..models.truth import are_no_truths, as_known
 from .blocks import START, Place
 from .errors import Fault, InputError
 from .hashed_names import News
@@ -107,11 +108,22 @@ class Batch:
                 f"{self.source}, line {self.line_of(row)}: the importance must be {WEIGHTS_WANTED}, "
                 f"got {self.weights[row]}."
             )
-        if classes.size and is_text(classes) != is_text(self.labels):
-            told = f"{self.labels[0].item()!r}, but the classes so far are {classes.tolist()}"
-            raise InputError(f"{self.source}, line {self.line_of(0)}: the label is {told}.")
+        self.check_labels(classes)
         if len(self.rows) == 1 and self.n_features < width:
             raise InputError(f"{self.source}: the rows have {self.n_features} columns, but the model has {width}.")
+
+    def check_labels(self, classes: NDArray[Any]) -> None:
+        """An error if labels are of another kind than the classes of a model; truth values go with 0 and 1 only.
+
+        Truth values are spelled as the classes are.
+        """
+        if not classes.size or self.labels is None or not self.labels.size:
+            return
+        is_other = self.labels.dtype.kind == "b" and not is_text(classes) and are_no_truths(classes)
+        if is_other or is_text(classes) != is_text(self.labels):
+            told = f"{self.labels[:1].tolist()[0]!r}, but the classes so far are {classes.tolist()}"
+            raise InputError(f"{self.source}, {self.unit} {self.line_of(0)}: the label is {told}.")
+        self.labels = as_known(self.labels, classes)
 
     def refuse(self, bad: NDArray[np.bool_], why: str, *, skip: bool) -> list[Fault]:
         """An error for the first bad row; with `skip`, all bad rows are taken out and returned as faults."""
@@ -123,6 +135,14 @@ class Batch:
         self.take(~bad)
         return faults
 
+    def that_weighs(self) -> Batch:
+        """The rows whose importance is not 0; if there are no others, this batch."""
+        if not self.weights.size or self.weights.all() or self.weights.shape != (len(self),):
+            return self
+        kept = copy(self)
+        kept.take(self.weights != 0)
+        return kept
+
     def take(self, keep: NDArray[np.bool_]) -> None:
         """Leave out the rows that are not kept."""
         self.rows = taken(self.rows, keep)
@@ -132,22 +152,8 @@ class Batch:
             self.weights = self.weights[keep]
         if self.tags is not None:
             self.tags = [tag for tag, kept in zip(self.tags, keep.tolist(), strict=True) if kept]
-        self.lines = self.lines[keep]
-
-
-def taken(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
-    """The rows that are kept, copied."""
-    if len(rows) == 1:
-        return (np.ascontiguousarray(rows[0][keep]),)
-    indptr, indices, data = rows
-    sizes: NDArray[Any] = np.diff(indptr.astype(np.int64))
-    kept = np.repeat(keep, sizes)
-    starts = np.zeros(int(keep.sum()) + 1, np.int64)
-    np.cumsum(sizes[keep], out=starts[1:])
-    first = int(indptr[0])  # not 0 in a part of other rows
-    there = slice(first, first + kept.size)
-    some = starts.astype(np.uint32), indices[there][kept], data[there][kept]
-    return checked(some, rows.width) if isinstance(rows, CheckedRows) else some
+        if self.lines.size:
+            self.lines = self.lines[keep]
 
 
 @exact_kernel

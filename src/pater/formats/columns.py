@@ -5,7 +5,7 @@ Knows JSON's types only. It is part of the model file, so that a model reads new
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 INDICES, HASHED, TABLE, ENCODED = "indices", "hashed", "table", "encoded"
@@ -31,6 +31,9 @@ class Columns:
         The table's column with the importance of a row.
     numeric_labels
         Whether the labels of the table are whole numbers, or text.
+    truths
+        Whether labels that are numbers are known to be truth values, so that their words are read as 1 and 0. It is
+        not kept in a file, whose classes say it.
     """
 
     kind: str = INDICES
@@ -39,15 +42,18 @@ class Columns:
     label: str | None = None
     weight: str | None = None
     numeric_labels: bool = True
+    truths: bool = field(default=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "table": [list(column) for column in self.table]}
+        told = {**asdict(self), "table": [list(column) for column in self.table]}
+        del told["truths"]
+        return told
 
     @classmethod
     def from_json(cls, value: Any) -> Columns:
         """The columns that a model file describes; a ValueError if it describes none."""
-        known = cls.__dataclass_fields__
-        if not isinstance(value, dict) or set(value) != set(known):
+        known = set(cls.__dataclass_fields__) - {"truths"}
+        if not isinstance(value, dict) or set(value) != known:
             raise ValueError("its description of the columns has other fields than this version knows")
         table = value["table"]
         sound = (

@@ -101,6 +101,10 @@ class TableParser:
             return texts.array()
         all_values, all_kinds = cells.numbers(np.array([j]))
         values, kinds = all_values[:, 0], all_kinds[:, 0]
+        if self.columns.truths and (kinds == fields.IS_TEXT).any():
+            truths = cells.texts(j).truths()
+            is_truth = ~np.isnan(truths)
+            values, kinds = np.where(is_truth, truths, values), np.where(is_truth, fields.IS_NUMBER, kinds)
         wrong = label_faults(values) & (kinds != fields.IS_MISSING) | (kinds == fields.IS_TEXT)
         if not self.labelled:
             return None if wrong.any() or np.isnan(values).any() else values.astype(np.int64)

@@ -1,6 +1,6 @@
 """Labels and importances of rows of JSON.
 
-Knows `json_cells` and `labels`.
+Knows `json_cells`, `labels` and `truth`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import NO_WEIGHT, are_weights
 from ..kernels.run import NOTHING
+from ..models.truth import named, truth_in
 from .errors import shortened
 from .json_cells import Faults, kind_of, text_of
 from .labels import LARGEST_LABEL, LONGEST_LABEL, label_faults
 from .plain import note
 
 
-def labels_of(values: Sequence[Any], numeric: bool, faults: Faults) -> NDArray[Any]:
-    """Labels as learners take them: whole numbers, or text; what is none is a fault."""
+def labels_of(values: Sequence[Any], numeric: bool, faults: Faults, *, truths: bool = False) -> NDArray[Any]:
+    """Labels as learners take them: whole numbers, or text; what is none is a fault.
+
+    Where numbers are known to be truth values, their words are read, too.
+    """
     kinds = set(map(type, values))
     if numeric and len(values) == 1 and kinds == {int} and abs(values[0]) < LARGEST_LABEL:
         return np.array(values, np.int64)
@@ -36,7 +40,8 @@ def labels_of(values: Sequence[Any], numeric: bool, faults: Faults) -> NDArray[A
     for r, value in enumerate(values):
         key = type(value), repr(value) if isinstance(value, list | dict) else value
         if key not in found:
-            found[key] = label_of(value, numeric)
+            truth = truth_in(value) if numeric and truths else None
+            found[key] = label_of(value if truth is None else truth, numeric)
         label, what = found[key]
         labels[r] = label if label is not None else 0 if numeric else ""
         if what:
@@ -54,7 +59,7 @@ def label_of(value: Any, numeric: bool) -> tuple[int | str | None, str | None]:
         if numeric:
             return None, f"the label {shortened(value)!r} is text, but labels here are whole numbers"
         too_long = f"the label has more than {LONGEST_LABEL:,} characters"
-        return (None, too_long) if len(value) > LONGEST_LABEL else (value, None)
+        return (None, too_long) if len(value) > LONGEST_LABEL else (named(value), None)
     if not abs(value) <= LARGEST_LABEL or value != int(value):
         return None, f"the label {shortened(repr(value))} is not a whole number of at most 2^53"
     return (int(value) if numeric else text_of(value)), None

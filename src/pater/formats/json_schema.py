@@ -9,6 +9,7 @@ of all rows that came, in the order in which they turn up.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .columns import CATEGORY, INDICES, NUMBER, Columns
@@ -73,7 +74,9 @@ def columns_of_objects(rows: Sequence[Any], source: str, wishes: Wishes) -> Colu
     left_out = {label, wishes.weight, *wishes.drop}
     rows = [row for row in rows if isinstance(row, dict)]
     table = [(name, _kind(name, [row.get(name) for row in rows], wishes)) for name in names if name not in left_out]
-    return columns_of_table(table, wishes, label, are_numbers(row.get(label) for row in rows), source)
+    labels = [row.get(label) for row in rows]
+    columns = columns_of_table(table, wishes, label, are_numbers(labels), source)
+    return replace(columns, truths=all(isinstance(each, bool) for each in labels))
 
 
 def _kind(name: str, values: Sequence[Any], wishes: Wishes) -> str:

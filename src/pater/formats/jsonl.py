@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .absent import no_column
 from .batches import Batch
@@ -110,10 +111,10 @@ class JsonLinesParser:
         batch = self._reader.rows(features, faults, self._ignored)
         batch.weights = weights_of(weights, faults)
         if self.labelled:
-            batch.labels = labels_of(labels, self.columns.numeric_labels, faults)
+            batch.labels = self._labels(labels, faults)
         else:
             no_labels: Faults = {}
-            found = labels_of(labels, self.columns.numeric_labels, no_labels)
+            found = self._labels(labels, no_labels)
             batch.labels = None if no_labels else found
         if any(id is not None for id in ids):
             batch.tags = ["" if id is None else str(id) for id in ids]
@@ -125,6 +126,12 @@ class JsonLinesParser:
             malformed = sorted([*malformed, *wrong], key=lambda fault: fault.line)
         batch.faults = malformed
         return batch
+
+    def _labels(self, labels: Sequence[Any], faults: Faults) -> NDArray[Any]:
+        """Labels, truth values as such, so that a model whose classes are other numbers can refuse them."""
+        numeric = self.columns.numeric_labels
+        found = labels_of(labels, numeric, faults, truths=self.columns.truths)
+        return found.astype(np.bool_) if numeric and {bool} == set(map(type, labels)) else found
 
     def _parts(self, rows: Sequence[dict[str, Any]], faults: Faults) -> Parts:
         """Of each row its features, its label, its weight and its id."""

@@ -1,7 +1,7 @@
 """What may be a label: whole numbers that a float holds exactly, and text that is not too long.
 
-Knows NumPy only. Text is kept once for each class, however many rows have it: in an array of NumPy's own text every row
-would be as wide as the longest.
+Knows NumPy and `truth`. Text is kept once for each class, however many rows have it: in an array of NumPy's own text
+every row would be as wide as the longest.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..models.truth import named, truth_in
 
 LARGEST_LABEL = 2.0**53
 LONGEST_LABEL = 1000  # characters
@@ -43,8 +45,13 @@ class Texts(NamedTuple):
         yield f"the label has more than {LONGEST_LABEL:,} characters", sizes > LONGEST_LABEL
 
     def array(self) -> NDArray[Any]:
-        """One label a row, the same object for equal ones."""
-        return np.array(["" if name is None else name for name in self.names], object)[self.codes]
+        """One label a row, the same object for equal ones; truth values have one name each."""
+        return np.array(["" if name is None else named(name) for name in self.names], object)[self.codes]
+
+    def truths(self) -> NDArray[np.float64]:
+        """1 and 0 where labels are the words for truth values, NaN elsewhere."""
+        found = [truth_in(name) for name in self.names]
+        return np.array([np.nan if truth is None else float(truth) for truth in found], np.float64)[self.codes]
 
 
 def _decoded(text: bytes) -> str | None:

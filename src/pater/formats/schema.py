@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from ..preprocessing.values import STYLES, number_in
 from . import csv_fields as fields
 from .absent import DATA_FIRST, label_to_name, looks_like_a_row, no_column
-from .arrow import is_number, is_text, is_whole
+from .arrow import is_number, is_text, is_truth, is_whole
 from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
 from .csv_blocks import TableBlock
 from .csv_cells import Cells
@@ -121,7 +121,8 @@ def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
             )
         kind = NUMBER if is_number(column.type) else wishes.text
         table.append((column.name, CATEGORY if column.name in categorical else kind))
-    return columns_of_table(table, wishes, label, is_whole(schema.field(label).type), source)
+    kind = schema.field(label).type
+    return replace(columns_of_table(table, wishes, label, is_whole(kind), source), truths=is_truth(kind))
 
 
 def columns_of_table(

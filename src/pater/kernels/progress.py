@@ -2,8 +2,9 @@
 
 Knows `state` only. Every pass calls `note` once a row. The counts of right and wrong answers are an honest estimate
 of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
-fitted to: p = σ(slope·r + offset), r the margin over its running size, by Newton steps on the logistic loss with a
-memory of some ten thousand samples. How good they are is added up, too: the Brier score and the log loss.
+fitted to: p = σ(slope·r + offset), r the margin over its running size, shrunk by t/(t + 10) after t samples, by Newton
+steps on the logistic loss with a memory of some ten thousand samples. How good they are is added up, too: the Brier
+score and the log loss.
 
 The counts may fade, to follow a drift; and they may discount the clumsy beginnings of a model, by letting the t-th
 sample count t/T at time T.
@@ -19,29 +20,30 @@ CALIBRATION_MEMORY = 1e4  # samples
 FIRST_MEMORY = 20.0  # samples; then a quarter of the stream, as both margins and the curve are far off at its beginning
 SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
 LARGEST_MARGIN = 1e150  # its square is a number
+FEW = 10.0  # samples, after which half of a margin is believed: it and its usual size were learned from the same few
 FARTHEST = 10.0  # a margin of more than ten times its usual size says no more than ten times
 
 
 @exact_part
-def relative_margin(m, margin):
-    """The margin in units of its usual size."""
+def relative_margin(m, margin, t):
+    """The margin in units of its usual size, as far as it is believed after t samples."""
     if m.margin_square <= 0.0:
         return 0.0
-    return min(FARTHEST, max(-FARTHEST, margin / math.sqrt(m.margin_square)))
+    return t / (t + FEW) * min(FARTHEST, max(-FARTHEST, margin / math.sqrt(m.margin_square)))
 
 
 @exact_part
 def probability(m, margin):
     """The probability of +1."""
-    return 1.0 / (1.0 + math.exp(-(m.slope * relative_margin(m, margin) + m.offset)))
+    return 1.0 / (1.0 + math.exp(-(m.slope * relative_margin(m, margin, float(m.t)) + m.offset)))
 
 
 @exact_part
 def calibrate(m, margin, positive, s):
     """Add up how far the probability of a sample was off before its label was known, and learn from it."""
     margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
-    r = relative_margin(m, margin)
-    p = probability(m, margin)
+    r = relative_margin(m, margin, m.t - 1.0)
+    p = 1.0 / (1.0 + math.exp(-(m.slope * r + m.offset)))
     signed = m.slope * r + m.offset if positive else -(m.slope * r + m.offset)
     wrong = 1.0 / (1.0 + math.exp(signed))
     m.told += s

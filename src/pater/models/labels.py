@@ -1,7 +1,7 @@
 """From labels to the small numbers that the passes compare.
 
-Knows NumPy and Numba only. Integer, boolean and float labels are looked up in a short table, in one compiled scan that
-costs a nanosecond or two a row; a sort, as in `np.unique`, would cost more than learning from a narrow row does.
+Knows NumPy, Numba and `truth`. Integer, boolean and float labels are looked up in a short table, in one compiled scan
+that costs a nanosecond or two a row; a sort, as in `np.unique`, would cost more than learning from a narrow row does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compile import kernel
+from .truth import of_the_kind, spelled_alike
 
 TABLE_SIZE = 64
 STRETCH = 512
@@ -147,13 +148,27 @@ def _exact(labels: NDArray[Any], others: NDArray[Any]) -> bool:
 
 
 def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
-    """The code of each label: its place in `known`, or after it for labels that are not there."""
+    """The code of each label: its place in `known`, or after it for labels that are not there.
+
+    Truth values are found among the classes in whatever way they are written.
+    """
     of_one_kind = labels.dtype == known.dtype and labels.dtype.kind != "O"
     if not of_one_kind and known.size and labels.size and is_text(known) != is_text(labels):
-        raise TypeError(
-            f"y holds {'text' if is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
-            f"{known.tolist()}. The labels of a stream must be of one kind."
-        )
+        truths = of_the_kind(labels, known, text=is_text(known))
+        if truths is None:
+            raise TypeError(
+                f"y holds {'text' if is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
+                f"{known.tolist()}. The labels of a stream must be of one kind."
+            )
+        labels = truths
+    encoded = _encode(labels, known)
+    if encoded.new.size and is_text(encoded.new):
+        alike = spelled_alike(labels, known, encoded.new)
+        return encoded if alike is labels else _encode(alike, known)
+    return encoded
+
+
+def _encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     if known.size == 2 and labels.size >= STRETCH and _are_codes(labels) and known.tolist() == [0, 1]:
         return Encoded(labels, labels[:0], labels[:0])
     if labels.size == 1 and known.size < TABLE_SIZE:  # a stream that comes a row at a time

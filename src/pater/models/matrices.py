@@ -260,3 +260,28 @@ def bad_row_message(rows: Rows, row: int, names: NDArray[Any] | None = None) -> 
         f"X contains {what} in row {row}, column {column}{name}. "
         "Drop such rows or fill them in, for example with sklearn.impute.SimpleImputer."
     )
+
+
+def taken(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
+    """The rows that are kept, copied."""
+    if len(rows) == 1:
+        return (np.ascontiguousarray(rows[0][keep]),)
+    indptr, indices, data = rows
+    sizes: NDArray[Any] = np.diff(indptr.astype(np.int64))
+    kept = np.repeat(keep, sizes)
+    starts = np.zeros(int(keep.sum()) + 1, np.int64)
+    np.cumsum(sizes[keep], out=starts[1:])
+    first = int(indptr[0])  # not 0 in a part of other rows
+    there = slice(first, first + kept.size)
+    some = starts.astype(indptr.dtype), indices[there][kept], data[there][kept]
+    return checked(some, rows.width) if isinstance(rows, CheckedRows) else some
+
+
+def that_weigh(
+    rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]
+) -> tuple[Rows, NDArray[Any], NDArray[np.float64]]:
+    """Without the rows of weight 0, which are as if they were not there."""
+    if weights.all():
+        return rows, labels, weights
+    keep = weights != 0
+    return taken(rows, keep), labels[keep], weights[keep]

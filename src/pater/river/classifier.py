@@ -79,6 +79,8 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
             Its importance; with 0 nothing is learned.
         """
         path = self._path
+        if w == 0:
+            return
         if path is not None:
             try:
                 if path.learn(x, y, w):

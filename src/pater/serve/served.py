@@ -55,7 +55,7 @@ class Served:
 
     def learning(self, batch: Batch) -> Iterator[None]:
         """The same, pausing where it can be asked about rows, but neither saved nor handed other rows."""
-        encoder = self.learner.encoder
+        batch, encoder = batch.that_weighs(), self.learner.encoder
         pieces = [batch] if encoder is None else encoder.take(batch)
         for piece in pieces:
             yield from learned_in_steps(self.learner, piece)

@@ -81,6 +81,9 @@ def columns_of(
         more = f'{ENCODE} Put one in front: OnlinePipeline([("table", TableEncoder()), ("model", estimator)]).'
         for name in names:
             _check(name, kinds[name], NUMBERS, f"it must hold numbers. {more}")
+    if sample_weight is not None:  # rows of weight 0 are as if they were not there
+        weight = col(_quoted(sample_weight))
+        dataframe = dataframe.where(weight.isNull() | (weight != 0))
     # by number: mapInArrow cannot find columns with a dot in their names
     chosen = [column.alias(f"c{k}") for k, column in enumerate(chosen)]
     return dataframe.select(*chosen), Columns(names, label, sample_weight, is_table)

@@ -15,6 +15,7 @@ from ..formats.columns import HASHED, TABLE
 from ..formats.errors import InputError, as_text
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
+from ..models.truth import named
 from .algorithms import settings_among, specs_of
 from .encoder import Interactions, is_encoded, new_encoder
 from .guards import hint_of_few_rows
@@ -108,8 +109,10 @@ class Beginning:
 
 def matched(class_weight: Any, *, numeric: bool) -> Any:
     """Class weights whose labels have the type of the labels of the data."""
-    if not isinstance(class_weight, dict) or not numeric:
+    if not isinstance(class_weight, dict):
         return class_weight
+    if not numeric:
+        return {named(label): weight for label, weight in class_weight.items()}
     try:
         return {int(label): weight for label, weight in class_weight.items()}
     except (TypeError, ValueError):

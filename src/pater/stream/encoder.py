@@ -90,7 +90,7 @@ class Encoder:
         if self._stream.encoding is None and not len(batch):
             self._loose += batch.faults
             return list
-        if self._stream.encoding is not None and isinstance(batch, RowBatch) and batch.cells is not None:
+        if self._stream.encoding is not None and isinstance(batch, RowBatch) and batch.cells is not None and len(batch):
             return partial(list, [self._row(batch, batch.cells, learn=True)])
         if self._stream.encoding is None:
             self._held.append(batch)

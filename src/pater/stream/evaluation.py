@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.batches import Batch, taken
+from ..formats.batches import Batch
 from ..formats.errors import Fault, InputError, Skipped
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
-from ..models.matrices import number_of_rows, part
+from ..models.matrices import number_of_rows, part, taken
 from ..models.pool import Pool
 from ..models.predict import probabilities
 from .judged import LOWEST, Judged, Said
 from .label_times import LabelTimes
 from .learner import STATE_TOO_LARGE, Learner, width_told
-from .widths import by_width
+from .widths import by_width, weighing
 
 PIECE = 4096  # rows judged by the model that was best before them
 FIRST_PIECE = 64
@@ -41,16 +41,19 @@ def judge(
 ) -> Judged:
     """A saved model against labelled rows; `skipped` takes note of those that were left out.
 
-    `judged` is what is told of it. A `threshold` is used in the place of the model's own.
+    `judged` is what is told of it; rows of weight 0 are not judged. A `threshold` is used in the place of the model's
+    own.
     """
     judged, before = judged or Judged(), 0
-    for batch in batches:
-        skipped.add(batch.faults)
+    for each in batches:
+        skipped.add(each.faults)
+        batch = each.that_weighs()
         if len(batch):
             assert batch.labels is not None
             margins = learner.finite_margins(batch, skip=False)
             p = learner.probabilities(margins) if learner.specs[0].calibrate else None
             at = learner.threshold() if threshold is None else threshold
+            batch.check_labels(learner.classes)
             judged.add(Said(learner.classes, margins, batch.labels, at, p, before))
             before += len(batch)
     return judged
@@ -78,7 +81,7 @@ def judge_progressively(
         if delayed is None:
             skipped.add([*batch.faults, *learn_and_judge(learner, batch, judged)])
             continue
-        ready, faults = learner.prepare(batch)
+        ready, faults = learner.prepare(weighing(batch, learner))
         skipped.add([*batch.faults, *faults])
         with width_told(ready.source):
             delayed.take(ready)
@@ -101,10 +104,10 @@ def learn_and_judge(
 
     It comes to what `Learner.learn` comes to, but after an error the learner is undefined.
     """
-    parts = by_width(batch, learner)
+    parts = by_width(weighing(batch, learner), learner)
     if len(parts) > 1:
         return [fault for some in parts for fault in learn_and_judge(learner, some, judged, at=at, report=report)]
-    ready, faults = learner.prepare(batch)
+    ready, faults = learner.prepare(parts[0])
     stops, stop = [each for each in at if learner.rows < each < learner.rows + len(ready)], 0
     while stop < len(ready):
         assert ready.labels is not None

@@ -39,7 +39,7 @@ from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 from .learner_file import parts_of, to_save
 from .ready import ready_rows
-from .widths import as_before_an_error, by_width
+from .widths import as_before_an_error, by_width, weighing
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
@@ -83,14 +83,14 @@ class Learner:
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
         """Learn from a batch, in order, stopping to `report` after each number of rows in `at`; what was refused.
 
-        The batch stays as it is. After an error the learner is as it was before.
+        Rows of weight 0 are left out. The batch stays as it is. After an error the learner is as it was before.
         """
-        parts = by_width(batch, self)
+        parts = by_width(weighing(batch, self), self)
         if len(parts) > 1:
             with as_before_an_error(self):
                 return [fault for some in parts for fault in self.learn(some, at=at, report=report)]
         with self._all_or_nothing() as undo:
-            ready, faults = self.prepare(batch, undo)
+            ready, faults = self.prepare(parts[0], undo)
             if len(ready):
                 ends = [stop - self.rows for stop in at if self.rows < stop < self.rows + len(ready)]
                 self._learn_in_pieces(ready, ends, report)

@@ -29,6 +29,7 @@ from .evaluation import learn_and_judge
 from .guards import MOST_CLASSES, Guards
 from .judged import Judged
 from .learner import Learner
+from .widths import weighing
 
 
 @dataclass
@@ -100,7 +101,8 @@ class Run:
         """Batches, and what writes the rows that can be learned from after each, or why it cannot be encoded."""
         encoder = self.learner.encoder
         with closing(batches):
-            for batch in batches:
+            for read in batches:
+                batch = weighing(read, self.learner)
                 try:
                     yield batch, partial(list, [batch]) if encoder is None else encoder.learn(batch)
                 except InputError as error:  # to be told after what is wrong with the batch itself

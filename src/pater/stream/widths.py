@@ -1,4 +1,4 @@
-"""Batches of numbered features cut where more columns make a pool leave candidates behind.
+"""Batches cut where more numbered features make a pool leave candidates behind, and without rows of weight 0.
 
 Knows `candidates` and what a learner has seen. Which candidates take part depends on how many columns have come; so
 that it does not depend on batches, it is decided by the row that brings the columns.
@@ -26,10 +26,22 @@ if TYPE_CHECKING:
     from .learner import Learner
 
 
+def weighing(batch: Batch, learner: Learner) -> Batch:
+    """The rows that weigh anything: others are as if they were not there, and bring no columns."""
+    kept = batch.that_weighs()
+    if kept is not batch and len(batch.rows) == 3 and _is_open(learner):
+        kept.n_features = int(_widths(kept)[-1]) if len(kept) else 0
+    return kept
+
+
+def _is_open(learner: Learner) -> bool:
+    """Whether a row may bring columns by their number."""
+    return learner.encoder is None and (learner.columns is None or learner.columns.kind == INDICES)
+
+
 def by_width(batch: Batch, learner: Learner) -> list[Batch]:
     """The batch in parts, within each of which the same candidates take part from its first row on."""
-    is_open = learner.columns is None or learner.columns.kind == INDICES
-    if len(batch.rows) != 3 or not is_open or learner.encoder is not None or not is_pool(learner.specs):
+    if len(batch.rows) != 3 or not _is_open(learner) or not is_pool(learner.specs):
         return [batch]
     bounds, before = _bounds(learner.specs), learner.n_features if learner.model is not None else 0
     if learner.model is not None and _among(bounds, before) == _among(bounds, max(before, batch.n_features)):

@@ -1,0 +1,76 @@
+"""Truth values as labels: True and False are one class each, however they are written.
+
+Knows NumPy only. Of classes that are text, the spelling that came first is kept. Nothing is guessed: a truth value is
+no "1", and a number only where the classes are truth values, or 0 and 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NAMES = ("False", "True")
+"""How truth values are called that were read from a file as text."""
+
+_WORDS = {"false": False, "true": True}
+
+
+def truth_in(label: Any) -> bool | None:
+    """The truth value that a label is, or is the word for, in letters of any case."""
+    if isinstance(label, bool | np.bool):
+        return bool(label)
+    return _WORDS.get(label.lower()) if isinstance(label, str) and len(label) <= 5 else None
+
+
+def named(label: Any) -> Any:
+    """A label that is text, or else the name of the truth value that it is, or is the word for."""
+    truth = truth_in(label)
+    return label if truth is None else NAMES[truth]
+
+
+def are_truths(classes: NDArray[Any]) -> bool:
+    """Whether these classes, which are no text, are truth values: by their type, or because they are 0 and 1."""
+    found = classes.tolist()
+    return bool(found) and (all(isinstance(label, bool | np.bool) for label in found) or found == [0, 1])
+
+
+def are_no_truths(classes: NDArray[Any]) -> bool:
+    """Whether 1 among these classes, which are numbers, is something else than True."""
+    found = set(classes.tolist())
+    return not (found <= {0, 1} or found >= {0, 1})
+
+
+def spelled_alike(labels: NDArray[Any], known: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+    """Labels of which `new` are those that are not `known`; each truth value among these as it was first written."""
+    first: dict[bool, Any] = {}
+    for label in known.tolist():
+        truth = truth_in(label)
+        if truth is not None:
+            first.setdefault(truth, label)
+    result = labels
+    for label in new.tolist():
+        truth = truth_in(label)
+        if truth is not None and first.setdefault(truth, label) != label:
+            result = labels.copy() if result is labels else result
+            result[labels == label] = first[truth]
+    return result
+
+
+def as_known(labels: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Labels read from a file, with truth values as the classes of a model spell them if they are text."""
+    others = {label for label in known.tolist() if isinstance(label, str) and named(label) != label}
+    return spelled_alike(labels, known, np.setdiff1d(NAMES, known)) if others else labels
+
+
+def of_the_kind(labels: NDArray[Any], known: NDArray[Any], *, text: bool) -> NDArray[Any] | None:
+    """Truth values as the known classes have them, which are text or numbers where labels are not; None for others."""
+    truths = [truth_in(label) for label in labels.tolist()]
+    if None in truths:
+        return None
+    if not text:
+        return np.array(truths, np.bool_) if are_truths(known) else None
+    spelled = {truth_in(label): label for label in reversed(known.tolist())}
+    names = [spelled.get(truth, NAMES[truth]) for truth in (False, True)]
+    return np.array(names, object)[np.array(truths, np.int64)] if spelled.keys() & {False, True} else None

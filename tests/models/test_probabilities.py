@@ -104,4 +104,4 @@ def test_the_first_rows_are_not_told_for_sure(name):
         model = LEARNERS[name](average=True, probability=True).partial_fit(X, y, classes=[0, 1])
         m = model._model.state.scalars[0]
         lost += m["log_loss"] / m["told"] / 20
-    assert lost <= 1.2 * np.log(2)  # where rows were believed at once, it was up to three times that
+    assert lost <= 1.2 * np.log(2)

@@ -18,23 +18,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import means_diagonal, means_full, points_diagonal, points_full  # noqa: F401  # the forms of `second_order`
 from .averaged import row_by_row
-from .batched_layout import Herds, sharing, spans
+from .batched_layout import Herds, herds_of, spans
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
 from .compile import by_kind, exact_kernel, part, straight
 from .doors import Rows, check_pass
 from .means import Means, mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
-from .means_diagonal import DiagonalMeans
-from .means_full import FullMeans
 from .memory import COUNTS
 from .points import Points, point_pass
-from .points_diagonal import DiagonalPoints
-from .points_full import FullPoints
 from .progress import copy_counts
 from .rows import count, size
-from .second_order import second_order_pass
+from .second_order import DiagonalMeans, DiagonalPoints, FullMeans, FullPoints, second_order_pass
 from .state import Layout, Metric, State
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn", "row_pass"]
@@ -78,14 +75,13 @@ def _over_models(one_pass: Callable[..., int]) -> Callable[..., int]:
     return exact_kernel(FunctionType(_learn_rows.__code__, names, f"learn_rows of {one_pass.__name__}"))
 
 
-def _learn_rows(
-    home, rows, order, codes, weights, margins, scalars, settings, blocks, stops, counts, first, last, start, stop
-):
+def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, noted, first, last, start, stop):
     """Pass rows start..stop through the models (or herds) first..last; the position of the first bad row, or −1.
 
-    Several models take turns, so many blocks of rows at a time. `counts` holds their answers up to each of the stops,
-    (stops, models, 4).
+    Several models take turns, so many blocks of rows at a time. `noted` are stops, and room for their answers up to
+    each of them, (stops, models, 4).
     """
+    stops, counts = noted
     block = blocks * _block_size(rows, last - first)
     a, at = start, 0
     while at < stops.size and stops[at] <= start and start > 0:
@@ -135,7 +131,7 @@ def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[La
         return "split", ()
     if not herd_fits(settings, state.group):
         return "lanes", ()
-    return "herd", state.herds_of(sharing(settings))
+    return "herd", herds_of(state, settings)
 
 
 def learn(
@@ -175,7 +171,7 @@ def learn(
         models = in_herds(herds)  # the passes want those of a herd one after the other
         scalars, out = state.scalars[models], margins[models]
         home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans(herds))
-        herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans], *noted)
+        herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans], noted)
         bad = _run(LEARN[HerdsOfMeans], herded, len(herds), n_rows, threads)
         state.scalars[models], margins[models] = scalars, out
         if noted is not NO_STOPS and counts is not None:
@@ -204,13 +200,12 @@ def _ready(
     if kind is Means and len(rows) == 1:
         vectors = state.in_lines()
     home = kind(vectors, *(() if state.second is None else (state.second,)))
-    blocks = _BLOCKS.get(kind, 1)
-    arguments: tuple[Any, ...] = (home, rows, order, codes, weights, margins, state.scalars, settings)
+    arguments = (home, rows, order, codes, weights, margins, state.scalars, settings, _BLOCKS.get(kind, 1), noted)
     if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
         plain = settings.copy()
         plain["calibrate"] = 0
-        return AVERAGED[kind], (*arguments, plain, _no_margins(state.n_models), blocks, *noted)
-    return LEARN[kind], (*arguments, blocks, *noted)
+        return AVERAGED[kind], (*arguments, (plain, _no_margins(state.n_models)))
+    return LEARN[kind], arguments
 
 
 def row_pass(

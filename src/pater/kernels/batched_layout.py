@@ -89,7 +89,7 @@ def order(herds: Herds) -> list[int]:
     return [model for herd in herds for model in herd.models]
 
 
-def spans(herds: Herds) -> NDArray[np.int64]:
+def spans_of(herds: Herds) -> NDArray[np.int64]:
     """The first and last place of each herd in that order, and whether it shares."""
     ends = list(itertools.accumulate(len(herd.models) for herd in herds))
     return np.array([(end - len(herd.models), end, herd.sharing) for end, herd in zip(ends, herds, strict=True)])

@@ -58,7 +58,7 @@ FULL = 2.0  # is troubled only by scales or a fold that is due
 
 
 class HerdsOfMeans(NamedTuple):
-    """Models of mean rules in herds; `values` is their scalars seen as a matrix of doubles, `spans` as `spans` says."""
+    """Models of mean rules in herds, as `spans_of` has them; `values` is their scalars as a matrix of doubles."""
 
     vectors: Any
     values: Any

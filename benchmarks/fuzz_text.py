@@ -27,7 +27,7 @@ from pater.formats.blocks import blocks
 from pater.formats.csv import table_blocks
 from pater.formats.labels import LONGEST_LABEL
 from pater.formats.reading import make_input
-from pater.kernels.doors import are_weights
+from pater.models.row_weights import are_weights
 from pater.stream import InputError
 
 EDGES = [2**k + d for k in (7, 8, 15, 16, 31, 32, 53, 63, 64) for d in (-1, 0, 1)]

@@ -30,14 +30,14 @@ from pater.models.spec import RECORD
 X, codes, margins, home = np.array([[1.0, 2.0]]), np.ones(1, np.int64), np.zeros((1, 0)), Points(np.zeros((1, 2, 2)))
 model, settings = np.zeros(1, SCALARS), np.zeros(1, RECORD)
 settings["rule"], settings["positive"], settings["alpha_pos"] = RULES["perceptron"].code, 1, 1
-LEARN[Points](home, (X,), IN_ORDER, codes, NOTHING, margins, model, settings, 1, *NO_STOPS, 0, 1, 0, 1)
+LEARN[Points](home, (X,), IN_ORDER, codes, NOTHING, margins, model, settings, 1, NO_STOPS, 0, 1, 0, 1)
 stats = LEARN[Points].stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), home.vectors[0, 0].tolist())
 """
 
 SMALL = """
 import numpy as np
-from pater.kernels.csr_form import form
+from pater.kernels.doors import form
 sound = form(np.array([0, 1], "u4"), np.array([0], "u4"), np.uint32(0))
 print(sound, sum(form.stats.cache_hits.values()), sum(form.stats.cache_misses.values()))
 """

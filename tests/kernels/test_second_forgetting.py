@@ -12,8 +12,8 @@ from test_second_reference import ETA, LEARNERS, WEIGHTS, compare, data, params_
 
 import pater
 from pater import ConfidenceWeightedClassifier
-from pater.kernels.covariance_merge import give_prior_back, widen_by
 from pater.kernels.triangle import packed_size
+from pater.models.covariance_merge import give_prior_back, widen_by
 from pater.reference import second_order as reference_second
 
 COVARIANCES = ["full", "diagonal"]

@@ -14,9 +14,9 @@ from pater import (
     SecondOrderPerceptron,
 )
 from pater.kernels import state
-from pater.kernels.covariance_merge import absorb_row, widen_by
 from pater.kernels.state import State, TooWideError
 from pater.kernels.triangle import packed_size
+from pater.models.covariance_merge import absorb_row, widen_by
 from pater.models.matrices import rows_of
 from pater.models.model import Model
 from pater.models.search import Grid

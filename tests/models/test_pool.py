@@ -136,7 +136,7 @@ def test_what_is_told_as_progressive_is_what_was_predicted(n_classes, point):
         ]
         if point is None:
             assert_array_equal(told[:, problem], counts)
-        else:  # its threshold is looked up now and then, see kernels/operating.py
+        else:  # its threshold is looked up now and then, see models/margin_counts.py
             assert_allclose(told[:, problem], counts, atol=0.02 * len(y))
 
 

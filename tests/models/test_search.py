@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pater.kernels.batched_layout import Herd, order, plan, spans
+from pater.kernels.batched_layout import Herd, order, plan, spans_of
 from pater.kernels.run import layout_for, learn
 from pater.kernels.state import State
 from pater.models import metrics
@@ -229,7 +229,7 @@ def test_models_that_share_need_not_be_neighbours():
         tuple(range(1, 26, 2)),
     ]
     assert order(herds) == [*range(0, 26, 2), *range(1, 26, 2)]
-    assert spans(herds).tolist() == [[0, 8, 0], [8, 13, 0], [13, 26, 1]]
+    assert spans_of(herds).tolist() == [[0, 8, 0], [8, 13, 0], [13, 26, 1]]
     X, y = stream(300, 5)
     assert len(run(sparse(X), y, ALL).herds) == 3
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from pater.kernels.operating import LEAST_MEMORY, MEMORY, MOST_MEMORY
+from pater.models.margin_counts import LEAST_MEMORY, MEMORY, MOST_MEMORY
 from pater.serve.errors import Refusal
 from pater.serve.quality.operating import Operating, moving
 from pater.serve.quality.quality import Answers, Quality

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from ..kernels.doors import check_weights
 from ..kernels.run import NOTHING, Rows
 from ..models.labels import as_labels
 from ..models.matrices import (
@@ -27,6 +26,7 @@ from ..models.matrices import (
     readable,
     rows_of,
 )
+from ..models.row_weights import check_weights
 
 ENCODE = "Encode text, categories and dates first: pater.preprocessing.TableEncoder takes columns as they are."
 
@@ -35,9 +35,9 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """The rows of X; the estimator's `n_features_in_` and `feature_names_in_` are set, or X is held against them."""
     known = vars(estimator)
     if not reset and "feature_names_in_" not in known:
-        dense = is_plain(X)
-        if (dense or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and X.shape[0] > 0:
-            return (readable(X),) if dense else csr_rows(X)
+        ready = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.carray
+        if (ready or is_plain(X) or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and X.shape[0] > 0:
+            return (X,) if ready else rows_of(X)
     rows = None
     if is_sparse(X):  # scikit-learn and SciPy believe what a matrix holds, so they see what was checked
         rows = csr_rows(X)

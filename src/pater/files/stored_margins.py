@@ -1,6 +1,6 @@
 """The histograms of margins that an operating point is read off, in a file.
 
-Knows `container`, `codec`, `stored_state` and `kernels/operating.py`.
+Knows `container`, `codec`, `stored_state` and `models/margin_counts.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.operating import BINS, FARTHEST, LARGEST_GAIN, LARGEST_MARGIN, NUMBERS
+from ..models.margin_counts import BINS, FARTHEST, LARGEST_GAIN, LARGEST_MARGIN, NUMBERS
 from ..models.operating_points import SeenMargins
 from .codec import require
 from .container import Arrays, Places

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import NO_WEIGHT, are_weights
+from ..models.row_weights import NO_WEIGHT, are_weights
 from ..preprocessing.arrow_memory import floats_of, whole_numbers_of
 from .absent import no_column
 from .batches import Batch

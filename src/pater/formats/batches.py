@@ -13,17 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compile import exact_kernel, kernel
-from ..kernels.doors import (
-    WEIGHTS_WANTED,
-    check_lengths,
-    check_rows,
-    checked,
-    first_unsound_weight,
-)
+from ..kernels.doors import check_lengths, check_rows, checked
 from ..kernels.rows import count, square
 from ..kernels.run import NOTHING, Rows
 from ..models.labels import is_text
 from ..models.matrices import SURELY_TAKEN, number_of_rows, taken
+from ..models.row_weights import WEIGHTS_WANTED, first_unsound_weight
 from ..models.truth import are_no_truths, as_known
 from .blocks import START, Place
 from .errors import Fault, InputError

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import NO_WEIGHT, are_weights
+from ..models.row_weights import NO_WEIGHT, are_weights
 from . import csv_fields as fields
 from .absent import no_column
 from .batches import OVERFLOW, Batch, tidy

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import NO_WEIGHT, are_weights
 from ..kernels.run import NOTHING
+from ..models.row_weights import NO_WEIGHT, are_weights
 from ..models.truth import named, truth_in
 from .errors import shortened
 from .json_cells import Faults, kind_of, text_of

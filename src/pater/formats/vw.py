@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.compile import exact_kernel, exact_part
-from ..kernels.doors import LARGEST_WEIGHT, NO_WEIGHT
+from ..kernels.rules import LARGEST_WEIGHT
+from ..models.row_weights import NO_WEIGHT
 from .batches import Batch, tidy
 from .blocks import Block
 from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, Seen, news_of

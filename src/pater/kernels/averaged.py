@@ -13,14 +13,11 @@ from types import FunctionType
 
 from .compile import by_kind, exact_kernel, exact_part
 from .means import Means
-from .means_diagonal import DiagonalMeans
-from .means_full import FullMeans
 from .memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from .points import Points
-from .points_diagonal import DiagonalPoints
-from .points_full import FullPoints
 from .progress import calibrate
 from .rows import entry, size, table_of
+from .second_order import DiagonalMeans, DiagonalPoints, FullMeans, FullPoints
 
 
 @by_kind
@@ -80,34 +77,18 @@ def row_by_row(learn: Callable[..., int]) -> Callable[..., int]:
 
 
 def _learn_averaged(
-    home,
-    rows,
-    order,
-    codes,
-    weights,
-    margins,
-    scalars,
-    settings,
-    plain,
-    nothing,
-    blocks,
-    stops,
-    counts,
-    first,
-    last,
-    start,
-    stop,
+    home, rows, order, codes, weights, margins, scalars, settings, blocks, noted, quiet, first, last, start, stop
 ):
     """As `learn_rows`, but probabilities are fitted to, and margins hold, what the average says.
 
-    `plain` are the settings without probabilities, which the passes would fit to what the last weights say. `nothing`
-    is margins that nobody wants: a slice of `margins` would be of another type, and the pass be compiled for it anew.
+    `quiet` are the settings without probabilities, which the passes would fit to what the last weights say, and margins
+    that nobody wants: a slice of `margins` would be of another type, and the pass be compiled for it anew.
     """
+    plain, nothing = quiet
     for k in range(first, last):
-        m, p = scalars[k], settings[k]
+        m, p, there = scalars[k], settings[k], (blocks, noted, k, k + 1)
         if not p.average:
-            there = stops, counts, k, k + 1, start, stop
-            bad = learn(home, rows, order, codes, weights, margins, scalars, settings, blocks, *there)  # noqa: F821
+            bad = learn(home, rows, order, codes, weights, margins, scalars, settings, *there, start, stop)  # noqa: F821
             if bad >= 0:
                 return bad
             continue
@@ -115,8 +96,7 @@ def _learn_averaged(
             i = order[r] if order.size > 0 else r
             said, t, exponent = average_says(home, k, rows, i, m), m.t, m.exponent
             usual = m.mean_size if m.mean_size > 0.0 else math.sqrt(m.size_square)
-            there = stops, counts, k, k + 1, r, r + 1
-            bad = learn(home, rows, order, codes, weights, nothing, scalars, plain, blocks, *there)  # noqa: F821
+            bad = learn(home, rows, order, codes, weights, nothing, scalars, plain, *there, r, r + 1)  # noqa: F821
             if bad >= 0:
                 return bad
             if margins.size > 0:

@@ -1,7 +1,7 @@
 """How the vectors of many models stand side by side, for passes that work on all of them at once.
 
-Knows NumPy and `rules`. The models of a search read the same rows. In a herd, the numbers that all its models keep of a
-feature are one cell:
+Knows NumPy, `memory` and `rules`. The models of a search read the same rows. In a herd, the numbers that all its models
+keep of a feature are one cell:
 
 - of three cache lines: U of up to eight models, then S⁺ of each, then S⁻ of each; or,
 - where the models also share their class sums (those of PATER-II, that every sample enters), of two lines: U of the
@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .memory import S_NEG, S_POS
 from .rules import RULES
 
 LINE = 8  # numbers
@@ -53,9 +54,22 @@ def fits(settings: NDArray[np.void], group: int) -> bool:
     return not (forget.any() or mixed.any() or any(settings[name].any() for name in _PLAIN))
 
 
-def sharing(settings: NDArray[np.void]) -> NDArray[np.bool_]:
-    """Which models have class sums that depend on the rows alone, not on what the model said of them."""
-    return np.asarray(_EVERYONE_ENTERS[settings["rule"]])
+def herds_of(state: Any, settings: NDArray[np.void]) -> Herds:
+    """The herds that the models of a state can learn in.
+
+    Class sums that every sample enters depend on the rows alone, and are shared; but models that began at different
+    rows have different sums all the same, and keep them to themselves.
+    """
+    sharing = _EVERYONE_ENTERS[settings["rule"]]
+    if state.layout == "herd":
+        before = {k for herd in state.herds if herd.sharing for k in herd.models}
+        sharing &= [k in before for k in range(state.n_models)]
+    elif not state.is_fresh:
+        sums = state.kinds()[:, S_POS : S_NEG + 1]
+        for start in range(0, state.n_models, state.group):
+            some = start + np.flatnonzero(sharing[start : start + state.group])
+            sharing[some] = all(np.array_equal(sums[k], sums[some[0]]) for k in some)
+    return plan(list(sharing), state.group)
 
 
 def plan(sharing: Sequence[bool], group: int) -> Herds:
@@ -75,7 +89,7 @@ def order(herds: Herds) -> list[int]:
     return [model for herd in herds for model in herd.models]
 
 
-def spans(herds: Herds) -> NDArray[np.int64]:
+def spans_of(herds: Herds) -> NDArray[np.int64]:
     """The first and last place of each herd in that order, and whether it shares."""
     ends = list(itertools.accumulate(len(herd.models) for herd in herds))
     return np.array([(end - len(herd.models), end, herd.sharing) for end, herd in zip(ends, herds, strict=True)])

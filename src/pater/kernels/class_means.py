@@ -72,8 +72,7 @@ def zero_gap(entered):
 @part
 def gap(S_pos, S_neg, a_pos, a_neg):
     """‖a_pos·S⁺ − a_neg·S⁻‖² from the vectors themselves, and the size of its terms."""
-    zz = 0.0
-    scale = 0.0
+    zz = scale = 0.0
     for j in range(S_pos.size):
         p = a_pos * S_pos[j]
         q = a_neg * S_neg[j]
@@ -85,9 +84,7 @@ def gap(S_pos, S_neg, a_pos, a_neg):
 @exact_part
 def products_of_sums(table, width, p, n):
     """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, of the sums in these columns of a table; in order, so that all passes agree."""
-    pp = 0.0
-    nn = 0.0
-    pn = 0.0
+    pp = nn = pn = 0.0
     for j in range(width):
         pp += table[j, p] * table[j, p]
         nn += table[j, n] * table[j, n]
@@ -120,23 +117,6 @@ def shrink(m):
     m.mean_size *= RESCALE
     m.exponent += RESCALE_BITS
     m.unit *= RESCALE
-
-
-@inlined
-def next_gain(m, positive, forgetting):
-    """What one more sample of the class will weigh.
-
-    That all before it fade by γ is the same, up to a factor common to sum, count and loss, as that it weighs 1/γ more.
-    """
-    return (m.gain_pos if positive else m.gain_neg) / forgetting
-
-
-@inlined
-def raise_gain(m, positive, forgetting):
-    if positive:
-        m.gain_pos /= forgetting
-    else:
-        m.gain_neg /= forgetting
 
 
 @part

@@ -1,6 +1,6 @@
 """The door to the compiled passes, which believe what they are handed: it is checked here, in one place.
 
-Knows `csr_form`, `state` and NumPy. Shapes, types and lengths are checked in every call, which takes a microsecond. The
+Knows `state` and NumPy. Shapes, types and lengths are checked in every call, which takes a microsecond. The
 columns of sparse rows take a scan, so they are checked once: rows that were found sound say so themselves.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .csr_form import NO_ROWS, OUT_OF_ORDER, OUT_OF_RANGE, SOUND, form
+from .compile import kernel
 from .memory import COUNTS
 from .state import State
 
@@ -20,25 +20,14 @@ Rows = tuple[NDArray[Any], ...]
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
-# So that with rows of any size that is taken all products stay numbers.
-LARGEST_WEIGHT = 1e20  # of a sample or a class: times the largest row, squared and summed; and 1/1e20 with the smallest
+SOUND, OUT_OF_ORDER, OUT_OF_RANGE, NO_ROWS = range(4)  # the form of sparse rows
 
 _DOUBLE, _LONG = np.dtype(np.float64), np.dtype(np.int64)
 _INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))
 
 # Of the record of a model's settings. What a rule alone reads is named where the rule is.
-_READ_BY_PASSES = {
-    "rule",
-    "positive",
-    "alpha_neg",
-    "alpha_pos",
-    "balanced",
-    "sized",
-    "intercept",
-    "average",
-    "forgetting",
-}
-_READ_BY_PASSES |= {"watch", "fading", "discount", "calibrate"}
+_READ_BY_PASSES = {"rule", "positive", "alpha_neg", "alpha_pos", "balanced", "sized", "intercept", "average"}
+_READ_BY_PASSES |= {"forgetting", "watch", "fading", "discount", "calibrate"}
 
 
 class CheckedRows(tuple[NDArray[Any], ...]):
@@ -103,13 +92,38 @@ def scanned(indptr: NDArray[Any], indices: NDArray[Any], size: int, width: int, 
     return int(form(indptr, indices, indices.dtype.type(last)))
 
 
+@kernel
+def form(indptr, indices, last):
+    """The form of rows whose indptr ends within `indices`: 0 is sound, with distinct, ascending columns up to `last`;
+    1 has columns out of order or twice; 2 has columns beyond `last`; 3 has an indptr that goes back.
+    """
+    start, end = indptr[0], indptr[-1]
+    at_row_ends = 0
+    for i in range(1, indptr.size):
+        k = indptr[i]
+        if k < indptr[i - 1] or k > end:
+            return 3
+        if k < end and indptr[i - 1] < k:
+            at_row_ends += indices[k] <= indices[k - 1]
+    if start == end:
+        return 0
+    descents = 0
+    outside = 0
+    for k in range(start + 1, end):
+        descents += indices[k] <= indices[k - 1]
+        outside += indices[k] > last
+    if outside > 0 or indices[start] > last:
+        return 2
+    return 1 if descents != at_row_ends else 0
+
+
 def number_of_rows(rows: Rows) -> int:
     return int(rows[0].shape[0]) - (len(rows) == 3)
 
 
 def check_lengths(rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]) -> None:
     """See that there is one label for each row, and one importance for each row or none at all."""
-    n_rows = len(rows[0]) - (len(rows) == 3)
+    n_rows = number_of_rows(rows)
     if labels.shape != (n_rows,):
         raise ValueError(f"there are {n_rows} rows, but labels of shape {labels.shape}: one is needed for each row.")
     if weights.size and weights.shape != (n_rows,):
@@ -164,41 +178,3 @@ def check_pass(
 
 def _unfit(name: str, array: NDArray[Any], shape: tuple[int, ...], kind: np.dtype[Any]) -> str:
     return f"{name} must be {kind} of shape {shape}, one piece in memory, got {array.dtype} of shape {array.shape}."
-
-
-def check_weights(weights: Any, n_rows: int, name: str) -> NDArray[np.float64]:
-    """One importance for each row, as the passes take them; a ValueError names the first that will not do."""
-    try:
-        found = np.asarray(weights)
-        if found.dtype.kind == "c":
-            raise TypeError("these are complex numbers")
-        found = np.asarray(found, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{name} must hold numbers: {error}.") from None
-    if found.ndim == 0:
-        found = np.full(n_rows, float(found))
-    if found.shape != (n_rows,):
-        raise ValueError(f"{name} has shape {found.shape}, expected ({n_rows},): one number for each row of X.")
-    row = first_unsound_weight(found)
-    if row >= 0:
-        raise ValueError(f"{name} must be {WEIGHTS_WANTED}, got {found[row]} in row {row}.")
-    return np.require(found, requirements=("C", "A"))
-
-
-WEIGHTS_WANTED = f"0 or positive and finite, between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
-
-
-NO_WEIGHT = f"neither 0 nor a number from {1 / LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
-
-
-def are_weights(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers may be the importance of a row: 0, and what neither overflows nor vanishes in a sum."""
-    return np.asarray((weights == 0) | ((weights >= 1.0 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT)))
-
-
-def first_unsound_weight(weights: NDArray[np.float64]) -> int:
-    """The first row whose importance no pass takes, or −1."""
-    if not weights.size:
-        return -1
-    sound = are_weights(weights)
-    return -1 if sound.all() else int(np.argmin(sound))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .class_means import TOO_LARGE, bias_gap, next_gain, raise_gain
+from .class_means import TOO_LARGE, bias_gap
 from .compile import exact_part, inlined
 from .lazy_form import (
     CANCELLED,
@@ -62,8 +62,10 @@ def any_row(rows, i, table, m, p, positive, s, found):
         return math.nan
     y = 1.0 if positive else -1.0
     margin, slack = look(m, ux, px, nx, y)
-    forgets = 0.0 < p.forgetting < 1.0
-    now = s * next_gain(m, positive, p.forgetting) if forgets else s
+    # That all samples of a class fade by γ when one more comes is the same, up to a factor common to sum, count and
+    # loss, as that it weighs 1/γ more.
+    forgets, gain = 0.0 < p.forgetting < 1.0, (m.gain_pos if positive else m.gain_neg) / p.forgetting
+    now = s * gain if forgets else s
     if strained(m, p, xx, positive, now, slack):
         fold(table, IN_LANES, m)
         ux, px, nx, xx = met(rows, i, table)
@@ -79,7 +81,7 @@ def any_row(rows, i, table, m, p, positive, s, found):
     s_pos = now if positive else 0.0
     s_neg = now - s_pos
     if forgets:
-        raise_gain(m, positive, p.forgetting)
+        m.gain_pos, m.gain_neg = (gain, m.gain_neg) if positive else (m.gain_pos, gain)
     if m.careful:
         count_with_care(rows, i, table, IN_LANES, positive, -1.0, m)
         m.careful_work += size(rows, i)

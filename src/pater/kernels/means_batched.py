@@ -53,10 +53,12 @@ DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
 ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
 LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN, SIZED = range(_N + 12, _N + 23)
 _ROWS = _N + 23
+FOLD, COUNT, FINISH = range(3)  # what is done for one model at a time
+FULL = 2.0  # is troubled only by scales or a fold that is due
 
 
 class HerdsOfMeans(NamedTuple):
-    """Models of mean rules in herds; `values` is their scalars seen as a matrix of doubles, `spans` as `spans` says."""
+    """Models of mean rules in herds, as `spans_of` has them; `values` is their scalars as a matrix of doubles."""
 
     vectors: Any
     values: Any
@@ -87,6 +89,28 @@ def _give(values, model, z, k, m):
     for field in range(_N):
         values[model, field] = z[field, k]
     m.work_since_fold, m.entered, m.width = int(z[WORK, k]), int(z[ENTERED, k]), int(z[REACHED, k])
+
+
+@exact_part
+def _one_by_one(what, rows, i, table, shares, values, scalars, settings, z, positive, s):
+    """Do what is seldom needed for each model that is troubled, by the lazy pass's own functions."""
+    for model in range(scalars.size):
+        at = place(model, shares)
+        k, m = at[0], scalars[model]
+        if z[TROUBLED, k] == 0.0:
+            continue
+        _give(values, model, z, k, m)
+        if what == FOLD:
+            fold(table, at, m)
+        elif what == COUNT:
+            count_products(rows, i, table, at, positive, -1.0, m)
+            m.careful_work += size(rows, i)
+        elif z[TROUBLED, k] == FULL:
+            tidy(table, at, m)
+        else:
+            finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
+        z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
+        _take(values, model, z, k)
 
 
 @inlined
@@ -160,14 +184,7 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
         positive = codes[i] == settings[0].positive
         sign = 1.0 if positive else -1.0
         if judge(z, width, xx, s, sign) > 0:
-            for model in range(n_models):
-                at = place(model, shares)
-                k = at[0]
-                if z[TROUBLED, k] > 0.0:
-                    _give(values, model, z, k, scalars[model])
-                    fold(table, at, scalars[model])
-                    _take(values, model, z, k)
-                    z[WORK, k] = float(scalars[model].work_since_fold)
+            _one_by_one(FOLD, rows, i, table, shares, values, scalars, settings, z, positive, s)
             xx = look(rows, i, table, z, lines, shares)
             judge(z, width, xx, s, sign)
         if margins.size > 0:
@@ -206,16 +223,10 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
 
         n_careful, n_seldom = 0, 0
         for k in range(width):
-            n_careful += 1 if z[ENTERS, k] * z[CAREFUL, k] > 0.0 else 0
+            z[TROUBLED, k] = z[ENTERS, k] * z[CAREFUL, k]
+            n_careful += 1 if z[TROUBLED, k] > 0.0 else 0
         if n_careful > 0:
-            for model in range(n_models):
-                at = place(model, shares)
-                k = at[0]
-                if z[ENTERS, k] * z[CAREFUL, k] > 0.0:
-                    _give(values, model, z, k, scalars[model])
-                    count_products(rows, i, table, at, positive, -1.0, scalars[model])
-                    scalars[model].careful_work += size(rows, i)
-                    _take(values, model, z, k)
+            _one_by_one(COUNT, rows, i, table, shares, values, scalars, settings, z, positive, s)
         here = float(size(rows, i))
         for k in range(width):
             e = z[ENTERS, k]
@@ -245,7 +256,6 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
             sound = 1.0 if zz > fma(CANCELLED, terms, SMALLEST_GAP) else 0.0
             troubled = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
             moves = e - troubled
-            z[TROUBLED, k] = troubled
             so_far = a_pos * z[LOSS_POS, k] + a_neg * z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
             loss_pos, loss_neg = z[LOSS_POS, k], z[LOSS_NEG, k]
             loss_pos, loss_neg = fma(moves * s_pos, loss, loss_pos), fma(moves * s_neg, loss, loss_neg)
@@ -259,7 +269,8 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
             z[BIAS, k] += (z_bias * inverse) * goal
             z[UPDATES, k] += steps
             full = (loss_pos + loss_neg > TOO_LARGE) | (z[WORK, k] >= fold_after(z[REACHED, k]))
-            n_seldom += 1 if full | (troubled > 0.0) else 0
+            z[TROUBLED, k] = troubled if troubled > 0.0 else FULL if full else 0.0
+            n_seldom += 1 if z[TROUBLED, k] > 0.0 else 0
         if shares:
             z[ADD_U, S_POS], z[ADD_U, S_NEG] = s_pos, s_neg
             add_to_lines(rows, i, table, z[ADD_U:], 1)
@@ -269,18 +280,7 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
                     lines[line, k] = z[ADD_U + line, k]
             add_to_lines(rows, i, table, lines, 1 if positive else 2)
         if n_seldom > 0:
-            for model in range(n_models):
-                at = place(model, shares)
-                k, m = at[0], scalars[model]
-                full = z[LOSS_POS, k] + z[LOSS_NEG, k] > TOO_LARGE or z[WORK, k] >= fold_after(z[REACHED, k])
-                if z[TROUBLED, k] > 0.0 or full:
-                    _give(values, model, z, k, m)
-                    if z[TROUBLED, k] > 0.0:
-                        finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
-                    else:
-                        tidy(table, at, m)
-                    z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
-                    _take(values, model, z, k)
+            _one_by_one(FINISH, rows, i, table, shares, values, scalars, settings, z, positive, s)
     for model in range(n_models):
         k, m = place(model, shares)[0], scalars[model]
         _give(values, model, z, k, m)

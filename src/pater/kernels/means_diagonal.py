@@ -1,6 +1,6 @@
 """Mean rules with a diagonal covariance, in the pass of `second_order`: a row touches only what it holds.
 
-Knows `lazy_form_diagonal`, `class_means`, `rows` and `memory`. Each feature has a precision, 1 + Q, to which a row
+Knows `lazy_form`, `class_means`, `rows` and `memory`. Each feature has a precision, 1 + Q, to which a row
 that enters adds κ·x². With w = U + Σ(A⁺S⁺ − A⁻S⁻), zᵀΣz follows from S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the
 row's non-zeros only; when it cancels, it is taken from the vectors. In the form of steps, where a row changes S and Q,
 U takes up the difference, so that w stays as it was, and A± ← A± + τα±/n± is the step. In the leader's form U is 0
@@ -10,26 +10,24 @@ and A± = τα±/n±.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
 
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
 from .compile import exact_part, inlined
-from .fading import LONGEST_PAUSE, settle_counts, settled
 from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
-from .lazy_form_diagonal import change, enter, fold, know_products, products_with
 from .memory import S_NEG, S_POS, Q, U, V
-from .rows import reach, size
-from .second_order import LEAST_NOISE, MOST_NOISE, fade, meet, memory_of, take
+from .rows import entry, reach, size
+from .second_order import (
+    LEAST_NOISE,
+    LONGEST_PAUSE,
+    MOST_NOISE,
+    DiagonalMeans,
+    fade,
+    meet,
+    settle_counts,
+    settled,
+    take,
+)
 from .steps import mean_step, passive
-
-
-class DiagonalMeans(NamedTuple):
-    """Models of mean rules with a diagonal covariance."""
-
-    vectors: Any
-
 
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
 CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is taken from the vectors, but
@@ -41,6 +39,77 @@ LARGEST_LAZY = 1e280  # of a lazy part of w: beyond it, it is folded
 
 
 @exact_part
+def _products(rows, i, table):
+    """U·x, S⁺ᵀΣx, S⁻ᵀΣx, ‖x‖² and xᵀΣx."""
+    ux = px = nx = xx = c = 0.0
+    for k in range(size(rows, i)):
+        j, x = entry(rows, i, k)
+        Sx = x / (1.0 + table[j, Q])
+        c += x * Sx
+        ux += table[j, U] * x
+        px += table[j, S_POS] * Sx
+        nx += table[j, S_NEG] * Sx
+        xx += x * x
+    return ux, px, nx, xx, c
+
+
+@inlined
+def _change(table, j, m, leads, sp_new, sn_new, q_new):
+    """Set S⁺, S⁻ and Q of a column. A leader's w follows; else w and Σ t·δₜ stay as they are."""
+    sp, sn = table[j, S_POS], table[j, S_NEG]
+    before, after = 1.0 / (1.0 + table[j, Q]), 1.0 / (1.0 + q_new)
+    change = (m.A_pos * sp_new - m.A_neg * sn_new) * after - (m.A_pos * sp - m.A_neg * sn) * before
+    table[j, V] -= (m.B_pos * sp_new - m.B_neg * sn_new) * after - (m.B_pos * sp - m.B_neg * sn) * before
+    if leads:
+        table[j, V] += m.t * change
+    else:
+        table[j, U] -= change
+    table[j, S_POS], table[j, S_NEG], table[j, Q] = sp_new, sn_new, q_new
+
+
+@exact_part
+def _enter(rows, i, table, m, leads, s_pos, s_neg, gain, least):
+    """Add s_pos·x to S⁺, s_neg·x to S⁻ and gain·x² to Q, which is at least `least` in columns that the row holds."""
+    pp = nn = pn = 0.0
+    for k in range(size(rows, i)):
+        j, x = entry(rows, i, k)
+        sp, sn, q = table[j, S_POS], table[j, S_NEG], table[j, Q]
+        sp_new, sn_new, q_new = sp + s_pos * x, sn + s_neg * x, (max(q, least) if x != 0.0 else q) + gain * x * x
+        before, after = 1.0 / (1.0 + q), 1.0 / (1.0 + q_new)
+        _change(table, j, m, leads, sp_new, sn_new, q_new)
+        pp += sp_new * sp_new * after - sp * sp * before
+        nn += sn_new * sn_new * after - sn * sn * before
+        pn += sp_new * sn_new * after - sp * sn * before
+    m.pp += pp
+    m.nn += nn
+    m.pn += pn
+
+
+@exact_part
+def _know_products(table, m):
+    """S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻ from the vectors."""
+    m.pp = m.nn = m.pn = 0.0
+    for j in range(m.width):
+        sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
+        m.pp += sp * sp * variance
+        m.nn += sn * sn * variance
+        m.pn += sp * sn * variance
+    m.products_known = 1
+
+
+@exact_part
+def _fold(table, m):
+    """Move the lazy part of w and of Σ t·δₜ into U and V."""
+    for j in range(m.width):
+        sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
+        table[j, U] += (m.A_pos * sp - m.A_neg * sn) * variance
+        table[j, V] += (m.B_pos * sp - m.B_neg * sn) * variance
+    m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
+    m.work_since_fold = min(0, m.work_since_fold - m.width)
+    _know_products(table, m)
+
+
+@exact_part
 def _set_aside(table, m):
     """Let a leader's w be 0 until it is made anew, and gather its part in Σ t·δₜ in V."""
     a_pos, a_neg = m.B_pos - m.t * m.A_pos, m.B_neg - m.t * m.A_neg
@@ -48,7 +117,7 @@ def _set_aside(table, m):
         table[j, V] += (a_pos * table[j, S_POS] - a_neg * table[j, S_NEG]) / (1.0 + table[j, Q])
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
     m.work_since_fold = 0
-    know_products(table, m)
+    _know_products(table, m)
 
 
 @exact_part
@@ -56,14 +125,14 @@ def _settle(table, m, leads, width):
     """Take the gain out of the past, and lift all columns to the prior: those that paused have faded below it."""
     g, m.width = m.gain_pos, width
     for j in range(m.width):
-        change(table, j, m, leads, table[j, S_POS], table[j, S_NEG], max(table[j, Q], g - 1.0))
+        _change(table, j, m, leads, table[j, S_POS], table[j, S_NEG], max(table[j, Q], g - 1.0))
     down_pos, down_neg = settle_counts(m)
     for j in range(m.width):
         table[j, S_POS] *= down_pos
         table[j, S_NEG] *= down_neg
         table[j, Q] = settled(table[j, Q], g)
     m.bias_Q = settled(m.bias_Q, g)
-    know_products(table, m)
+    _know_products(table, m)
 
 
 @inlined
@@ -72,7 +141,7 @@ def _mind_products(table, m):
     m.pp_peak = max(m.pp_peak, m.pp)
     m.nn_peak = max(m.nn_peak, m.nn)
     if m.pp < FADED * m.pp_peak or m.nn < FADED * m.nn_peak:
-        know_products(table, m)
+        _know_products(table, m)
         m.pp_peak, m.nn_peak = m.pp, m.nn
 
 
@@ -139,16 +208,10 @@ def _leads_astray(m, c, positive, s):
     return not largest * s * c <= limit
 
 
-@memory_of.form_for(DiagonalMeans)
-def _memory(home, k, p):
-    none = np.zeros(0)
-    return home.vectors[k], none, none, none, none, none
-
-
 @exact_part
 def _look(rows, i, table, m, y):
     """Margin, loss, ‖x‖² and xᵀΣx of a row."""
-    ux, px, nx, xx, c = products_with(rows, i, table)
+    ux, px, nx, xx, c = _products(rows, i, table)
     margin, slack = look(m, ux, px, nx, y)
     return margin, hinge_of(slack), xx, c
 
@@ -156,12 +219,12 @@ def _look(rows, i, table, m, y):
 @meet.form_for(DiagonalMeans)
 def _meet(home, rows, i, vectors, m, p, y, s):
     if not m.products_known:
-        know_products(vectors, m)
+        _know_products(vectors, m)
     margin, loss, xx, c = _look(rows, i, vectors, m, y)
     if not p.leader:
         enters = loss > 0.0 or not passive(p.rule)
         if _overflows(m, xx) or (enters and _strained(m, p, c, y > 0.0, s)):
-            fold(vectors, m)
+            _fold(vectors, m)
             margin, loss, xx, c = _look(rows, i, vectors, m, y)
     return margin, loss, xx, c, 0.0
 
@@ -199,16 +262,16 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
         m.updates += 1
         if forgets and p.average and _leads_astray(m, a, positive, s):
             _set_aside(vectors, m)
-        enter(rows, i, vectors, m, True, s_pos, s_neg, gain, g - 1.0)
+        _enter(rows, i, vectors, m, True, s_pos, s_neg, gain, g - 1.0)
         m.bias_Q += one * gain
         if m.work_since_fold >= FOLD_EVERY * m.width:
-            know_products(vectors, m)
+            _know_products(vectors, m)
             m.work_since_fold = 0
         if forgets:
             _mind_products(vectors, m)
         _lead(vectors, m, p, one)
         return
-    enter(rows, i, vectors, m, False, s_pos, s_neg, 0.0, g - 1.0)  # the step is taken in the metric before the row
+    _enter(rows, i, vectors, m, False, s_pos, s_neg, 0.0, g - 1.0)  # the step is taken in the metric before the row
     if forgets:
         _mind_products(vectors, m)
     a_pos, a_neg, z_bias = parts_of_gap(m, p)
@@ -226,11 +289,11 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
                 m.B_pos += m.t * tau * a_pos
                 m.B_neg += m.t * tau * a_neg
                 m.bias_steps += m.t * tau * Sz_bias
-    enter(rows, i, vectors, m, False, 0.0, 0.0, gain, 0.0)
+    _enter(rows, i, vectors, m, False, 0.0, 0.0, gain, 0.0)
     m.bias_Q += one * gain
     if m.loss_pos + m.loss_neg > TOO_LARGE:
         shrink(m)
         shrink_vector(vectors[:, U])
         shrink_vector(vectors[:, V])
     if m.work_since_fold >= FOLD_EVERY * m.width:
-        fold(vectors, m)
+        _fold(vectors, m)

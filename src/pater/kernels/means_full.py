@@ -11,26 +11,15 @@ are made anew from the triangle now and then. In the leader's form w = A⁺P⁺ 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
 from .compile import exact_part, inlined, part
-from .fading import MOST_FADED, settle_counts
 from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
-from .points_full import add_image, bounded_noise, reach, triangle_and_room
+from .points_full import add_image, bounded_noise, reach
 from .rows import add, clear, dot, spread
 from .rules import hinge
-from .second_order import fade, meet, memory_of, take
+from .second_order import MOST_FADED, FullMeans, fade, meet, settle_counts, take
 from .steps import mean_step, passive
 from .triangle import absorb, image, restore_prior
-
-
-class FullMeans(NamedTuple):
-    """Models of mean rules with a full covariance."""
-
-    vectors: Any
-    triangles: Any
-
 
 RENEW_EVERY = 256  # rows: two traversals of the triangle are lost in as many
 CANCELLED = 1e-6  # of its terms: a zᵀΣz below it is taken from the triangle
@@ -39,8 +28,7 @@ CANCELLED = 1e-6  # of its terms: a zᵀΣz below it is taken from the triangle
 @part
 def _quadratic(own, other, P_own, P_other, n, a_own, a_other):
     """zᵀΣz but for the intercept's part, and the size of its terms."""
-    zz = 0.0
-    terms = 0.0
+    zz = terms = 0.0
     for j in range(n):
         zz += (a_own * own[j] - a_other * other[j]) * (a_own * P_own[j] - a_other * P_other[j])
         terms += (abs(a_own * own[j]) + abs(a_other * other[j])) * (abs(a_own * P_own[j]) + abs(a_other * P_other[j]))
@@ -160,12 +148,6 @@ def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, 
         shrink(m)
         shrink_vector(vectors[U])
         shrink_vector(vectors[V])
-
-
-@memory_of.form_for(FullMeans)
-def _memory(home, k, p):
-    triangle, x, f, Sx, room = triangle_and_room(home, k, p)
-    return home.vectors[k], triangle, x, f, Sx, room
 
 
 @inlined

@@ -6,31 +6,29 @@ moves w by step·x/(1 + Q).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from .compile import exact_part, part
-from .fading import LONGEST_PAUSE, settle_counts, settled
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .rows import entry, size
 from .rules import confident_gain, ridge_step
-from .second_order import LEAST_NOISE, MOST_NOISE, fade, meet, memory_of, take, with_class_weight
+from .second_order import (
+    LEAST_NOISE,
+    LONGEST_PAUSE,
+    MOST_NOISE,
+    DiagonalPoints,
+    fade,
+    meet,
+    settle_counts,
+    settled,
+    take,
+    with_class_weight,
+)
 from .steps import confident_step, enters_metric, fits_labels, sums_labels, weight_is_in_objective
-
-
-class DiagonalPoints(NamedTuple):
-    """Models of point rules with a diagonal covariance."""
-
-    vectors: Any
 
 
 @part
 def _products(rows, i, v):
     """w·x, ‖x‖² and xᵀΣx."""
-    wx = 0.0
-    xx = 0.0
-    c = 0.0
+    wx = xx = c = 0.0
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         wx += v[POINT_U, j] * x
@@ -78,12 +76,6 @@ def _lift(rows, i, v, least):
     return c
 
 
-@memory_of.form_for(DiagonalPoints)
-def _memory(home, k, p):
-    none = np.zeros(0)
-    return home.vectors[k], none, none, none, none, none
-
-
 @meet.form_for(DiagonalPoints)
 def _meet(home, rows, i, vectors, m, p, y, s):
     wx, xx, c = _products(rows, i, vectors)
@@ -109,8 +101,7 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
     s = with_class_weight(m, p, y, s)
     bias_variance = one / (1.0 + m.bias_Q)
     c = a + bias_variance
-    step = 0.0
-    gain = 0.0
+    step = gain = 0.0
     if sums_labels(rule):
         if enters_metric(rule, y * margin, p):
             m.updates += 1

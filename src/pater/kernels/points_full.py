@@ -5,26 +5,23 @@ Knows `steps`, `rows`, `triangle` and `memory`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
-import numpy as np
-
 from .compile import inlined, part
-from .fading import MOST_FADED, settle_counts
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .rows import clear, dot, spread
 from .rules import confident_gain, ridge_step
-from .second_order import LEAST_NOISE, MOST_NOISE, fade, meet, memory_of, take, with_class_weight
+from .second_order import (
+    LEAST_NOISE,
+    MOST_FADED,
+    MOST_NOISE,
+    FullPoints,
+    fade,
+    meet,
+    settle_counts,
+    take,
+    with_class_weight,
+)
 from .steps import confident_step, enters_metric, fits_labels, weight_is_in_objective
 from .triangle import absorb, confidence, restore_prior, widen
-
-
-class FullPoints(NamedTuple):
-    """Models of point rules with a full covariance."""
-
-    vectors: Any
-    triangles: Any
-
 
 RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
 
@@ -57,21 +54,6 @@ def add_image(a, k, n, v):
     """v ← v + a·k, but for the intercept."""
     for j in range(1, n):
         v[j - 1] += a * k[j]
-
-
-@inlined
-def triangle_and_room(home, k, p):
-    """The triangle of model k, and room for a row with its constant 1, for Uᵀx, for Σx and for one more."""
-    n = home.vectors.shape[2] + 1
-    x = np.zeros(n)
-    x[0] = 1.0 if p.intercept else 0.0
-    return home.triangles[k], x, np.empty(n), np.empty(n), np.empty(n)
-
-
-@memory_of.form_for(FullPoints)
-def _memory(home, k, p):
-    triangle, x, f, Sx, room = triangle_and_room(home, k, p)
-    return home.vectors[k], triangle, x, f, Sx, room
 
 
 @meet.form_for(FullPoints)

@@ -60,8 +60,7 @@ entry = either(
 @part
 def dot(rows, i, v):
     """v·x and ‖x‖²."""
-    vx = 0.0
-    xx = 0.0
+    vx = xx = 0.0
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         vx += v[j] * x

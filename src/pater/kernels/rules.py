@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LARGEST_ROW = 1e206  # of ‖x‖²: beyond it, a product of weights and a row could overflow
+LARGEST_WEIGHT = 1e20  # of a sample or a class: times the largest row, squared and summed; and 1/1e20 with the smallest
 
 
 def hinge(margin, unit=1.0):

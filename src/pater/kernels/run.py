@@ -18,23 +18,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import means_diagonal, means_full, points_diagonal, points_full  # noqa: F401  # the forms of `second_order`
 from .averaged import row_by_row
-from .batched_layout import Herds, sharing, spans
+from .batched_layout import Herds, herds_of, spans_of
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
-from .compile import by_kind, exact_kernel, part, straight
+from .compile import exact_kernel, part, straight
 from .doors import Rows, check_pass
 from .means import Means, mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
-from .means_diagonal import DiagonalMeans
-from .means_full import FullMeans
 from .memory import COUNTS
 from .points import Points, point_pass
-from .points_diagonal import DiagonalPoints
-from .points_full import FullPoints
 from .progress import copy_counts
 from .rows import count, size
-from .second_order import second_order_pass
+from .second_order import DiagonalMeans, DiagonalPoints, FullMeans, FullPoints, second_order_pass
 from .state import Layout, Metric, State
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn", "row_pass"]
@@ -45,22 +42,8 @@ WORTH_A_THREAD = 1 << 16  # numbers in a batch times models: less is done before
 
 NOTHING = np.zeros(0)
 IN_ORDER = np.zeros(0, np.int64)
-NO_STOPS = np.zeros(0, np.int64), np.zeros((0, 0, 4))
-
-
-@by_kind
-def models_of(home, first, last):
-    """The places of the models (or of those of the herds) first..last among all: the first, and the one after."""
-
-
-@models_of.form_for(Points, Means, DiagonalPoints, FullPoints, DiagonalMeans, FullMeans)
-def _themselves(home, first, last):
-    return first, last
-
-
-@models_of.form_for(HerdsOfMeans)
-def _of_herds(home, first, last):
-    return home.spans[first, 0], home.spans[last - 1, 1]
+NO_SPANS = np.zeros((0, 3), np.int64)
+NO_STOPS = np.zeros(0, np.int64), np.zeros((0, 0, 4)), NO_SPANS
 
 
 @part
@@ -78,14 +61,13 @@ def _over_models(one_pass: Callable[..., int]) -> Callable[..., int]:
     return exact_kernel(FunctionType(_learn_rows.__code__, names, f"learn_rows of {one_pass.__name__}"))
 
 
-def _learn_rows(
-    home, rows, order, codes, weights, margins, scalars, settings, blocks, stops, counts, first, last, start, stop
-):
+def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, noted, first, last, start, stop):
     """Pass rows start..stop through the models (or herds) first..last; the position of the first bad row, or −1.
 
-    Several models take turns, so many blocks of rows at a time. `counts` holds their answers up to each of the stops,
-    (stops, models, 4).
+    Several models take turns, so many blocks of rows at a time. `noted` are stops, room for the answers of all models
+    up to each of them, (stops, models, 4), and the spans of the herds, if there are any.
     """
+    stops, counts, spans = noted
     block = blocks * _block_size(rows, last - first)
     a, at = start, 0
     while at < stops.size and stops[at] <= start and start > 0:
@@ -99,7 +81,7 @@ def _learn_rows(
             if bad >= 0:
                 return bad
         while at < stops.size and stops[at] == b:
-            one, other = models_of(home, first, last)
+            one, other = (spans[first, 0], spans[last - 1, 1]) if spans.size > 0 else (first, last)
             copy_counts(scalars, one, other, counts[at])
             at += 1
         a = b
@@ -135,7 +117,7 @@ def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[La
         return "split", ()
     if not herd_fits(settings, state.group):
         return "lanes", ()
-    return "herd", state.herds_of(sharing(settings))
+    return "herd", herds_of(state, settings)
 
 
 def learn(
@@ -170,12 +152,13 @@ def learn(
     threads = (threads or available_threads()) if rows[-1].size * n_models >= WORTH_A_THREAD else 1
     noted = NO_STOPS
     if stops and counts is not None:
-        noted = np.asarray(stops, np.int64), np.zeros((len(stops), n_models, len(COUNTS)))
+        spans = spans_of(herds) if layout == "herd" else NO_SPANS
+        noted = np.asarray(stops, np.int64), np.zeros((len(stops), n_models, len(COUNTS))), spans
     if layout == "herd":
         models = in_herds(herds)  # the passes want those of a herd one after the other
         scalars, out = state.scalars[models], margins[models]
-        home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans(herds))
-        herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans], *noted)
+        home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans_of(herds))
+        herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans], noted)
         bad = _run(LEARN[HerdsOfMeans], herded, len(herds), n_rows, threads)
         state.scalars[models], margins[models] = scalars, out
         if noted is not NO_STOPS and counts is not None:
@@ -196,7 +179,7 @@ def _ready(
     weights: NDArray[np.float64],
     order: NDArray[np.int64],
     margins: NDArray[np.float64],
-    noted: tuple[NDArray[np.int64], NDArray[np.float64]],
+    noted: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
 ) -> tuple[Callable[..., int], tuple[Any, ...]]:
     """The pass of models that are in no herd, and its arguments but for the models and rows to begin and end with."""
     kind: type = _HOMES[state.metric, state.has_means]
@@ -204,13 +187,12 @@ def _ready(
     if kind is Means and len(rows) == 1:
         vectors = state.in_lines()
     home = kind(vectors, *(() if state.second is None else (state.second,)))
-    blocks = _BLOCKS.get(kind, 1)
-    arguments: tuple[Any, ...] = (home, rows, order, codes, weights, margins, state.scalars, settings)
+    arguments = (home, rows, order, codes, weights, margins, state.scalars, settings, _BLOCKS.get(kind, 1), noted)
     if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
         plain = settings.copy()
         plain["calibrate"] = 0
-        return AVERAGED[kind], (*arguments, plain, _no_margins(state.n_models), blocks, *noted)
-    return LEARN[kind], (*arguments, blocks, *noted)
+        return AVERAGED[kind], (*arguments, (plain, _no_margins(state.n_models)))
+    return LEARN[kind], arguments
 
 
 def row_pass(

@@ -30,7 +30,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .batched_layout import CELL, Herds, pack, plan, unpack
+from .batched_layout import CELL, Herds, pack, unpack
 from .errors import SentWhole
 from .memory import P_NEG, P_POS, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
 from .pages import whole_lines, zeros, zeros_in_lines
@@ -220,25 +220,6 @@ class State:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_lines": None}  # a copy of the vectors stands elsewhere
-
-    def herds_of(self, sharing: NDArray[np.bool_]) -> Herds:
-        """The herds that these models can learn in, if the class sums of those `sharing` depend on the rows alone.
-
-        Models that began at different rows have different sums all the same, and keep them to themselves.
-        """
-        if self.layout == "herd":
-            able = np.zeros(self.n_models, np.bool_)
-            for herd in self.herds:
-                able[list(herd.models)] = herd.sharing
-        elif self.is_fresh:
-            able = np.ones(self.n_models, np.bool_)
-        else:
-            sums = self.kinds()[:, S_POS : S_NEG + 1]
-            able = np.zeros(self.n_models, np.bool_)
-            for start in range(0, self.n_models, self.group):
-                some = [k for k in range(start, start + self.group) if sharing[k]]
-                able[some] = all(np.array_equal(sums[k], sums[some[0]]) for k in some)
-        return plan(list(sharing & able), self.group)
 
     def kinds(self) -> NDArray[np.float64]:
         """The vectors as (models, kinds, features), whatever their order in memory."""

@@ -13,7 +13,7 @@ Four columns go together: then k is read and written once where it would be four
 
 from __future__ import annotations
 
-from .compile import exact_part, part
+from .compile import exact_part, inlined, part
 from .simd import dot_four_columns, turn_four_columns
 
 BLOCK = 4
@@ -63,17 +63,19 @@ def _project(triangle, n, x, f):
 @exact_part
 def _project_4(triangle, j, x, f):
     """f ← Uᵀx in four columns."""
-    s0 = j * (j + 1) // 2
-    s1 = s0 + j + 1
-    s2 = s1 + j + 2
-    s3 = s2 + j + 3
     f0, f1, f2, f3 = dot_four_columns(triangle, j, x)
-    f[j] = f0 + x[j]
-    f[j + 1] = f1 + triangle[s1 + j] * x[j] + x[j + 1]
-    f[j + 2] = f2 + triangle[s2 + j] * x[j] + triangle[s2 + j + 1] * x[j + 1] + x[j + 2]
-    f[j + 3] = (
-        f3 + triangle[s3 + j] * x[j] + triangle[s3 + j + 1] * x[j + 1] + triangle[s3 + j + 2] * x[j + 2] + x[j + 3]
-    )
+    f[j] = _down_from(triangle, j, j, f0, x)
+    f[j + 1] = _down_from(triangle, j + 1, j, f1, x)
+    f[j + 2] = _down_from(triangle, j + 2, j, f2, x)
+    f[j + 3] = _down_from(triangle, j + 3, j, f3, x)
+
+
+@inlined
+def _down_from(triangle, j, first, total, x):
+    """What the numbers of column j from the first on add to their product with x."""
+    for i in range(first, j):
+        total += triangle[j * (j + 1) // 2 + i] * x[i]
+    return total + x[j]
 
 
 @exact_part
@@ -87,57 +89,42 @@ def absorb(triangle, n, x, noise, f, known, k):
     for j in range(0, whole, BLOCK):
         if not known:
             _project_4(triangle, j, x, f)
-        alpha = _absorb_4(triangle, j, alpha, f, k)
+        v0, turn0, alpha = _scale(triangle, j, alpha, f)
+        v1, turn1, alpha = _scale(triangle, j + 1, alpha, f)
+        v2, turn2, alpha = _scale(triangle, j + 2, alpha, f)
+        v3, turn3, alpha = _scale(triangle, j + 3, alpha, f)
+        turn_four_columns(triangle, j, k, (turn0, turn1, turn2, turn3), (v0, v1, v2, v3))
+        _turn(triangle, j, j, turn0, v0, k)  # and the corner where the four columns meet
+        _turn(triangle, j + 1, j, turn1, v1, k)
+        _turn(triangle, j + 2, j, turn2, v2, k)
+        _turn(triangle, j + 3, j, turn3, v3, k)
     for j in range(whole, n):
-        start = j * (j + 1) // 2
         if not known:
-            f[j] = x[j] + _dot(triangle, start, x, j)
-        v = triangle[start + j] * f[j]
-        before, alpha = alpha, alpha + v * f[j]
-        triangle[start + j] *= before / alpha
-        turn = -f[j] / before
-        for i in range(j):
-            u = triangle[start + i]
-            triangle[start + i] = u + turn * k[i]
-            k[i] += v * u
-        k[j] = v
+            f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
+        v, turn, alpha = _scale(triangle, j, alpha, f)
+        _turn(triangle, j, 0, turn, v, k)
     return alpha
 
 
-@exact_part
-def _absorb_4(triangle, j, alpha, f, k):
-    s0 = j * (j + 1) // 2
-    s1 = s0 + j + 1
-    s2 = s1 + j + 2
-    s3 = s2 + j + 3
-    v0, v1, v2, v3 = (
-        triangle[s0 + j] * f[j],
-        triangle[s1 + j + 1] * f[j + 1],
-        triangle[s2 + j + 2] * f[j + 2],
-        triangle[s3 + j + 3] * f[j + 3],
-    )
-    alpha0 = alpha + v0 * f[j]
-    alpha1 = alpha0 + v1 * f[j + 1]
-    alpha2 = alpha1 + v2 * f[j + 2]
-    alpha3 = alpha2 + v3 * f[j + 3]
-    triangle[s0 + j] *= alpha / alpha0
-    triangle[s1 + j + 1] *= alpha0 / alpha1
-    triangle[s2 + j + 2] *= alpha1 / alpha2
-    triangle[s3 + j + 3] *= alpha2 / alpha3
-    l0, l1, l2, l3 = -f[j] / alpha, -f[j + 1] / alpha0, -f[j + 2] / alpha1, -f[j + 3] / alpha2
-    turn_four_columns(triangle, j, k, (l0, l1, l2, l3), (v0, v1, v2, v3))
-    # the corner where the four columns meet
-    u = triangle[s1 + j]
-    triangle[s1 + j] = u + l1 * v0
-    k0 = v0 + v1 * u
-    k1 = v1
-    u, t = triangle[s2 + j], triangle[s2 + j + 1]
-    triangle[s2 + j], triangle[s2 + j + 1] = u + l2 * k0, t + l2 * k1
-    k0, k1, k2 = k0 + v2 * u, k1 + v2 * t, v2
-    u, t, s = triangle[s3 + j], triangle[s3 + j + 1], triangle[s3 + j + 2]
-    triangle[s3 + j], triangle[s3 + j + 1], triangle[s3 + j + 2] = u + l3 * k0, t + l3 * k1, s + l3 * k2
-    k[j], k[j + 1], k[j + 2], k[j + 3] = k0 + v3 * u, k1 + v3 * t, k2 + v3 * s, v3
-    return alpha3
+@inlined
+def _scale(triangle, j, before, f):
+    """Update Dⱼ; the answer is Dⱼfⱼ of before, what column j turns by, and noise + xᵀΣx so far."""
+    d = j * (j + 1) // 2 + j
+    v = triangle[d] * f[j]
+    alpha = before + v * f[j]
+    triangle[d] *= before / alpha
+    return v, -f[j] / before, alpha
+
+
+@inlined
+def _turn(triangle, j, first, turn, v, k):
+    """For column u from its first number on: u ← u + turn·k and k ← k + v·u of before."""
+    start = j * (j + 1) // 2
+    for i in range(first, j):
+        u = triangle[start + i]
+        triangle[start + i] = u + turn * k[i]
+        k[i] += v * u
+    k[j] = v
 
 
 @exact_part

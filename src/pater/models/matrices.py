@@ -14,8 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compile import kernel
-from ..kernels.csr_form import NO_ROWS, OUT_OF_ORDER, SOUND
-from ..kernels.doors import FLOATS, WRONG, CheckedRows, Rows, checked, number_of_rows, scanned
+from ..kernels.doors import (
+    FLOATS,
+    NO_ROWS,
+    OUT_OF_ORDER,
+    SOUND,
+    WRONG,
+    CheckedRows,
+    Rows,
+    checked,
+    number_of_rows,
+    scanned,
+)
 from ..kernels.rows import count, square
 from ..kernels.rules import LARGEST_ROW
 

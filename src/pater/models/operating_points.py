@@ -1,6 +1,6 @@
 """Thresholds for a false-positive rate, a false-negative rate or a cost, estimated along the stream.
 
-Knows `kernels/operating.py`, which counts margins and reads the threshold off the counts, and `spec`.
+Knows `margin_counts`, which counts margins and reads the threshold off the counts, and `spec`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.operating import BINS, NUMBERS, note_margins, threshold_for
 from .errors import TwoClassesError
+from .margin_counts import BINS, NUMBERS, note_margins, threshold_for
 from .metrics import Confusion
 from .spec import Specs
 

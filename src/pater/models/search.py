@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import check_weights
 from ..kernels.run import NOTHING
 from .choice import best, score
 from .labels import as_labels
 from .matrices import is_sparse, readable, rows_of
 from .metrics import SCORES, Confusion
 from .model import Model
+from .row_weights import check_weights
 from .spec import Spec, Specs
 
 PAPER_WEIGHTS = (0.01, 0.1, 0.3, 0.5, 0.9, 0.99)

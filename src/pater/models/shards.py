@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.covariance_merge import metric_since
 from ..kernels.memory import COUNTS, S_NEG, S_POS, U
 from ..kernels.rules import RULES
 from ..kernels.state import State
 from .batch import BatchModel
+from .covariance_merge import metric_since
 from .history import History
 from .model import Model
 from .operating_points import seen_by

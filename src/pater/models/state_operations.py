@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.covariance_merge import merge_metrics
 from ..kernels.memory import P_NEG, P_POS, POINT_Q, POINT_V, S_NEG, S_POS, SCALARS, Q, U, V
 from ..kernels.pages import zeros
 from ..kernels.state import State, sizes, triangle_size
+from .covariance_merge import merge_metrics
 
 _CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square", "size_square")
 _JUDGED = ("told", "brier", "log_loss")

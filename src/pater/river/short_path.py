@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import are_weights
 from ..kernels.run import Rows, layout_for, row_pass
 from ..kernels.state import State
 from ..models.matrices import first_bad_row
@@ -31,6 +30,7 @@ from ..models.pool import Pool
 from ..models.pool_pass import learn_row
 from ..models.predict import RowMargins
 from ..models.row_pass import kind_of
+from ..models.row_weights import are_weights
 from .rows import Columns
 
 LEAST_ROOM = 16  # numbers of a row

@@ -40,15 +40,11 @@ class Sums:
     def __init__(self, words: Words) -> None:
         self.words, self.homes = words, [words.variable(words.zeros) for _ in range(4)]
 
-    def add(self, factors: list[tuple[Any, Any]]) -> None:
-        """Add a product to each."""
-        for home, (a, b) in zip(self.homes, factors, strict=True):
-            value = self.words.builder.load(home, typ=self.words.register)
-            self.words.builder.store(self.words.fma(a, b, value), home)
-
     def count(self, factors: list[Any], x: Any) -> None:
         """Add to each its factor times x."""
-        self.add([(factor, x) for factor in factors])
+        for home, factor in zip(self.homes, factors, strict=True):
+            value = self.words.builder.load(home, typ=self.words.register)
+            self.words.builder.store(self.words.fma(factor, x, value), home)
 
     def totals(self, swapped: Any = None) -> list[Any]:
         """The first two the other way round, where a flag says so."""

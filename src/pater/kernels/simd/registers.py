@@ -16,6 +16,7 @@ NARROW = 32  # columns up to which half registers do
 AHEAD_BYTES = 4096  # how far ahead of its use a dense row is asked for
 F64, F32, I64, I32, I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 BYTE, POINTER = ir.IntType(8), ir.PointerType()
+BYTES = {F64: 8, F32: 4}
 
 
 def integer(value: int) -> ir.Constant:
@@ -56,7 +57,7 @@ class Words:
 
     def load(self, base: Any, place: Any, element: Any = F64, mask: Any = None) -> Any:
         """The register of doubles that starts at an element; zeros where a mask says so."""
-        address, kind, size = self.address(base, place, element), ir.VectorType(element, self.width), _bytes(element)
+        address, kind, size = self.address(base, place, element), ir.VectorType(element, self.width), BYTES[element]
         if mask is None:
             value = self.builder.load(address, align=size, typ=kind)
         else:
@@ -64,13 +65,8 @@ class Words:
             value = self._call(f"masked.load.v{self.width}f{8 * size}.p0", kind, arguments)
         return value if element == F64 else self.builder.fpext(value, self.register)
 
-    def store(self, value: Any, base: Any, place: Any, mask: Any = None) -> None:
-        address = self.address(base, place)
-        if mask is None:
-            self.builder.store(value, address, align=8)
-        else:
-            arguments = [value, address, ir.Constant(I32, 8), mask]
-            self._call(f"masked.store.v{self.width}f64.p0", ir.VoidType(), arguments)
+    def store(self, value: Any, base: Any, place: Any) -> None:
+        self.builder.store(value, self.address(base, place), align=8)
 
     def same_bytes(self, base: Any, place: Any, byte: Any) -> Any:
         """A flag for each of the bytes from a place on, of which a register has as many as it has numbers."""
@@ -135,10 +131,6 @@ class Words:
     def _call(self, name: str, answer: Any, arguments: list[Any]) -> Any:
         kind = ir.FunctionType(answer, [argument.type for argument in arguments])
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.{name}"), arguments)
-
-
-def _bytes(element: Any) -> int:
-    return 8 if element == F64 else 4
 
 
 def few_or_many(builder: Any, size: Any, generate: Callable[[Words], list[Any]]) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.operating import BINS, CENTRE, FINENESS, NUMBERS, WIDTH
+from ...models.margin_counts import BINS, CENTRE, FINENESS, NUMBERS, WIDTH
 from ...models.operating_points import Point, SeenMargins
 from ...models.spec import RECORD
 

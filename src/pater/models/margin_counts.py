@@ -19,8 +19,8 @@ import math
 
 import numpy as np
 
-from .compile import exact_kernel, exact_part
-from .progress import count_answer
+from ..kernels.compile import exact_kernel, exact_part
+from ..kernels.progress import count_answer
 
 CENTRE = 256
 BINS = 2 * CENTRE + 1

@@ -1,6 +1,6 @@
 """Two metrics made one: what both have seen adds up in Σ⁻¹. And the other way: what one has seen since it was another.
 
-Knows `state`, `triangle` and `rules`; knows nothing of learning from rows.
+Knows `kernels`; knows nothing of learning from rows.
 
 Σ⁻¹ = Σa⁻¹ + Σb⁻¹ − I, the prior being counted once; a past that fades is taken as it is after the last sample, with its
 prior made whole. A full metric takes in the eigenvectors of Σb⁻¹ − I one by one, as if they were rows, by the update
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compile import entrance
-from .memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
-from .rules import RULES
-from .state import State
-from .triangle import absorb, image, packed_size, restore_prior, widen
+from ..kernels.compile import entrance
+from ..kernels.memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
+from ..kernels.rules import RULES
+from ..kernels.state import State
+from ..kernels.triangle import absorb, image, packed_size, restore_prior, widen
 
 Floats = NDArray[np.float64]
 

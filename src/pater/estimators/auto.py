@@ -51,8 +51,8 @@ class AutoPATERClassifier(OnlineClassifier):
         For "wter" `alpha_neg` and `alpha_pos`, for "cost" `of_false_positive` and `of_false_negative`; 1 by default.
     fading : float or None, default=None
         What is left of an answer's part in the scores when the next sample of its class comes; None is 0.985, which
-        looks at about the last seventy of each class, and 0.995 behind a TableEncoder. While all candidates fail by more
-        than chance, answers fade faster. Of wPATER: when the next sample comes, and None is 1.
+        looks at about the last seventy of each class, and 0.995 behind a TableEncoder. While all candidates fail by
+        more than chance, answers fade faster. Of wPATER: when the next sample comes, and None is 1.
     discount : bool, default=True
         Of wPATER: whether a sample counts in proportion to its place in the stream, so that the clumsy beginnings of a
         model tell less than what it has become.

@@ -194,6 +194,13 @@ def test_refused_rows_leave_the_positions(opened):
     assert (one.number, three.number) == (1, 3)
 
 
+def test_a_label_that_was_kept_in_another_spelling_of_a_truth_value_is_the_same(opened):
+    server = opened()
+    assert server.do(lambda t: t.claim([("a", "true"), ("b", 1)])).fresh == [0, 1]
+    joined = server.do(lambda t: t.join([LabelOf("a", "True"), LabelOf("a", "False"), LabelOf("b", 1)]))
+    assert (joined.already, joined.conflicting) == (["a", "b"], ["a"])
+
+
 def test_labels_join_rows_once(opened):
     server = opened()
     server.do(lambda t: t.remember([("a", b'{"x":1}', [1, 0.9]), ("b", b'{"x":2}', None), ("a", b'{"x":3}', [0, 0.1])]))

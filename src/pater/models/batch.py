@@ -1,6 +1,6 @@
 """A batch solution, and what it is made from: moments that go on growing, from which it is solved anew.
 
-Knows `model`, `moments` and `labels`; knows neither files nor scikit-learn.
+Knows `model`, `moments`, `labels` and `truth`; knows neither files nor scikit-learn.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .matrices import matrix_of
 from .model import Model
 from .moments import Moments, TooWideForMomentsError, is_too_wide
 from .spec import Specs, positives
+from .truth import classes_as_spelled
 from .warnings import warn_of_many
 
 Solutions = list[tuple[NDArray[np.float64], float]]
@@ -144,6 +145,7 @@ class BatchModel(Model):
     def merge(self, other: Model) -> BatchModel:
         """A model of the rows of both, with the settings of this one."""
         assert isinstance(other, BatchModel)
+        other = other._with(other._kept(), classes=classes_as_spelled(other.classes, self.classes))
         new = np.setdiff1d(other.classes, self.classes)
         classes = np.sort(np.concatenate([self.classes, new])) if new.size else self.classes
         mine, theirs = (each.with_classes(classes)._kept() for each in (self, other))

@@ -1,11 +1,12 @@
 """Why models cannot be merged: the first thing in which they differ, by the name that a user knows it by.
 
-Knows `settings`, `spec` and `labels`.
+Knows `settings`, `spec`, `labels` and `truth`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from reprlib import Repr
 from typing import Any
 
@@ -18,6 +19,7 @@ from .labels import is_text
 from .setting_kinds import OperatingPoint
 from .settings import AUTO, SETTINGS, WPATER, Setting
 from .spec import Specs
+from .truth import classes_as_spelled
 
 _short = Repr()
 _short.maxstring = _short.maxother = 80
@@ -75,10 +77,18 @@ def _values(specs: Specs, setting: Setting) -> Any:
 
 
 def check_classes(theirs: NDArray[Any], mine: NDArray[Any]) -> None:
-    """Raise a `DifferenceError` if classes are of different types: text, truth values or numbers."""
+    """Raise a `DifferenceError` if classes are of different types: text, truth values or numbers.
+
+    So it does if words for truth values are spelled so differently that the classes would come in another order.
+    """
     if theirs.size and mine.size and _type(theirs) != _type(mine):
         shown = [f"{_type(classes)} as classes, such as {classes.tolist()[0]!r}," for classes in (theirs, mine)]
         raise DifferenceError(shown[0], shown[1].removesuffix(","))
+    spelled = classes_as_spelled(theirs, mine).tolist()
+    if any(one >= other for one, other in pairwise(spelled)):
+        raise DifferenceError.of(
+            "classes", theirs.tolist(), mine.tolist(), "Learn both with truth values in one spelling."
+        )
 
 
 def _type(classes: NDArray[Any]) -> str:

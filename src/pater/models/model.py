@@ -31,6 +31,7 @@ from .predict import margins_of
 from .row_pass import RowPass, learn_row
 from .spec import Spec, Specs, positives, settings_of
 from .state_operations import averaging, merged, remembering, resized
+from .truth import classes_as_spelled
 from .warnings import warn_of_many, warn_of_one_class
 
 MOST_MARGINS = 1 << 22  # that are kept at a time for the thresholds
@@ -271,7 +272,7 @@ class Model:
 
     def merge(self, other: Model) -> Model:
         """A model of what both have seen."""
-        a, b = self.copy(), other.copy()
+        a, b = self.copy(), replace(other.copy(), classes=classes_as_spelled(other.classes, self.classes))
         for mine, theirs in ((a, b), (b, a)):
             mine.add_classes(np.setdiff1d(theirs.classes, mine.classes))
         average = any(spec.average for spec in self.specs)

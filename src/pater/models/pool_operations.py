@@ -18,6 +18,7 @@ from .history import History
 from .labels import ranks
 from .model import Model
 from .race import stretch
+from .truth import classes_as_spelled
 
 if TYPE_CHECKING:
     from .pool import Pool
@@ -73,6 +74,9 @@ def merged(one: Pool, other: Pool) -> Pool:
     if not np.array_equal(one.views.levels, other.views.levels):
         raise ValueError("cannot merge models of tables that were encoded differently in the beginning.")
     a, b = one.copy(), other.copy()
+    spelled = classes_as_spelled(b.classes, a.classes)
+    for model in b.models.values():
+        model.classes = spelled
     for mine, theirs in ((a, b), (b, a)):
         mine.add_classes(np.setdiff1d(theirs.classes, mine.classes))
     models = {k: model.merge(b.models[k]) for k, model in a.models.items() if k in b.models}

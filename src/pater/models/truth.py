@@ -6,6 +6,7 @@ no "1", and a number only where the classes are truth values, or 0 and 1.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,17 @@ def named(label: Any) -> Any:
     """A label that is text, or else the name of the truth value that it is, or is the word for."""
     truth = truth_in(label)
     return label if truth is None else NAMES[truth]
+
+
+def text_named(label: Any) -> Any:
+    """A label as it is read today, where whoever wrote it down may have kept another spelling of a truth value."""
+    return named(label) if isinstance(label, str) else label
+
+
+def as_spelled(label: Any, known: Collection[Any]) -> Any:
+    """A label as the known ones, of the same type, spell the truth value that it is the word for."""
+    truth = truth_in(label) if isinstance(label, str) and label not in known else None
+    return label if truth is None else next((each for each in known if truth_in(each) is truth), label)
 
 
 def are_truths(classes: NDArray[Any]) -> bool:
@@ -74,3 +86,10 @@ def of_the_kind(labels: NDArray[Any], known: NDArray[Any], *, text: bool) -> NDA
     spelled = {truth_in(label): label for label in reversed(known.tolist())}
     names = [spelled.get(truth, NAMES[truth]) for truth in (False, True)]
     return np.array(names, object)[np.array(truths, np.int64)] if spelled.keys() & {False, True} else None
+
+
+def classes_as_spelled(theirs: NDArray[Any], mine: NDArray[Any]) -> NDArray[Any]:
+    """Classes of a model with truth values as those of another spell them; out of order if the words sort otherwise."""
+    known, found = mine.tolist(), theirs.tolist()
+    spelled = [as_spelled(label, known) for label in found]
+    return theirs if spelled == found else np.array(spelled, object if theirs.dtype.kind == "O" else None)

@@ -17,6 +17,7 @@ from ..formats.columns import Columns
 from ..formats.errors import InputError, listed, shortened
 from ..formats.json_schema import are_numbers, is_indices
 from ..formats.schema import Wishes
+from ..models.truth import text_named
 from ..stream.encoder import is_encoded
 from ..stream.learner import Learner
 from .errors import Refusal
@@ -60,7 +61,7 @@ class Settling:
         most_classes: int = 100,
     ) -> None:
         self.columns, self.labels_known = columns, labels_known
-        self._settings, self._labels, self._most_classes = settings, set(labels), most_classes
+        self._settings, self._labels, self._most_classes = settings, set(map(text_named, labels)), most_classes
         self._under_way: Counter[Any] = Counter()
         self._on_disk: tuple[Columns | None, bool] = columns, labels_known
         self._wishes = self._wished(by_index=columns is not None and not columns.table)
@@ -74,7 +75,7 @@ class Settling:
         if learned.served is not None:
             found = found.as_of(learned.served.learner)
             speaker = learned.served.speaker(fresh=True)  # knows the labels of rows that are held back, too
-            found._labels |= set() if speaker is None else set(speaker.classes.tolist())
+            found._labels |= set() if speaker is None else set(map(text_named, speaker.classes.tolist()))
         if keeping.expire_as is not None and found.labels_known:
             found._check_expiry(keeping.expire_as)
         return found

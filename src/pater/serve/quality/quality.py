@@ -1,9 +1,9 @@
 """How good the answers were that were really given, judged by the labels that came later.
 
-Knows `tally`, `margins` and `stream/drift.py`. Every number depends on the order of the answers alone, never on how
-they are cut into calls, and all of it can be written as JSON and read back: a service that was killed goes on from its
-last snapshot and the log after it, and tells the same numbers as one that was not. Memory is bounded: windows that are
-long past are put together, two and two.
+Knows `tally`, `margins`, `models/truth.py` and `stream/drift.py`. Every number depends on the order of the answers
+alone, never on how they are cut into calls, and all of it can be written as JSON and read back: a service that was
+killed goes on from its last snapshot and the log after it, and tells the same numbers as one that was not. Memory is
+bounded: windows that are long past are put together, two and two.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...models.truth import as_spelled
 from ...stream.drift import Alarm, DriftWatch
 from .margins import JudgedMargins
 from .tally import Tally, losses, losses_by_class
@@ -54,7 +55,8 @@ class Quality:
         return self.total.rows
 
     def add(self, answers: Answers) -> None:
-        """Judge some more answers."""
+        """Judge some more answers. A truth value is the class that the model spells otherwise, if it does."""
+        answers = answers._replace(labels=[as_spelled(label, answers.classes) for label in answers.labels])
         if set(answers.classes) >= set(self.classes):  # else they are old answers, whose labels come late
             self.classes = list(answers.classes)
         there = [k for k, said in enumerate(answers.decisions) if said is not None]
@@ -63,7 +65,7 @@ class Quality:
         for k in there:
             self._count(answers, k)
         self._note_margins(answers, there)
-        labels = [answers.labels[k] for k in there]
+        labels = [as_spelled(answers.labels[k], self.labels) for k in there]
         self._watch.note(before, labels, [answers.decisions[k] != answers.labels[k] for k in there])
         for alarm in self._watch.alarms:
             time = answers.times[there[alarm.row - before - 1]]
@@ -73,7 +75,7 @@ class Quality:
 
     def _count(self, answers: Answers, k: int) -> None:
         label, said = answers.labels[k], answers.decisions[k]
-        codes = [self.labels.setdefault(each, len(self.labels)) for each in (label, said)]
+        codes = [self.labels.setdefault(as_spelled(each, self.labels), len(self.labels)) for each in (label, said)]
         found = _losses(answers, k)
         for tally in (self.total, self.window):
             tally.add(answers.times[k], *codes)
@@ -119,7 +121,7 @@ class Quality:
 
     def told(self, tally: Tally) -> dict[str, Any]:
         """A stretch of answers as JSON has it: its scores, and the rows of each class."""
-        positive = self.labels.get(self.classes[1], NOT_COME) if self._is_of_two(tally) else None
+        positive = self._code_of(self.classes[1]) if self._is_of_two(tally) else None
         names = list(self.labels)
         of_class = [
             {"class": names[code], "rows": true, "said": said, "right": right}
@@ -128,8 +130,11 @@ class Quality:
         times = {"start": tally.start, "end": tally.end} if tally.rows else {"start": None, "end": None}
         return {"rows": tally.rows, **times, **tally.scores(positive), "of_class": of_class}
 
+    def _code_of(self, label: Any) -> int:
+        return self.labels.get(as_spelled(label, self.labels), NOT_COME)
+
     def _is_of_two(self, tally: Tally) -> bool:
-        pair = {self.labels.get(label) for label in self.classes}
+        pair = {self._code_of(label) for label in self.classes}
         return len(self.classes) == 2 and pair >= tally.classes.keys()
 
     def to_json(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...models.truth import text_named
 from ..errors import Refusal
 from .records import Answer, Claimed, Entry, Joined, JoinedRow, LabelOf, Limits
 from .schema import checksum, to_json
@@ -134,7 +135,7 @@ class Transaction:
 
     def _label_of(self, name: str) -> tuple[Any] | None:
         found = self._run("SELECT label FROM done WHERE id = ?", (name,)).fetchone()
-        return None if found is None else (json.loads(found[0]),)
+        return None if found is None else (text_named(json.loads(found[0])),)
 
     def _finish(self, name: str, label: Any) -> None:
         self._run("DELETE FROM pending WHERE id = ?", (name,))

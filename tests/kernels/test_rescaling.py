@@ -1,12 +1,16 @@
-"""Weights of PATER-II that grow without end are kept in units of a power of two, and nobody notices."""
+"""Weights that grow without end, as those of PATER-II do, are kept in units of a power of two, and nobody notices."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from pater import PATERClassifier
 from pater.kernels.memory import RESCALE_BITS
+from pater.models.matrices import rows_of
+from pater.models.model import Model
+from pater.models.spec import Spec
 from pater.reference import first_order as reference
 
 extended = pytest.mark.skipif(np.finfo(np.longdouble).eps > 2.0**-60, reason="no extended precision on this machine")
@@ -62,6 +66,28 @@ def test_weights_stay_finite_over_a_million_rows_of_noise():
     for values in (model.coef_, model.intercept_, model.decision_function(X[:1000])):
         assert np.isfinite(values).all()
     assert np.abs(model.coef_).max() > 0
+
+
+@pytest.mark.parametrize("n_models", [1, 3])
+def test_weights_that_have_grown_are_not_folded_at_every_row(n_models):
+    """A fold costs as much as there are columns: 16 on credit, and those that the numbers of the rows have paid for."""
+    rng, n, d, used = np.random.default_rng(0), 20_000, 1 << 13, 3
+    columns, values = rng.integers(0, used, (n, 3)), rng.normal(size=(n, 3)) + 3.0
+    columns[0, 0], values[0, 0] = d - 1, 0.0
+    X = sp.csr_array((values.ravel(), columns.ravel(), np.arange(0, 3 * n + 1, 3)), shape=(n, d))
+    X.sum_duplicates()
+    y = (rng.random(n) < 0.5).astype(np.int64)
+    specs = tuple(Spec("pater-i", alphas=(1.0, 0.5**k)) for k in range(n_models))
+    wide, narrow = (Model.new(np.array([0, 1]), rows.shape[1], specs) for rows in (X, X[:, :used]))
+    wide.learn(rows_of(X), y)
+    narrow.learn(rows_of(X[:, :used]), y)  # here a row pays for its fold
+    m = wide.state.scalars
+    assert m["exponent"][0] == RESCALE_BITS
+    assert (m["width"] == d).all()
+    assert (m["work_since_fold"] > -18 * d).all()
+    own, other = wide.state.own_weights()[0][:, :used], narrow.state.own_weights()[0]
+    for one, same in zip(own, other, strict=True):
+        assert np.abs(one - same).max() < 1e-10 * np.abs(same).max()
 
 
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])

@@ -104,9 +104,10 @@ def too_large(A, added, n, unit, losses, limit):
     """Whether U, with A of its class times a row of weight s added to it, moves margins far beyond their usual size.
 
     `added` is s·‖x‖². The usual size is the margin to reach and, where `losses` are gathered over the n samples in the
-    class sums, their mean.
+    class sums, their mean. Whether U could overflow, though, has nothing to do with the unit that margins are in: it
+    falls as the weights of a long stream of noise grow, until every row would fold.
     """
-    return not A * added * n <= limit * (unit * n + losses)
+    return not A * added * n <= limit * ((unit if limit < STRAIN_WITHOUT else 1.0) * n + losses)
 
 
 @inlined

@@ -10,6 +10,10 @@ import pytest
 import scipy.sparse as sp
 
 from pater import PATERClassifier
+from pater.models.matrices import rows_of
+from pater.models.model import Model
+from pater.models.search import alpha_grid
+from pater.models.spec import Spec
 
 N, D = 10**6, 20
 A_ROW = 20  # bytes: its code takes 8, and 8 more while the classes are sorted
@@ -91,3 +95,17 @@ def test_a_wide_model_takes_a_few_vectors():
         for i in range(100):
             model.partial_fit(X[i : i + 1], y[i : i + 1])
             model.predict(X[i : i + 1])
+
+
+def test_the_second_class_of_a_search(as_form):
+    """Models that are seen from the other side need room for themselves, and for one more at a time."""
+    specs, d = tuple(Spec(rule, alphas=pair) for pair in alpha_grid() for rule in ("pater-i", "pater-ii")), 4_000
+    rows = rows_of(as_form(np.random.default_rng(0).normal(size=(3, d)), "csr-f8-i4"))
+    model = Model.new(np.array([0]), d, specs)
+    model.learn(rows, np.zeros(3, np.int64))
+    assert model.state.layout == "herd"
+    model.copy().add_class(1)  # compiled before anything is measured
+    one = 8 * 4 * d
+    with allocates_at_most((2 * len(specs) + 6) * one + SLACK):  # once as zeros that nobody touches
+        model.add_class(1)
+    assert model.state.n_models == len(specs)

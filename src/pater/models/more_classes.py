@@ -64,9 +64,15 @@ def _other_side(model: Model) -> State:
     The mirror image of a model has learned with α⁻ and α⁺ exchanged. A spec whose counterpart is not among the
     specs starts empty.
     """
-    state = mirrored(model.state)
-    empty = state.empty(1)
-    return joined([empty if k is None else state.some(k, k + 1) for k in _counterparts(model)])
+    sources = _counterparts(model)
+    result = model.state.empty(len(sources))
+    for place, k in enumerate(sources):
+        if k is not None:  # one by one, since those of a search are large, and are taken out of their herds
+            one = mirrored(model.state.some(k, k + 1))
+            result.vectors[place], result.scalars[place] = one.vectors[0], one.scalars[0]
+            if result.second is not None and one.second is not None:
+                result.second[place] = one.second[0]
+    return result
 
 
 def _counterparts(model: Model) -> list[int | None]:

@@ -106,7 +106,7 @@ def _names(saved: Saved, columns: Columns) -> HashedNames | None:
 def _of_matrix(saved: Saved) -> Columns:
     """The columns of a model that an estimator has learned from matrices: by name, or else by number."""
     names = saved.feature_names
-    if names is None or len(set(names)) < len(names):
-        return Columns()
     numeric = not (saved.model.classes.size and is_text(saved.model.classes))
+    if names is None or len(set(names)) < len(names):
+        return Columns(numeric_labels=numeric)
     return Columns(TABLE, table=tuple((name, NUMBER) for name in names), numeric_labels=numeric)

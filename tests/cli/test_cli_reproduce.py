@@ -75,7 +75,8 @@ def test_peers_are_run_on_demand_and_resumed_like_the_rest(run: Run) -> None:
 def test_streams_that_drift_are_followed_on_demand(run: Run) -> None:
     done = run("reproduce", "--runs", "1", "--drift", "--algorithms", "PE,PA,PATER-I")
     assert done.code == 0
-    assert "recurring-10 (14 of 14 units)" in done.err
+    assert "recurring-10 (" in done.err  # which of two processes ends last is up to the machine
+    assert "(14 of 14 units)" in done.err
     rows = pd.read_csv("study-out/drift/rows.csv")
     assert rows["data_set"].nunique() == 12
     assert {"Auto", "SO-PATER-I r 30 forgetting 0.999"} <= set(rows["setting"])

@@ -41,7 +41,7 @@ LINES = {16: calls("products_of_two_lines", "rows", "i", "table", "out")}
 LINES[24] = calls("products_of_three_lines", "rows", "i", "table", "out")
 ADD_LINES = calls("add_to_lines", "rows", "i", "table", "coefficients", "line")
 DOT_COLUMNS = calls("dot_four_columns", "triangle", "j", "x")
-TURN_COLUMNS = calls("turn_four_columns", "triangle", "j", "k", "turns", "gains")
+TURN_COLUMNS = calls("turn_four_columns", "triangle", "j", "k", "f")
 MARKS, LOWEST, ONES = calls("marks", "text", "i", "a", "b"), calls("lowest", "word"), calls("ones", "word")
 
 
@@ -145,10 +145,9 @@ def test_one_model_and_many_have_the_same_sums():
 def test_columns_of_a_triangle():
     for j in [*range(0, 72, 4), 128, 300, 640]:
         rng = np.random.default_rng(j)
-        triangle, x = rng.normal(size=(j + 4) * (j + 5) // 2), rng.normal(size=j + 4)
-        turns, gains = (tuple(rng.normal(size=4)) for _ in range(2))
+        triangle, x, f = rng.normal(size=(j + 4) * (j + 5) // 2), rng.normal(size=j + 4), rng.normal(size=j + 4)
         same(DOT_COLUMNS, triangle, j, x)
-        (_, ours), (_, theirs) = both_on(TURN_COLUMNS, triangle, j, x, turns, gains)
+        (_, ours), (_, theirs) = both_on(TURN_COLUMNS, triangle, j, x, f)
         for a, b in zip(ours[0:3:2], theirs[0:3:2], strict=True):
             assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 

@@ -9,20 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import FunctionType
 
-from .compile import by_kind, exact_kernel, exact_part
+from .compile import exact_kernel, exact_part, filled_in, inlined
 from .means import Means
 from .memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from .points import Points
 from .progress import calibrate
 from .rows import entry, size, table_of
-from .second_order import DiagonalMeans, DiagonalPoints, FullMeans, FullPoints
-
-
-@by_kind
-def average_says(home, k, rows, i, m):
-    """The margin of row i by the average of the weights of model k."""
+from .second_order import DiagonalLeaders, DiagonalPoints, DiagonalSteps, FullLeaders, FullPoints, FullSteps
 
 
 @exact_part
@@ -36,17 +30,17 @@ def _of_means(table, pos, neg, rows, i, m):
     return margin + (margin - steps) / max(m.t, 1)
 
 
-@average_says.form_for(Means)
+@inlined
 def _means_say(home, k, rows, i, m):
     return _of_means(table_of(rows, home.vectors[k]), S_POS, S_NEG, rows, i, m)
 
 
-@average_says.form_for(FullMeans)
+@inlined
 def _full_means_say(home, k, rows, i, m):
     return _of_means(home.vectors[k].T, P_POS, P_NEG, rows, i, m)
 
 
-@average_says.form_for(DiagonalMeans)
+@inlined
 def _diagonal_means_say(home, k, rows, i, m):
     table = home.vectors[k]
     margin, steps = m.bias, m.bias_steps
@@ -58,7 +52,7 @@ def _diagonal_means_say(home, k, rows, i, m):
     return margin + (margin - steps) / max(m.t, 1)
 
 
-@average_says.form_for(Points, DiagonalPoints, FullPoints)
+@inlined
 def _points_say(home, k, rows, i, m):
     vectors = home.vectors[k]
     margin, steps = m.bias, m.bias_steps
@@ -70,10 +64,18 @@ def _points_say(home, k, rows, i, m):
     return margin + (extra * margin - steps) / max(m.t, 1)
 
 
-def row_by_row(learn: Callable[..., int]) -> Callable[..., int]:
-    """The loop over rows around a compiled pass: one text, compiled for each pass by itself."""
-    names = globals() | {"learn": learn}
-    return exact_kernel(FunctionType(_learn_averaged.__code__, names, f"learn_averaged by {learn.__name__}"))
+# The margin of row i by the average of the weights of model k.
+SAYS: dict[type, Callable[..., float]] = {
+    Means: _means_say,
+    **dict.fromkeys((DiagonalLeaders, DiagonalSteps), _diagonal_means_say),
+    **dict.fromkeys((FullLeaders, FullSteps), _full_means_say),
+    **dict.fromkeys((Points, DiagonalPoints, FullPoints), _points_say),
+}
+
+
+def row_by_row(name: str, learn: Callable[..., int], says: Callable[..., float]) -> Callable[..., int]:
+    """The loop over rows around a compiled pass."""
+    return exact_kernel(filled_in(_learn_averaged, name, learn=learn, says=says))
 
 
 def _learn_averaged(
@@ -94,7 +96,7 @@ def _learn_averaged(
             continue
         for r in range(start, stop):
             i = order[r] if order.size > 0 else r
-            said, t, exponent = average_says(home, k, rows, i, m), m.t, m.exponent
+            said, t, exponent = says(home, k, rows, i, m), m.t, m.exponent  # noqa: F821
             usual = m.mean_size if m.mean_size > 0.0 else math.sqrt(m.size_square)
             bad = learn(home, rows, order, codes, weights, nothing, scalars, plain, *there, r, r + 1)  # noqa: F821
             if bad >= 0:

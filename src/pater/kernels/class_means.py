@@ -59,7 +59,7 @@ def bounded(tau, zz):
     return tau if tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0
 
 
-@part
+@inlined
 def zero_gap(entered):
     """The share of its terms below which ‖z‖² is zero to working precision, with so many rows in the class sums.
 

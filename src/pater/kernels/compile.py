@@ -17,9 +17,7 @@ does not fit, or that cannot be read, is ignored; where no file can be written, 
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import inspect
 import os
 import pickle
 import sys
@@ -27,13 +25,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
-from numba.extending import overload, register_jitable
+from numba.extending import register_jitable
 
 # Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
 # recognise bad rows by them.
@@ -172,32 +171,14 @@ def part_of_callers(function: Callable[..., Any]) -> Callable[..., Any]:
     return register_jitable(fastmath=False, forceinline=True, **PART)(function) if COMPILES else function
 
 
-def by_kind(function: Callable[..., Any]) -> Any:
-    """A function with a form for each kind of its first argument, a named tuple: `@function.form_for(Kind)` adds one.
+def filled_in(text: Callable[..., Any], name: str, **parts: Any) -> FunctionType:
+    """A function with these in the places of global names: one text, compiled for each, and nothing of what it skips.
 
-    Only the form that a kernel calls is compiled, as part of it. `function` itself says what all forms do.
+    A branch on a constant that is not taken is not compiled. The cache knows a function by its name.
     """
-    forms: dict[type, Callable[..., Any]] = {}
-
-    @functools.wraps(function)
-    def choose(first: Any, *arguments: Any) -> Any:
-        return forms[type(first)](first, *arguments)
-
-    def chosen(first: Any, *arguments: Any) -> Any:
-        return forms.get(getattr(first, "instance_class", type(None)))
-
-    def form_for(*kinds: type) -> Callable[..., Any]:
-        def register(form: Callable[..., Any]) -> Callable[..., Any]:
-            forms.update(dict.fromkeys(kinds, form))
-            return form
-
-        return register
-
-    choose.form_for = form_for  # type: ignore[attr-defined]
-    chosen.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    if COMPILES:
-        overload(choose, jit_options=PART | {"fastmath": False, "forceinline": True})(chosen)
-    return choose
+    function = FunctionType(text.__code__, text.__globals__ | parts, name)
+    function.__qualname__ = name
+    return function
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -56,10 +56,14 @@ def met(rows, i, table):
 
 @exact_part
 def any_row(rows, i, table, m, p, positive, s, found):
-    """Pass one row through one model, whatever it takes; its margin as it is told, or NaN for a bad row."""
+    """Let one row into its class sum, whatever it takes.
+
+    The answer is its margin as it is told, NaN for a bad row; and what `finish` needs, its weight and its loss, which
+    is −1 if the row does not enter.
+    """
     ux, px, nx, xx = found
     if not xx <= LARGEST_ROW:
-        return math.nan
+        return math.nan, s, -1.0
     y = 1.0 if positive else -1.0
     margin, slack = look(m, ux, px, nx, y)
     # That all samples of a class fade by γ when one more comes is the same, up to a factor common to sum, count and
@@ -72,12 +76,12 @@ def any_row(rows, i, table, m, p, positive, s, found):
         margin, slack = look(m, ux, px, nx, y)
     told = in_unit(m.size_square, margin)
     if s == 0.0:
-        return told
+        return told, s, -1.0
     m.width = max(m.width, reach(rows, i))
     note(m, p, margin, positive, s, 1.0)
     loss = hinge_of(slack)
     if loss == 0.0 and passive(p.rule):
-        return told
+        return told, s, -1.0
     s_pos = now if positive else 0.0
     s_neg = now - s_pos
     if forgets:
@@ -97,8 +101,7 @@ def any_row(rows, i, table, m, p, positive, s, found):
     m.work_since_fold += size(rows, i)
     a, b = m.A_neg * s_neg - m.A_pos * s_pos, m.B_neg * s_neg - m.B_pos * s_pos
     add_and_products(rows, i, i, table, positive, now, a, b)
-    finish(rows, i, table, IN_LANES, m, p, positive, now, loss)
-    return told
+    return told, now, loss
 
 
 @exact_part
@@ -236,26 +239,25 @@ def mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
     know_products(table, IN_LANES, m)
     r = start
     while r < stop:
-        i = order[r] if order.size > 0 else r
         s, loss = 1.0, -1.0
+        i = order[r] if order.size > 0 else r
         if m.careful or p.calibrate or 0.0 < p.forgetting < 1.0:
             found = met(rows, i, table)
         else:
             r, s, loss, found = plain_rows(rows, order, codes, weights, out, table, m, p, r, stop)
-            if loss < 0.0 and untidy(m):
-                tidy(table, IN_LANES, m)
-                continue
-            if r == stop:
-                break
+        if loss >= 0.0 or not (r == stop or untidy(m)):
             i = order[r] if order.size > 0 else r
-        positive = codes[i] == p.positive
-        if loss >= 0.0:
-            finish(rows, i, table, IN_LANES, m, p, positive, s, loss)
-        else:
-            margin = any_row(rows, i, table, m, p, positive, weights[i] if weights.size > 0 else 1.0, found)
-            if margin != margin:
-                return r
-            if out.size > 0:
-                out[r] = margin
-        r += 1
+            positive = codes[i] == p.positive
+            if loss < 0.0:
+                s = weights[i] if weights.size > 0 else 1.0
+                margin, s, loss = any_row(rows, i, table, m, p, positive, s, found)
+                if margin != margin:
+                    return r
+                if out.size > 0:
+                    out[r] = margin
+            if loss >= 0.0:
+                finish(rows, i, table, IN_LANES, m, p, positive, s, loss)
+            r += 1
+        if untidy(m):
+            tidy(table, IN_LANES, m)
     return -1

@@ -32,6 +32,7 @@ from .lazy_form import (
     permitted_strain,
     tidy,
     too_large,
+    untidy,
 )
 from .memory import LONGEST_STEP, S_NEG, S_POS, SCALARS
 from .progress import LARGEST_MARGIN, in_unit, next_size, share_of_one
@@ -105,10 +106,11 @@ def _one_by_one(what, rows, i, table, shares, values, scalars, settings, z, posi
         elif what == COUNT:
             count_products(rows, i, table, at, positive, -1.0, m)
             m.careful_work += size(rows, i)
-        elif z[TROUBLED, k] == FULL:
-            tidy(table, at, m)
         else:
-            finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
+            if z[TROUBLED, k] != FULL:
+                finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
+            if untidy(m):
+                tidy(table, at, m)
         z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
         _take(values, model, z, k)
 

@@ -12,23 +12,14 @@ from __future__ import annotations
 import math
 
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_part, inlined
+from .compile import exact_part, filled_in, inlined
 from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
 from .memory import S_NEG, S_POS, Q, U, V
 from .rows import entry, reach, size
-from .second_order import (
-    LEAST_NOISE,
-    LONGEST_PAUSE,
-    MOST_NOISE,
-    DiagonalMeans,
-    fade,
-    meet,
-    settle_counts,
-    settled,
-    take,
-)
+from .second_order import LEAST_NOISE, LONGEST_PAUSE, MOST_NOISE, Forms, settle_counts, settled
 from .steps import mean_step, passive
 
+LEADS = True  # whether models are leaders; what depends on it is compiled for each alone
 FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
 CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is taken from the vectors, but
 LOOK_EVERY = 0.125  # of d: only when as many numbers were added, for it costs d
@@ -216,12 +207,18 @@ def _look(rows, i, table, m, y):
     return margin, hinge_of(slack), xx, c
 
 
-@meet.form_for(DiagonalMeans)
-def _meet(home, rows, i, vectors, m, p, y, s):
+@inlined
+def memory_of(home, k, p):
+    """The vectors."""
+    return home.vectors[k]
+
+
+def _meet(rows, i, vectors, m, p, y, s):
+    """The margin of row i, its loss, ‖x‖² and xᵀΣx; w is folded first where it has to be."""
     if not m.products_known:
         _know_products(vectors, m)
     margin, loss, xx, c = _look(rows, i, vectors, m, y)
-    if not p.leader:
+    if not LEADS:
         enters = loss > 0.0 or not passive(p.rule)
         if _overflows(m, xx) or (enters and _strained(m, p, c, y > 0.0, s)):
             _fold(vectors, m)
@@ -229,20 +226,20 @@ def _meet(home, rows, i, vectors, m, p, y, s):
     return margin, loss, xx, c, 0.0
 
 
-@fade.form_for(DiagonalMeans)
-def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
+def _fade(rows, i, vectors, m, p, y, g, a, b):
+    """Take g out of all that was learned when it has grown large."""
     if g > LONGEST_PAUSE:
-        _settle(vectors, m, p.leader, max(m.width, reach(rows, i)))
+        _settle(vectors, m, LEADS, max(m.width, reach(rows, i)))
         return 1.0, a * g, b
     return g, a, b
 
 
-@take.form_for(DiagonalMeans)
-def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g):
+def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
+    """Let row i into its class sum and Σ, and step along Σz or lead anew."""
     one, forgets, positive = 1.0 if p.intercept else 0.0, 0.0 < p.forgetting < 1.0, y > 0.0
     m.width = max(m.width, reach(rows, i))
     if loss == 0.0 and passive(p.rule):
-        if p.leader:
+        if LEADS:
             _lead(vectors, m, p, one)
         return
     rate_pos, rate_neg = rates(m, p)
@@ -258,7 +255,7 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
     m.bias_Q = max(m.bias_Q, one * (g - 1.0))
     m.work_since_fold += size(rows, i)
     m.careful_work += size(rows, i)
-    if p.leader:
+    if LEADS:
         m.updates += 1
         if forgets and p.average and _leads_astray(m, a, positive, s):
             _set_aside(vectors, m)
@@ -297,3 +294,11 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
         shrink_vector(vectors[:, V])
     if m.work_since_fold >= FOLD_EVERY * m.width:
         _fold(vectors, m)
+
+
+def _forms(leads: bool) -> Forms:
+    texts = (_meet, _fade, _take)
+    return Forms(memory_of, *(exact_part(filled_in(text, text.__name__, LEADS=leads)) for text in texts))
+
+
+LEADERS, STEPS = _forms(True), _forms(False)

@@ -12,16 +12,17 @@ are made anew from the triangle now and then. In the leader's form w = A⁺P⁺ 
 from __future__ import annotations
 
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_part, inlined, part
+from .compile import exact_part, filled_in, inlined, part
 from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
-from .points_full import add_image, bounded_noise, reach
+from .points_full import add_image, bounded_noise, memory_of, reach
 from .rows import add, clear, dot, spread
 from .rules import hinge
-from .second_order import MOST_FADED, FullMeans, fade, meet, settle_counts, take
+from .second_order import MOST_FADED, Forms, settle_counts
 from .steps import mean_step, passive
-from .triangle import absorb, image, restore_prior
+from .triangle import UNKNOWN, absorb, image, restore_prior
 
 RENEW_EVERY = 256  # rows: two traversals of the triangle are lost in as many
+LEADS = True  # whether models are leaders; what depends on it is compiled for each alone
 CANCELLED = 1e-6  # of its terms: a zᵀΣz below it is taken from the triangle
 
 
@@ -76,11 +77,10 @@ def _set_aside(P_pos, P_neg, m, v):
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
 
 
-@exact_part
 def _restore_prior(vectors, triangle, m, p, x, f, g):
     """Take the gain out of the past and give Σ its prior back, of which too little is left; P± and w follow."""
     n, S_pos, S_neg, P_pos, P_neg = m.width, vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
-    if p.leader and p.average:
+    if LEADS and p.average:
         _set_aside(P_pos, P_neg, m, vectors[V])
     restore_prior(triangle, n, m.gain_pos, f, g)
     down_pos, down_neg = settle_counts(m)
@@ -160,10 +160,11 @@ def _images_of(rows, i, vectors, m, one, positive):
     return own_x, other_x, xx
 
 
-@meet.form_for(FullMeans)
-def _meet(home, rows, i, vectors, m, p, y, s):
+def _meet(rows, i, memory, m, p, y, s):
+    """The margin of row i, its loss, ‖x‖² and x·P of its own class and of the other."""
+    vectors = memory[0]
     own_x, other_x, xx = _images_of(rows, i, vectors, m, 1.0 if p.intercept else 0.0, y > 0.0)
-    if p.leader:
+    if LEADS:
         margin = m.A_pos * own_x - m.A_neg * other_x if y > 0.0 else m.A_pos * other_x - m.A_neg * own_x
     else:
         wx, _ = dot(rows, i, vectors[U])
@@ -171,20 +172,23 @@ def _meet(home, rows, i, vectors, m, p, y, s):
     return margin, hinge(y * margin, m.unit), xx, own_x, other_x
 
 
-@fade.form_for(FullMeans)
-def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
-    if g < MOST_FADED:
-        return g, a, b
-    _restore_prior(vectors, triangle, m, p, x, f, Sx)
-    own_x, other_x, _ = _images_of(rows, i, vectors, m, x[0], y > 0.0)
-    return 1.0, own_x, other_x
+def _fade(rows, i, memory, m, p, y, g, a, b):
+    """Give Σ its prior back when little of it is left."""
+    if g >= MOST_FADED:
+        vectors, triangle, room = memory
+        _restore_prior(vectors, triangle, m, p, room[0], room[1], room[2])
+        a, b, _ = _images_of(rows, i, vectors, m, room[0, 0], y > 0.0)
+        g = 1.0
+    return g, a, b
 
 
-@take.form_for(FullMeans)
-def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g):
+def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
+    """Let row i into its class sum and Σ, and step along Σz or lead anew."""
+    vectors, triangle, rooms = memory
+    x, f, Sx, room = rooms[0], rooms[1], rooms[2], rooms[3]
     own_x, other_x, one, positive = a, b, x[0], y > 0.0
     if loss == 0.0 and passive(p.rule):
-        if p.leader:
+        if LEADS:
             _lead(m, p)
         return
     S_pos, S_neg, P_pos, P_neg = vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
@@ -194,11 +198,11 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
     rate_pos, rate_neg = rates(m, p)
     asked = 1.0 / (s * (rate_pos if positive else rate_neg))
     noise = bounded_noise(asked, xx + one)
-    if p.leader and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
+    if LEADS and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
         s *= asked / noise
     s *= g
     noise /= g
-    total = absorb(triangle, n, x, noise, f, 0, Sx)
+    total = absorb(triangle, n, x, noise, f, UNKNOWN, Sx)
     clear(rows, i, x)
     add(rows, i, s, own)
     if positive:
@@ -209,7 +213,7 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
         m.loss_neg += s * loss
     m.largest = max(m.largest, xx)
     m.entered += 1
-    if p.leader:
+    if LEADS:
         turn_own, turn_other = (s * noise - own_x) / total, -other_x / total
         if p.average and 0.0 < p.forgetting < 1.0:  # A of a class that stayed away may be large, and would cancel
             _set_aside(P_pos, P_neg, m, vectors[V])
@@ -233,6 +237,17 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
     if m.entered % RENEW_EVERY == 0:
         m.P_pos = _renew(S_pos, m.n_pos, triangle, n, x, f, room, P_pos)
         m.P_neg = _renew(S_neg, m.n_neg, triangle, n, x, f, room, P_neg)
-    if p.leader:
+    if LEADS:
         m.updates += 1
         _lead(m, p)
+
+
+def _forms(leads: bool) -> Forms:
+    restore = inlined(filled_in(_restore_prior, "_restore_prior", LEADS=leads))
+    texts = (_meet, _fade, _take)
+    return Forms(
+        memory_of, *(exact_part(filled_in(text, text.__name__, LEADS=leads, _restore_prior=restore)) for text in texts)
+    )
+
+
+LEADERS, STEPS = _forms(True), _forms(False)

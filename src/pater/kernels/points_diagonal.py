@@ -6,7 +6,7 @@ moves w by step·x/(1 + Q).
 
 from __future__ import annotations
 
-from .compile import exact_part, part
+from .compile import exact_part, inlined, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .rows import entry, size
 from .rules import confident_gain, ridge_step
@@ -14,12 +14,9 @@ from .second_order import (
     LEAST_NOISE,
     LONGEST_PAUSE,
     MOST_NOISE,
-    DiagonalPoints,
-    fade,
-    meet,
+    Forms,
     settle_counts,
     settled,
-    take,
     with_class_weight,
 )
 from .steps import confident_step, enters_metric, fits_labels, sums_labels, weight_is_in_objective
@@ -76,14 +73,22 @@ def _lift(rows, i, v, least):
     return c
 
 
-@meet.form_for(DiagonalPoints)
-def _meet(home, rows, i, vectors, m, p, y, s):
+@inlined
+def memory_of(home, k, p):
+    """The vectors."""
+    return home.vectors[k]
+
+
+@exact_part
+def meet(rows, i, vectors, m, p, y, s):
+    """The margin of row i, ‖x‖² and xᵀΣx."""
     wx, xx, c = _products(rows, i, vectors)
     return wx + m.bias, 0.0, xx, c, 0.0
 
 
-@fade.form_for(DiagonalPoints)
-def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
+@exact_part
+def fade(rows, i, vectors, m, p, y, g, a, b):
+    """Let no column of row i have faded below its prior, and none at all when g has grown large."""
     if g > LONGEST_PAUSE:
         for j in range(vectors.shape[1]):
             if vectors[POINT_Q, j] > 0.0:  # pages that no row has reached are not touched
@@ -95,8 +100,9 @@ def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
     return g, _lift(rows, i, vectors, g - 1.0), b
 
 
-@take.form_for(DiagonalPoints)
-def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g):
+@exact_part
+def take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
+    """Step along Σx, and let row i into Σ."""
     rule, one = p.rule, 1.0 if p.intercept else 0.0
     s = with_class_weight(m, p, y, s)
     bias_variance = one / (1.0 + m.bias_Q)
@@ -131,3 +137,6 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
                 m.bias_steps += m.t * step * bias_variance
         _add_squares(rows, i, gain, vectors)
         m.bias_Q += one * gain
+
+
+POINTS = Forms(memory_of, meet, fade, take)

@@ -5,7 +5,7 @@ Knows `steps`, `rows`, `triangle` and `memory`.
 
 from __future__ import annotations
 
-from .compile import inlined, part
+from .compile import exact_part, inlined, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .rows import clear, dot, spread
 from .rules import confident_gain, ridge_step
@@ -13,15 +13,12 @@ from .second_order import (
     LEAST_NOISE,
     MOST_FADED,
     MOST_NOISE,
-    FullPoints,
-    fade,
-    meet,
+    Forms,
     settle_counts,
-    take,
     with_class_weight,
 )
 from .steps import confident_step, enters_metric, fits_labels, weight_is_in_objective
-from .triangle import absorb, confidence, restore_prior, widen
+from .triangle import KNOWN, UNKNOWN, absorb, confidence, restore_prior, widen
 
 RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
 
@@ -56,23 +53,37 @@ def add_image(a, k, n, v):
         v[j - 1] += a * k[j]
 
 
-@meet.form_for(FullPoints)
-def _meet(home, rows, i, vectors, m, p, y, s):
-    wx, xx = dot(rows, i, vectors[POINT_U])
+@inlined
+def memory_of(home, k, p):
+    """The vectors, the triangle and room for four vectors, of which the first is for a row after its constant 1."""
+    vectors, triangle, room = home.vectors[k], home.triangles[k], home.rooms[k]
+    room[0, 0] = 1.0 if p.intercept else 0.0
+    return vectors, triangle, room
+
+
+@exact_part
+def meet(rows, i, memory, m, p, y, s):
+    """The margin of row i and ‖x‖²."""
+    wx, xx = dot(rows, i, memory[0][POINT_U])
     return wx + m.bias, 0.0, xx, 0.0, 0.0
 
 
-@fade.form_for(FullPoints)
-def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
+@exact_part
+def fade(rows, i, memory, m, p, y, g, a, b):
+    """Give Σ its prior back when little of it is left."""
     if g >= MOST_FADED:
-        restore_prior(triangle, m.width, g, f, Sx)
+        _, triangle, room = memory
+        restore_prior(triangle, m.width, g, room[1], room[2])
         settle_counts(m)
         g = 1.0
     return g, a, b
 
 
-@take.form_for(FullPoints)
-def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g):
+@exact_part
+def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
+    """Let row i into Σ, and step along Σx."""
+    vectors, triangle, room = memory
+    x, f, Sx = room[0], room[1], room[2]
     rule, one = p.rule, x[0]
     s = with_class_weight(m, p, y, s)
     step = 0.0
@@ -81,7 +92,7 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
         if enters_metric(rule, y * margin, p):
             n = reach(triangle, m, spread(rows, i, x))
             noise = bounded_noise(p.r / s, xx + one) / g
-            step = ridge_step(y, margin, absorb(triangle, n, x, noise, f, 0, Sx))
+            step = ridge_step(y, margin, absorb(triangle, n, x, noise, f, UNKNOWN, Sx))
             clear(rows, i, x)
     else:
         n = reach(triangle, m, spread(rows, i, x))
@@ -91,7 +102,7 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
             step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if weight_is_in_objective(rule) else s)
             if 0.0 < step < LONGEST_TAU:
                 noise = bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + one) / g
-                absorb(triangle, n, x, noise, f, 1, Sx)
+                absorb(triangle, n, x, noise, f, KNOWN, Sx)
                 step *= y * g
             else:
                 step = 0.0
@@ -103,3 +114,6 @@ def _take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, 
         if p.average:
             add_image(m.t * step, Sx, n, vectors[POINT_V])
             m.bias_steps += m.t * step * Sx[0]
+
+
+POINTS = Forms(memory_of, meet, fade, take)

@@ -12,18 +12,17 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import means_diagonal, means_full, points_diagonal, points_full  # noqa: F401  # the forms of `second_order`
-from .averaged import row_by_row
+from . import means_diagonal, means_full, points_diagonal, points_full
+from .averaged import SAYS, row_by_row
 from .batched_layout import Herds, herds_of, spans_of
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
-from .compile import exact_kernel, part, straight
+from .compile import exact_kernel, filled_in, inlined, straight
 from .doors import Rows, check_pass
 from .means import Means, mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
@@ -31,7 +30,15 @@ from .memory import COUNTS
 from .points import Points, point_pass
 from .progress import copy_counts
 from .rows import count, size
-from .second_order import DiagonalMeans, DiagonalPoints, FullMeans, FullPoints, second_order_pass
+from .second_order import (
+    DiagonalLeaders,
+    DiagonalPoints,
+    DiagonalSteps,
+    FullLeaders,
+    FullPoints,
+    FullSteps,
+    second_order_pass,
+)
 from .state import Layout, Metric, State
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn", "row_pass"]
@@ -46,7 +53,7 @@ NO_SPANS = np.zeros((0, 3), np.int64)
 NO_STOPS = np.zeros(0, np.int64), np.zeros((0, 0, 4)), NO_SPANS
 
 
-@part
+@inlined
 def _block_size(rows, n_models):
     """All rows for one model; for several, as many as stay in the cache until the last has seen them."""
     n = count(rows)
@@ -55,10 +62,9 @@ def _block_size(rows, n_models):
     return max(1, BLOCK_BYTES // (8 * size(rows, 0) + 8))
 
 
-def _over_models(one_pass: Callable[..., int]) -> Callable[..., int]:
-    """The loop over models and blocks of rows around a pass: one text, compiled for each pass by itself."""
-    names = globals() | {"one_pass": one_pass}
-    return exact_kernel(FunctionType(_learn_rows.__code__, names, f"learn_rows of {one_pass.__name__}"))
+def _over_models(name: str, one_pass: Callable[..., int]) -> Callable[..., int]:
+    """The loop over models and blocks of rows around a pass."""
+    return exact_kernel(filled_in(_learn_rows, f"learn_{name}", one_pass=one_pass))
 
 
 def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, noted, first, last, start, stop):
@@ -88,24 +94,29 @@ def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, b
     return -1
 
 
-LEARN: dict[type, Callable[..., int]] = {
-    Points: _over_models(point_pass),
-    Means: _over_models(mean_pass),
-    HerdsOfMeans: _over_models(herd_pass),
-    **dict.fromkeys((DiagonalPoints, FullPoints, DiagonalMeans, FullMeans), _over_models(second_order_pass)),
+_PASSES: dict[type, Callable[..., int]] = {
+    Points: point_pass,
+    Means: mean_pass,
+    HerdsOfMeans: herd_pass,
+    DiagonalPoints: second_order_pass(points_diagonal.POINTS),
+    DiagonalLeaders: second_order_pass(means_diagonal.LEADERS),
+    DiagonalSteps: second_order_pass(means_diagonal.STEPS),
+    FullPoints: second_order_pass(points_full.POINTS),
+    FullLeaders: second_order_pass(means_full.LEADERS),
+    FullSteps: second_order_pass(means_full.STEPS),
 }
-
-AVERAGED = {kind: row_by_row(learn) for kind, learn in LEARN.items() if kind is not HerdsOfMeans}
+LEARN = {kind: _over_models(kind.__name__, one_pass) for kind, one_pass in _PASSES.items()}
+AVERAGED = {kind: row_by_row(f"averaged_{kind.__name__}", LEARN[kind], says) for kind, says in SAYS.items()}
 
 # Sparse rows are cheap to read again beside the table of a herd, so take many; a triangle is best left in the cache.
-_BLOCKS = {HerdsOfMeans: 64, FullPoints: 1 << 40, FullMeans: 1 << 40}
-_HOMES: dict[tuple[Metric, bool], type] = {
-    ("none", False): Points,
-    ("none", True): Means,
-    ("diagonal", False): DiagonalPoints,
-    ("diagonal", True): DiagonalMeans,
-    ("full", False): FullPoints,
-    ("full", True): FullMeans,
+_BLOCKS: dict[type, int] = {HerdsOfMeans: 64, **dict.fromkeys((FullPoints, FullLeaders, FullSteps), 1 << 40)}
+_KINDS: dict[tuple[Metric, bool], tuple[type, type]] = {  # of steps, of leaders
+    ("none", False): (Points, Points),
+    ("none", True): (Means, Means),
+    ("diagonal", False): (DiagonalPoints, DiagonalPoints),
+    ("diagonal", True): (DiagonalSteps, DiagonalLeaders),
+    ("full", False): (FullPoints, FullPoints),
+    ("full", True): (FullSteps, FullLeaders),
 }
 
 
@@ -182,11 +193,11 @@ def _ready(
     noted: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
 ) -> tuple[Callable[..., int], tuple[Any, ...]]:
     """The pass of models that are in no herd, and its arguments but for the models and rows to begin and end with."""
-    kind: type = _HOMES[state.metric, state.has_means]
+    kind = _KINDS[state.metric, state.has_means][int(settings["leader"][0]) if settings.size else 0]
     vectors: Any = state.vectors
     if kind is Means and len(rows) == 1:
         vectors = state.in_lines()
-    home = kind(vectors, *(() if state.second is None else (state.second,)))
+    home = kind(vectors) if state.second is None else kind(vectors, state.second, _room(state))
     arguments = (home, rows, order, codes, weights, margins, state.scalars, settings, _BLOCKS.get(kind, 1), noted)
     if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
         plain = settings.copy()
@@ -254,6 +265,10 @@ def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, n_ro
         for job in [pool.submit(work) for _ in range(threads)]:
             job.result()
     return min(found, default=-1)
+
+
+def _room(state: State) -> NDArray[np.float64]:
+    return np.zeros((state.n_models, 4, state.n_features + 1))
 
 
 @functools.lru_cache(maxsize=8)

@@ -1,7 +1,14 @@
 """The pass of all second-order rules: one skeleton, with forms for point and mean rules and for either covariance.
 
-Knows `class_means` and `progress`; the forms of what it calls are in `points_full`, `points_diagonal`, `means_full` and
-`means_diagonal`.
+Knows `class_means` and `progress`. What it asks for by name has a form in each of `points_full`, `points_diagonal`,
+`means_full` and `means_diagonal`, and the text below is compiled once with each of them:
+
+- `memory_of(home, k, p)`: what model k has in memory, for the others.
+- `meet(rows, i, memory, m, p, y, s)`: what the model says of row i, which may enter with weight s: its margin, its loss
+  and ‖x‖². And two numbers for `take`: x·P of the row's own class and of the other, or xᵀΣx without the intercept.
+- `fade(rows, i, memory, m, p, y, g, a, b)`: let the past fade, so that a sample of this moment weighs g in its units.
+  The answer is g, or 1 if the units are made anew, and the two numbers for `take` as they are then.
+- `take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g)`: learn from row i of label y and importance s.
 
 The past fades by time, because both classes share Σ. That Σ⁻¹, class sums, counts and losses all fade by γ when a
 sample comes is the same, up to a factor g common to them, as that the sample weighs 1/γ more than the one before it: it
@@ -14,10 +21,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .class_means import balanced_alpha
-from .compile import by_kind, exact_part, inlined
+from .compile import exact_part, filled_in, inlined
 from .progress import in_unit, note
 from .rules import LARGEST_ROW
 
@@ -35,64 +40,40 @@ class DiagonalPoints(NamedTuple):
     vectors: Any
 
 
-class DiagonalMeans(NamedTuple):
-    """Models of mean rules with a diagonal covariance."""
+class DiagonalLeaders(NamedTuple):
+    """Models of mean rules with a diagonal covariance, in the leader's form."""
+
+    vectors: Any
+
+
+class DiagonalSteps(NamedTuple):
+    """Models of mean rules with a diagonal covariance, in the form of steps."""
 
     vectors: Any
 
 
 class FullPoints(NamedTuple):
-    """Models of point rules with a full covariance."""
+    """Models of point rules with a full covariance; `rooms` is for what a row needs, (models, 4, features + 1)."""
 
     vectors: Any
     triangles: Any
+    rooms: Any
 
 
-class FullMeans(NamedTuple):
-    """Models of mean rules with a full covariance."""
+class FullLeaders(NamedTuple):
+    """Models of mean rules with a full covariance, in the leader's form."""
 
     vectors: Any
     triangles: Any
+    rooms: Any
 
 
-@by_kind
-def memory_of(home, k, p):
-    """The triangle of model k, and room for a row with its constant 1, Uᵀx, Σx and one more; empty without one."""
+class FullSteps(NamedTuple):
+    """Models of mean rules with a full covariance, in the form of steps."""
 
-
-@memory_of.form_for(DiagonalPoints, DiagonalMeans)
-def _nothing(home, k, p):
-    none = np.zeros(0)
-    return none, none, none, none, none
-
-
-@memory_of.form_for(FullPoints, FullMeans)
-def _triangle_and_room(home, k, p):
-    n = home.vectors.shape[2] + 1
-    x = np.zeros(n)
-    x[0] = 1.0 if p.intercept else 0.0
-    return home.triangles[k], x, np.empty(n), np.empty(n), np.empty(n)
-
-
-@by_kind
-def meet(home, rows, i, vectors, m, p, y, s):
-    """What the model says of row i, which may enter with weight s: its margin, its loss and ‖x‖².
-
-    And two numbers for `take`: x·P of the row's own class and of the other, or xᵀΣx but for the intercept's part.
-    """
-
-
-@by_kind
-def fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
-    """Let the past fade, so that a sample of this moment weighs g in its units.
-
-    The answer is g, or 1 if the units are made anew, and the two numbers for `take` as they are then.
-    """
-
-
-@by_kind
-def take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g):
-    """Learn from row i of label y and importance s, of which `meet` and `fade` have told the rest."""
+    vectors: Any
+    triangles: Any
+    rooms: Any
 
 
 @exact_part
@@ -134,11 +115,23 @@ def with_class_weight(m, p, y, s):
     return s * (alpha_pos if y > 0.0 else alpha_neg)
 
 
-@inlined
-def second_order_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+class Forms(NamedTuple):
+    """What the pass asks for."""
+
+    memory_of: Any
+    meet: Any
+    fade: Any
+    take: Any
+
+
+def second_order_pass(forms: Forms) -> Any:
+    return inlined(filled_in(_pass, "second_order_pass", **forms._asdict()))
+
+
+def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k; the position of the first bad row, or −1."""
     m, p, out = scalars[k], settings[k], margins[k]
-    vectors, (triangle, x, f, Sx, room) = home.vectors[k], memory_of(home, k, p)
+    memory = memory_of(home, k, p)  # noqa: F821
     positive_code, forgets = p.positive, 0.0 < p.forgetting < 1.0
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     for r in range(start, stop):
@@ -147,7 +140,7 @@ def second_order_pass(home, k, rows, order, codes, weights, margins, scalars, se
         y = 1.0 if positive else -1.0
         s = weights[i] if weighted else 1.0
         g = m.gain_pos / p.forgetting if forgets else 1.0  # what a sample of now weighs in units of the past
-        margin, loss, xx, a, b = meet(home, rows, i, vectors, m, p, y, s * g)
+        margin, loss, xx, a, b = meet(rows, i, memory, m, p, y, s * g)  # noqa: F821
         if not xx <= LARGEST_ROW:
             return r
         if wanted:
@@ -157,6 +150,6 @@ def second_order_pass(home, k, rows, order, codes, weights, margins, scalars, se
         note(m, p, margin, positive, s, g)
         if forgets:
             m.gain_pos = m.gain_neg = g
-            g, a, b = fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b)
-        take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g)
+            g, a, b = fade(rows, i, memory, m, p, y, g, a, b)  # noqa: F821
+        take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g)  # noqa: F821
     return -1

@@ -13,10 +13,13 @@ Four columns go together: then k is read and written once where it would be four
 
 from __future__ import annotations
 
+import numpy as np
+
 from .compile import exact_part, inlined, part
 from .simd import dot_four_columns, turn_four_columns
 
 BLOCK = 4
+UNKNOWN, KNOWN = np.int64(0), np.int64(1)  # of one type: Numba would compile what takes 0, 1, False or True for each
 
 
 def packed_size(n: int) -> int:
@@ -50,7 +53,7 @@ def confidence(triangle, n, x, f):
     return total
 
 
-@exact_part
+@inlined
 def _project(triangle, n, x, f):
     """f ← Uᵀx."""
     whole = n - n % BLOCK
@@ -63,71 +66,61 @@ def _project(triangle, n, x, f):
 @exact_part
 def _project_4(triangle, j, x, f):
     """f ← Uᵀx in four columns."""
-    f0, f1, f2, f3 = dot_four_columns(triangle, j, x)
-    f[j] = _down_from(triangle, j, j, f0, x)
-    f[j + 1] = _down_from(triangle, j + 1, j, f1, x)
-    f[j + 2] = _down_from(triangle, j + 2, j, f2, x)
-    f[j + 3] = _down_from(triangle, j + 3, j, f3, x)
-
-
-@inlined
-def _down_from(triangle, j, first, total, x):
-    """What the numbers of column j from the first on add to their product with x."""
-    for i in range(first, j):
-        total += triangle[j * (j + 1) // 2 + i] * x[i]
-    return total + x[j]
+    totals = dot_four_columns(triangle, j, x)
+    for n in range(BLOCK):
+        column = j + n
+        total = totals[n]
+        for i in range(j, column):
+            total += triangle[column * (column + 1) // 2 + i] * x[i]
+        f[column] = total + x[column]
 
 
 @exact_part
 def absorb(triangle, n, x, noise, f, known, k):
     """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx and the answer noise + xᵀΣx, both with the old Σ.
 
-    `f` is Uᵀx if that is `known` (1 or 0: Numba would compile True and False apart), and is found on the way if not.
+    `f` is Uᵀx if that is KNOWN, and is found on the way if not. Afterwards it is what each column was turned by.
     """
     alpha = noise
     whole = n - n % BLOCK
     for j in range(0, whole, BLOCK):
         if not known:
             _project_4(triangle, j, x, f)
-        v0, turn0, alpha = _scale(triangle, j, alpha, f)
-        v1, turn1, alpha = _scale(triangle, j + 1, alpha, f)
-        v2, turn2, alpha = _scale(triangle, j + 2, alpha, f)
-        v3, turn3, alpha = _scale(triangle, j + 3, alpha, f)
-        turn_four_columns(triangle, j, k, (turn0, turn1, turn2, turn3), (v0, v1, v2, v3))
-        _turn(triangle, j, j, turn0, v0, k)  # and the corner where the four columns meet
-        _turn(triangle, j + 1, j, turn1, v1, k)
-        _turn(triangle, j + 2, j, turn2, v2, k)
-        _turn(triangle, j + 3, j, turn3, v3, k)
+        for column in range(j, j + BLOCK):
+            alpha = _scale(triangle, column, alpha, f, k)
+        turn_four_columns(triangle, j, k, f)
+        for column in range(j + 1, j + BLOCK):  # and the corner where the four columns meet
+            _turn(triangle, column, j, k, f)
     for j in range(whole, n):
         if not known:
             f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
-        v, turn, alpha = _scale(triangle, j, alpha, f)
-        _turn(triangle, j, 0, turn, v, k)
+        alpha = _scale(triangle, j, alpha, f, k)
+        _turn(triangle, j, np.int64(0), k, f)
     return alpha
 
 
-@inlined
-def _scale(triangle, j, before, f):
-    """Update Dⱼ; the answer is Dⱼfⱼ of before, what column j turns by, and noise + xᵀΣx so far."""
+@exact_part
+def _scale(triangle, j, before, f, k):
+    """Update Dⱼ; kⱼ ← Dⱼfⱼ of before, fⱼ ← what column j turns by; the answer is noise + xᵀΣx so far."""
     d = j * (j + 1) // 2 + j
     v = triangle[d] * f[j]
     alpha = before + v * f[j]
     triangle[d] *= before / alpha
-    return v, -f[j] / before, alpha
+    k[j], f[j] = v, -f[j] / before
+    return alpha
 
 
-@inlined
-def _turn(triangle, j, first, turn, v, k):
-    """For column u from its first number on: u ← u + turn·k and k ← k + v·u of before."""
-    start = j * (j + 1) // 2
+@exact_part
+def _turn(triangle, j, first, k, f):
+    """For column u from its first number on: u ← u + fⱼ·k and k ← k + kⱼ·u of before."""
+    start, turn, v = j * (j + 1) // 2, f[j], k[j]
     for i in range(first, j):
         u = triangle[start + i]
         triangle[start + i] = u + turn * k[i]
         k[i] += v * u
-    k[j] = v
 
 
-@exact_part
+@inlined
 def restore_prior(triangle, n, g, f, k):
     """Σ⁻¹ ← Σ⁻¹/g + (1 − 1/g)·I over the first n columns; f and k are room for n numbers each."""
     for j in range(n):
@@ -138,7 +131,7 @@ def restore_prior(triangle, n, g, f, k):
         f[j] = 1.0
         for i in range(j + 1, n):
             f[i] = triangle[i * (i + 1) // 2 + j]
-        absorb(triangle, n, f, g / (g - 1.0), f, 1, k)
+        absorb(triangle, n, f, g / (g - 1.0), f, KNOWN, k)
 
 
 @part

@@ -40,7 +40,9 @@ def standardise(x, learn, moments, clip, z):
     With `learn`, those are of all numbers up to the row itself. The columns of a row are standardised side by side,
     without a branch: to divide and to take roots one after the other takes twice the time.
     """
-    counts, means, squares = moments[:, 0].copy(), moments[:, 1].copy(), moments[:, 2].copy()
+    counts, means, squares = np.empty(x.shape[0]), np.empty(x.shape[0]), np.empty(x.shape[0])
+    for j in range(x.shape[0]):  # one by one, here and at the end: a slice of a matrix takes seconds to compile
+        counts[j], means[j], squares[j] = moments[j, 0], moments[j, 1], moments[j, 2]
     for begin in range(0, x.shape[1], TILE):
         end = min(begin + TILE, x.shape[1])
         for j in range(x.shape[0]):
@@ -59,7 +61,8 @@ def standardise(x, learn, moments, clip, z):
                 score = min(max((v - mean) * np.sqrt(count / square), -clip), clip)
                 z[r, j] = score if square > SMALLEST and v == v else 0.0
                 counts[j], means[j], squares[j] = count, mean, square
-    moments[:, 0], moments[:, 1], moments[:, 2] = counts, means, squares
+    for j in range(x.shape[0]):
+        moments[j, 0], moments[j, 1], moments[j, 2] = counts[j], means[j], squares[j]
 
 
 @exact_kernel
@@ -207,6 +210,20 @@ def _put(indices, data, at, column, value, there):
     return at + np.uint64(there)
 
 
+@exact_part
+def _sort(columns, numbers, size):
+    """Put entries in the order of their columns, which differ: a Shell sort, which compiles in no time."""
+    gap = size
+    while gap > 1:
+        gap = max(1, gap * 5 // 11)
+        for k in range(gap, size):
+            column, number, to = columns[k], numbers[k], k
+            while to >= gap and columns[to - gap] > column:
+                columns[to], numbers[to] = columns[to - gap], numbers[to - gap]
+                to -= gap
+            columns[to], numbers[to] = column, number
+
+
 @exact_kernel
 def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, values, indptr, indices, data, filled):
     """CSR rows: z-scores, bins, crosses, then what was settled, in ascending order; how many numbers there are now.
@@ -242,8 +259,8 @@ def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, val
                     to += np.uint64(columns[other] < columns[k])
                 indices[to], data[to] = columns[k], numbers[k]
         else:
-            order = np.argsort(columns[:size])
+            _sort(columns, numbers, size)
             for k in range(size):
-                indices[begin + np.uint64(k)], data[begin + np.uint64(k)] = columns[order[k]], numbers[order[k]]
+                indices[begin + np.uint64(k)], data[begin + np.uint64(k)] = columns[k], numbers[k]
         indptr[r + 1] = at
     return np.int64(at)

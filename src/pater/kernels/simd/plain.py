@@ -91,14 +91,17 @@ def dot_four_columns(triangle, j, x):
 
 
 @exact_part
-def turn_four_columns(triangle, j, k, turns, gains):
-    """For the columns u of `dot_four_columns`, one after the other: u ← u + turn·k and k ← k + gain·u of before."""
+def turn_four_columns(triangle, j, k, f):
+    """For the columns u of `dot_four_columns`, one after the other: u ← u + f·k and k ← k + v·u of before.
+
+    Each has its f, and as v its number of k; only the first j numbers of k change.
+    """
     start = j * (j + 1) // 2
     for n in range(4):
         for i in range(j):
             u = triangle[start + i]
-            triangle[start + i] = u + turns[n] * k[i]
-            k[i] += gains[n] * u
+            triangle[start + i] = u + f[j + n] * k[i]
+            k[i] += k[j + n] * u
         start += j + n + 1
 
 

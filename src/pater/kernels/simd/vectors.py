@@ -12,7 +12,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from .dense_rows import Sums
-from .registers import FEW, I1, WIDTH, Words, integer
+from .registers import F64, FEW, I1, WIDTH, Words, integer
 
 _FOUR = types.UniTuple(types.float64, 4)
 
@@ -57,24 +57,24 @@ def dot_four_columns(typing_context, triangle, j, x):
 
 
 @intrinsic
-def turn_four_columns(typing_context, triangle, j, k, turns, gains):
-    """For the columns u of `dot_four_columns`, one after the other: u ← u + turn·k and k ← k + gain·u of before."""
+def turn_four_columns(typing_context, triangle, j, k, f):
+    """For the columns u of `dot_four_columns`, one after the other: u ← u + f·k and k ← k + v·u of before."""
 
     def codegen(context, builder, signature, args):
         words = Words(builder)
-        (data, _), (k_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2))
-        columns = _columns(words, data, args[1])
+        (data, _), (k_data, _), (f_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2, 3))
+        columns, places = _columns(words, data, args[1]), [builder.add(args[1], integer(n)) for n in range(4)]
+        turns, gains = ([words.number(base, place, F64) for place in places] for base in (f_data, k_data))
 
         def turn(words: Words, place: Any) -> None:
             k_now = words.load(k_data, place)
-            for n, column in enumerate(columns):
-                turn_, gain = (words.spread(builder.extract_value(four, n)) for four in args[3:])
+            for column, turn_, gain in zip(columns, turns, gains, strict=True):
                 u = words.load(column, place)
-                words.store(words.fma(k_now, turn_, u), column, place)
-                k_now = words.fma(u, gain, k_now)
+                words.store(words.fma(k_now, words.spread(turn_), u), column, place)
+                k_now = words.fma(u, words.spread(gain), k_now)
             words.store(k_now, k_data, place)
 
         _for_fours(builder, args[1], turn)
         return context.get_dummy_value()
 
-    return types.void(triangle, types.int64, k, _FOUR, _FOUR), codegen
+    return types.void(triangle, types.int64, k, f), codegen

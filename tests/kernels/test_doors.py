@@ -264,6 +264,10 @@ UNFIT = {
     "settings of too many models": {"settings": settings_of((SPEC, SPEC), (0, 1))},
     "a state of too many models": {"state": State.new(2, D, means=True)},
     "no settings": {"settings": settings_of((SPEC,), (0, 1))[:0]},
+    "leaders and steps": {
+        "state": State.new(2, D, means=True, metric="full"),
+        "settings": settings_of((Spec("so-pater-i"), Spec("so-pater-i", form="step")), (0, 1)),
+    },
     "stops beyond the end": {"stops": [N + 1]},
     "stops that go back": {"stops": [5, 3, N]},
     "few counts": {"stops": [5, N], "counts": np.zeros((1, 1, 4))},

@@ -40,8 +40,8 @@ FOUR = calls("four_products", "rows", "i", "table")
 LINES = {16: calls("products_of_two_lines", "rows", "i", "table", "out")}
 LINES[24] = calls("products_of_three_lines", "rows", "i", "table", "out")
 ADD_LINES = calls("add_to_lines", "rows", "i", "table", "coefficients", "line")
-DOT_COLUMNS = calls("dot_four_columns", "triangle", "j", "x")
-TURN_COLUMNS = calls("turn_four_columns", "triangle", "j", "k", "f")
+PROJECT_COLUMNS = calls("project_four_columns", "triangle", "j", "x", "f")
+ABSORB_COLUMNS = calls("absorb_four_columns", "triangle", "j", "f", "k", "alpha")
 MARKS, LOWEST, ONES = calls("marks", "text", "i", "a", "b"), calls("lowest", "word"), calls("ones", "word")
 
 
@@ -145,10 +145,14 @@ def test_one_model_and_many_have_the_same_sums():
 def test_columns_of_a_triangle():
     for j in [*range(0, 72, 4), 128, 300, 640]:
         rng = np.random.default_rng(j)
-        triangle, x, f = rng.normal(size=(j + 4) * (j + 5) // 2), rng.normal(size=j + 4), rng.normal(size=j + 4)
-        same(DOT_COLUMNS, triangle, j, x)
-        (_, ours), (_, theirs) = both_on(TURN_COLUMNS, triangle, j, x, f)
-        for a, b in zip(ours[0:3:2], theirs[0:3:2], strict=True):
+        triangle = rng.normal(size=(j + 4) * (j + 5) // 2)
+        x, f, k = rng.normal(size=(3, j + 4))
+        same(PROJECT_COLUMNS, triangle, j, x, f)
+        for column in range(j, j + 4):  # what is on the diagonal is positive, so that noise + xᵀΣx stays so
+            triangle[column * (column + 3) // 2] = rng.random()
+        (ours, left), (theirs, expected) = both_on(ABSORB_COLUMNS, triangle, j, f, k, 0.5)
+        assert_allclose(ours, theirs, rtol=1e-12)
+        for a, b in zip(left[0:4:3], expected[0:4:3], strict=True):
             assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 

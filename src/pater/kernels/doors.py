@@ -27,7 +27,7 @@ _INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))
 
 # Of the record of a model's settings. What a rule alone reads is named where the rule is.
 _READ_BY_PASSES = {"rule", "positive", "alpha_neg", "alpha_pos", "balanced", "sized", "intercept", "average"}
-_READ_BY_PASSES |= {"forgetting", "watch", "fading", "discount", "calibrate"}
+_READ_BY_PASSES |= {"forgetting", "watch", "fading", "discount", "calibrate", "leader"}
 
 
 class CheckedRows(tuple[NDArray[Any], ...]):
@@ -157,6 +157,8 @@ def check_pass(
         raise ValueError(f"there are settings for {settings.size} models, but the state is of {n_models}.")
     if not _READ_BY_PASSES.issubset(settings.dtype.names or ()):
         raise ValueError(f"settings must be records with the fields {', '.join(sorted(_READ_BY_PASSES))}.")
+    if n_models > 1 and state.metric != "none" and np.ptp(settings["leader"]):
+        raise ValueError("settings of leaders and of steps are in one pass: each form needs its own.")
     n_steps = n_rows
     if order.size:
         n_steps = order.size

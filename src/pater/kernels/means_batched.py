@@ -32,7 +32,6 @@ from .lazy_form import (
     permitted_strain,
     tidy,
     too_large,
-    untidy,
 )
 from .memory import LONGEST_STEP, S_NEG, S_POS, SCALARS
 from .progress import LARGEST_MARGIN, in_unit, next_size, share_of_one
@@ -109,8 +108,7 @@ def _one_by_one(what, rows, i, table, shares, values, scalars, settings, z, posi
         else:
             if z[TROUBLED, k] != FULL:
                 finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
-            if untidy(m):
-                tidy(table, at, m)
+            tidy(table, at, m)
         z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
         _take(values, model, z, k)
 

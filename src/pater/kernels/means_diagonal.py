@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_part, filled_in, inlined
+from .compile import exact_part, filled_in, inlined, merged_part
 from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
 from .memory import S_NEG, S_POS, Q, U, V
+from .points_diagonal import memory_of
 from .rows import entry, reach, size
 from .second_order import LEAST_NOISE, LONGEST_PAUSE, MOST_NOISE, Forms, settle_counts, settled
 from .steps import mean_step, passive
@@ -207,12 +208,6 @@ def _look(rows, i, table, m, y):
     return margin, hinge_of(slack), xx, c
 
 
-@inlined
-def memory_of(home, k, p):
-    """The vectors."""
-    return home.vectors[k]
-
-
 def _meet(rows, i, vectors, m, p, y, s):
     """The margin of row i, its loss, ‖x‖² and xᵀΣx; w is folded first where it has to be."""
     if not m.products_known:
@@ -298,7 +293,7 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
 
 def _forms(leads: bool) -> Forms:
     texts = (_meet, _fade, _take)
-    return Forms(memory_of, *(exact_part(filled_in(text, text.__name__, LEADS=leads)) for text in texts))
+    return Forms(memory_of, *(merged_part(filled_in(text, text.__name__, LEADS=leads)) for text in texts))
 
 
 LEADERS, STEPS = _forms(True), _forms(False)

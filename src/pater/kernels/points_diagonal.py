@@ -6,7 +6,7 @@ moves w by step·x/(1 + Q).
 
 from __future__ import annotations
 
-from .compile import exact_part, inlined, part
+from .compile import exact_part, inlined, merged_part, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .rows import entry, size
 from .rules import confident_gain, ridge_step
@@ -79,14 +79,14 @@ def memory_of(home, k, p):
     return home.vectors[k]
 
 
-@exact_part
+@merged_part
 def meet(rows, i, vectors, m, p, y, s):
     """The margin of row i, ‖x‖² and xᵀΣx."""
     wx, xx, c = _products(rows, i, vectors)
     return wx + m.bias, 0.0, xx, c, 0.0
 
 
-@exact_part
+@merged_part
 def fade(rows, i, vectors, m, p, y, g, a, b):
     """Let no column of row i have faded below its prior, and none at all when g has grown large."""
     if g > LONGEST_PAUSE:
@@ -100,7 +100,7 @@ def fade(rows, i, vectors, m, p, y, g, a, b):
     return g, _lift(rows, i, vectors, g - 1.0), b
 
 
-@exact_part
+@merged_part
 def take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
     """Step along Σx, and let row i into Σ."""
     rule, one = p.rule, 1.0 if p.intercept else 0.0

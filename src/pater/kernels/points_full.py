@@ -57,6 +57,8 @@ def add_image(a, k, n, v):
 def memory_of(home, k, p):
     """The vectors, the triangle and room for four vectors, of which the first is for a row after its constant 1."""
     vectors, triangle, room = home.vectors[k], home.triangles[k], home.rooms[k]
+    for j in range(room.shape[1]):
+        room[0, j] = 0.0
     room[0, 0] = 1.0 if p.intercept else 0.0
     return vectors, triangle, room
 

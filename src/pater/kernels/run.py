@@ -197,7 +197,7 @@ def _ready(
     vectors: Any = state.vectors
     if kind is Means and len(rows) == 1:
         vectors = state.in_lines()
-    home = kind(vectors) if state.second is None else kind(vectors, state.second, _room(state))
+    home = kind(vectors) if state.second is None else kind(vectors, state.second, state.rooms())
     arguments = (home, rows, order, codes, weights, margins, state.scalars, settings, _BLOCKS.get(kind, 1), noted)
     if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
         plain = settings.copy()
@@ -265,10 +265,6 @@ def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, n_ro
         for job in [pool.submit(work) for _ in range(threads)]:
             job.result()
     return min(found, default=-1)
-
-
-def _room(state: State) -> NDArray[np.float64]:
-    return np.zeros((state.n_models, 4, state.n_features + 1))
 
 
 @functools.lru_cache(maxsize=8)

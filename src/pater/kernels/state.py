@@ -98,6 +98,7 @@ class State:
     metric: Metric = "none"
     second: NDArray[np.float64] | None = None
     _lines: tuple[Any, Any] | None = field(default=None, init=False, repr=False, compare=False)
+    _rooms: Any = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
     def new(
@@ -218,8 +219,14 @@ class State:
         found: NDArray[np.float64] | None = self._lines[1]
         return found
 
+    def rooms(self) -> NDArray[np.float64]:
+        """Room for four vectors of each model, the intercept's number first, in which a pass works on a row."""
+        if self._rooms is None or self._rooms.shape[0] != self.n_models or self._rooms.shape[2] <= self.n_features:
+            self._rooms = whole_lines(zeros_in_lines((self.n_models, 4, self.n_features + 1)))
+        return self._rooms  # type: ignore[no-any-return]
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_lines": None}  # a copy of the vectors stands elsewhere
+        return {**vars(self), "_lines": None, "_rooms": None}  # a copy of the vectors stands elsewhere
 
     def kinds(self) -> NDArray[np.float64]:
         """The vectors as (models, kinds, features), whatever their order in memory."""

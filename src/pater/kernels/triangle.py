@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compile import exact_part, inlined, part
-from .simd import dot_four_columns, turn_four_columns
+from .simd import absorb_four_columns, project_four_columns
 
 BLOCK = 4
 UNKNOWN, KNOWN = np.int64(0), np.int64(1)  # of one type: Numba would compile what takes 0, 1, False or True for each
@@ -58,66 +58,36 @@ def _project(triangle, n, x, f):
     """f ← Uᵀx."""
     whole = n - n % BLOCK
     for j in range(0, whole, BLOCK):
-        _project_4(triangle, j, x, f)
+        project_four_columns(triangle, j, x, f)
     for j in range(whole, n):
         f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
-
-
-@exact_part
-def _project_4(triangle, j, x, f):
-    """f ← Uᵀx in four columns."""
-    totals = dot_four_columns(triangle, j, x)
-    for n in range(BLOCK):
-        column = j + n
-        total = totals[n]
-        for i in range(j, column):
-            total += triangle[column * (column + 1) // 2 + i] * x[i]
-        f[column] = total + x[column]
 
 
 @exact_part
 def absorb(triangle, n, x, noise, f, known, k):
     """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx and the answer noise + xᵀΣx, both with the old Σ.
 
-    `f` is Uᵀx if that is KNOWN, and is found on the way if not. Afterwards it is what each column was turned by.
+    `f` is Uᵀx if that is KNOWN, and is found on the way if not.
     """
     alpha = noise
     whole = n - n % BLOCK
     for j in range(0, whole, BLOCK):
         if not known:
-            _project_4(triangle, j, x, f)
-        for column in range(j, j + BLOCK):
-            alpha = _scale(triangle, column, alpha, f, k)
-        turn_four_columns(triangle, j, k, f)
-        for column in range(j + 1, j + BLOCK):  # and the corner where the four columns meet
-            _turn(triangle, column, j, k, f)
+            project_four_columns(triangle, j, x, f)
+        alpha = absorb_four_columns(triangle, j, f, k, alpha)
     for j in range(whole, n):
+        start = j * (j + 1) // 2
         if not known:
-            f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
-        alpha = _scale(triangle, j, alpha, f, k)
-        _turn(triangle, j, np.int64(0), k, f)
+            f[j] = x[j] + _dot(triangle, start, x, j)
+        v, before, turn = triangle[start + j] * f[j], alpha, -f[j] / alpha
+        alpha = before + v * f[j]
+        triangle[start + j] *= before / alpha
+        for i in range(j):
+            u = triangle[start + i]
+            triangle[start + i] = u + turn * k[i]
+            k[i] += v * u
+        k[j] = v
     return alpha
-
-
-@exact_part
-def _scale(triangle, j, before, f, k):
-    """Update Dⱼ; kⱼ ← Dⱼfⱼ of before, fⱼ ← what column j turns by; the answer is noise + xᵀΣx so far."""
-    d = j * (j + 1) // 2 + j
-    v = triangle[d] * f[j]
-    alpha = before + v * f[j]
-    triangle[d] *= before / alpha
-    k[j], f[j] = v, -f[j] / before
-    return alpha
-
-
-@exact_part
-def _turn(triangle, j, first, k, f):
-    """For column u from its first number on: u ← u + fⱼ·k and k ← k + kⱼ·u of before."""
-    start, turn, v = j * (j + 1) // 2, f[j], k[j]
-    for i in range(first, j):
-        u = triangle[start + i]
-        triangle[start + i] = u + turn * k[i]
-        k[i] += v * u
 
 
 @inlined

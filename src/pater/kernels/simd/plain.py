@@ -79,30 +79,29 @@ def add_to_lines(rows, i, table, coefficients, line):
 
 
 @exact_part
-def dot_four_columns(triangle, j, x):
-    """The products of the first j numbers, a multiple of four, of the columns j … j + 3 of a packed triangle with x."""
-    sums = np.zeros(4)
-    start = j * (j + 1) // 2
-    for n in range(4):
-        for i in range(j):
-            sums[n] += triangle[start + i] * x[i]
-        start += j + n + 1
-    return sums[0], sums[1], sums[2], sums[3]
+def project_four_columns(triangle, j, x, f):
+    """f ← Uᵀx in the columns j … j + 3 of a packed triangle with ones for its diagonal; j is a multiple of four."""
+    for column in range(j, j + 4):
+        start, total = column * (column + 1) // 2, 0.0
+        for i in range(column):
+            total += triangle[start + i] * x[i]
+        f[column] = total + x[column]
 
 
 @exact_part
-def turn_four_columns(triangle, j, k, f):
-    """For the columns u of `dot_four_columns`, one after the other: u ← u + f·k and k ← k + v·u of before.
-
-    Each has its f, and as v its number of k; only the first j numbers of k change.
-    """
-    start = j * (j + 1) // 2
-    for n in range(4):
-        for i in range(j):
+def absorb_four_columns(triangle, j, f, k, alpha):
+    """`triangle.absorb` in these columns, one after the other; noise + xᵀΣx with them, of what it is without."""
+    for column in range(j, j + 4):
+        start = column * (column + 1) // 2
+        v, before, turn = triangle[start + column] * f[column], alpha, -f[column] / alpha
+        alpha = before + v * f[column]
+        triangle[start + column] *= before / alpha
+        for i in range(column):
             u = triangle[start + i]
-            triangle[start + i] = u + f[j + n] * k[i]
-            k[i] += k[j + n] * u
-        start += j + n + 1
+            triangle[start + i] = u + turn * k[i]
+            k[i] += v * u
+        k[column] = v
+    return alpha
 
 
 @exact_part

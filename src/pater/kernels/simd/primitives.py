@@ -12,7 +12,7 @@ from .byte_marks import lowest, marks, ones  # noqa: F401
 from .class_pairs import first, fma, larger, pair, second, swapped  # noqa: F401
 from .dense_rows import dense_add_and_products, dense_products
 from .sparse_rows import add_lines, line_products, sparse_add_and_products, sparse_products
-from .vectors import dot_four_columns, turn_four_columns  # noqa: F401
+from .vectors import absorb_four_columns, project_four_columns  # noqa: F401
 
 _FOUR = types.UniTuple(types.float64, 4)
 

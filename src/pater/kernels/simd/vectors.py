@@ -12,9 +12,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from .dense_rows import Sums
-from .registers import F64, FEW, I1, WIDTH, Words, integer
-
-_FOUR = types.UniTuple(types.float64, 4)
+from .registers import FEW, I1, WIDTH, Words, integer
 
 
 def _columns(words: Words, triangle: Any, j: Any) -> list[Any]:
@@ -38,12 +36,12 @@ def _for_fours(builder: Any, count: Any, body: Callable[[Words, Any], None]) -> 
 
 
 @intrinsic
-def dot_four_columns(typing_context, triangle, j, x):
-    """The products of the first j numbers, a multiple of four, of the columns j … j + 3 of a packed triangle with x."""
+def project_four_columns(typing_context, triangle, j, x, f):
+    """f ← Uᵀx in the columns j … j + 3 of a packed triangle with ones for its diagonal; j is a multiple of four."""
 
     def codegen(context, builder, signature, args):
         words = Words(builder)
-        (data, _), (x_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2))
+        (data, _), (x_data, _), (f_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2, 3))
         columns, sums = _columns(words, data, args[1]), {width: Sums(Words(builder, width)) for width in (WIDTH, FEW)}
 
         def count(words: Words, place: Any) -> None:
@@ -51,20 +49,32 @@ def dot_four_columns(typing_context, triangle, j, x):
 
         _for_fours(builder, args[1], count)
         totals = [builder.fadd(a, b) for a, b in zip(sums[WIDTH].totals(), sums[FEW].totals(), strict=True)]
-        return context.make_tuple(builder, signature.return_type, totals)
+        places = [builder.add(args[1], integer(n)) for n in range(4)]
+        own = [words.number(x_data, place) for place in places]
+        for n, (column, total) in enumerate(zip(columns, totals, strict=True)):
+            for place, number in zip(places[:n], own, strict=False):
+                total = builder.fadd(total, builder.fmul(words.number(column, place), number))
+            builder.store(builder.fadd(total, own[n]), words.address(f_data, places[n]))
+        return context.get_dummy_value()
 
-    return _FOUR(triangle, types.int64, x), codegen
+    return types.void(triangle, types.int64, x, f), codegen
 
 
 @intrinsic
-def turn_four_columns(typing_context, triangle, j, k, f):
-    """For the columns u of `dot_four_columns`, one after the other: u ← u + f·k and k ← k + v·u of before."""
+def absorb_four_columns(typing_context, triangle, j, f, k, alpha):
+    """`triangle.absorb` in these columns, one after the other; noise + xᵀΣx with them, of what it is without."""
 
     def codegen(context, builder, signature, args):
         words = Words(builder)
-        (data, _), (k_data, _), (f_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2, 3))
+        (data, _), (f_data, _), (k_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2, 3))
         columns, places = _columns(words, data, args[1]), [builder.add(args[1], integer(n)) for n in range(4)]
-        turns, gains = ([words.number(base, place, F64) for place in places] for base in (f_data, k_data))
+        alpha, turns, gains = args[4], [], []
+        for column, place in zip(columns, places, strict=True):
+            d, f_now, before = words.number(column, place), words.number(f_data, place), alpha
+            gains.append(builder.fmul(d, f_now))
+            turns.append(builder.fdiv(builder.fneg(f_now), before))
+            alpha = builder.fadd(before, builder.fmul(gains[-1], f_now))
+            builder.store(builder.fmul(d, builder.fdiv(before, alpha)), words.address(column, place))
 
         def turn(words: Words, place: Any) -> None:
             k_now = words.load(k_data, place)
@@ -75,6 +85,15 @@ def turn_four_columns(typing_context, triangle, j, k, f):
             words.store(k_now, k_data, place)
 
         _for_fours(builder, args[1], turn)
-        return context.get_dummy_value()
+        k_now: list[Any] = []  # of the corner where the four columns meet
+        for n, column in enumerate(columns):
+            for i in range(n):
+                u = words.number(column, places[i])
+                builder.store(builder.fadd(u, builder.fmul(turns[n], k_now[i])), words.address(column, places[i]))
+                k_now[i] = builder.fadd(k_now[i], builder.fmul(gains[n], u))
+            k_now.append(gains[n])
+        for place, number in zip(places, k_now, strict=True):
+            builder.store(number, words.address(k_data, place))
+        return alpha
 
-    return types.void(triangle, types.int64, k, f), codegen
+    return types.float64(triangle, types.int64, f, k, types.float64), codegen

@@ -17,7 +17,7 @@ from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
 from .points_full import add_image, bounded_noise, reach
 from .rows import add, clear, dot, spread
 from .rules import hinge
-from .second_order import MOST_FADED, FullMeans, fade, meet, settle_counts, take
+from .second_order import FullMeans, fade, meet, settle_counts, take
 from .steps import mean_step, passive
 from .triangle import absorb, image, restore_prior
 
@@ -173,8 +173,6 @@ def _meet(home, rows, i, vectors, m, p, y, s):
 
 @fade.form_for(FullMeans)
 def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
-    if g < MOST_FADED:
-        return g, a, b
     _restore_prior(vectors, triangle, m, p, x, f, Sx)
     own_x, other_x, _ = _images_of(rows, i, vectors, m, x[0], y > 0.0)
     return 1.0, own_x, other_x

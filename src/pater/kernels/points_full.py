@@ -11,7 +11,6 @@ from .rows import clear, dot, spread
 from .rules import confident_gain, ridge_step
 from .second_order import (
     LEAST_NOISE,
-    MOST_FADED,
     MOST_NOISE,
     FullPoints,
     fade,
@@ -64,11 +63,9 @@ def _meet(home, rows, i, vectors, m, p, y, s):
 
 @fade.form_for(FullPoints)
 def _fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
-    if g >= MOST_FADED:
-        restore_prior(triangle, m.width, g, f, Sx)
-        settle_counts(m)
-        g = 1.0
-    return g, a, b
+    restore_prior(triangle, m.width, g, f, Sx)
+    settle_counts(m)
+    return 1.0, a, b
 
 
 @take.form_for(FullPoints)

@@ -83,6 +83,26 @@ def meet(home, rows, i, vectors, m, p, y, s):
 
 
 @by_kind
+def fades_at(home):
+    """The g from which on `fade` has something to do: to ask it for each row takes a tenth of the time of a short one."""
+
+
+@fades_at.form_for(FullPoints, FullMeans)
+def _when_half_is_left(home):
+    return MOST_FADED
+
+
+@fades_at.form_for(DiagonalMeans)
+def _after_a_long_pause(home):
+    return LONGEST_PAUSE
+
+
+@fades_at.form_for(DiagonalPoints)
+def _always(home):
+    return 0.0
+
+
+@by_kind
 def fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b):
     """Let the past fade, so that a sample of this moment weighs g in its units.
 
@@ -139,7 +159,7 @@ def second_order_pass(home, k, rows, order, codes, weights, margins, scalars, se
     """Pass rows start..stop through model k; the position of the first bad row, or −1."""
     m, p, out = scalars[k], settings[k], margins[k]
     vectors, (triangle, x, f, Sx, room) = home.vectors[k], memory_of(home, k, p)
-    positive_code, forgets = p.positive, 0.0 < p.forgetting < 1.0
+    positive_code, forgets, faded = p.positive, 0.0 < p.forgetting < 1.0, fades_at(home)
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     for r in range(start, stop):
         i = order[r] if ordered else r
@@ -157,6 +177,7 @@ def second_order_pass(home, k, rows, order, codes, weights, margins, scalars, se
         note(m, p, margin, positive, s, g)
         if forgets:
             m.gain_pos = m.gain_neg = g
-            g, a, b = fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b)
+            if g >= faded:
+                g, a, b = fade(home, rows, i, vectors, triangle, x, f, Sx, m, p, y, g, a, b)
         take(home, rows, i, vectors, triangle, x, f, Sx, room, m, p, margin, loss, xx, a, b, y, s, g)
     return -1

@@ -84,9 +84,15 @@ def absorb(triangle, n, x, noise, f, known, k):
 
     `f` is Uᵀx if that is `known` (1 or 0: Numba would compile True and False apart), and is found on the way if not.
     """
+    return _absorb_from(0, triangle, n, x, noise, f, known, k)
+
+
+@inlined
+def _absorb_from(first, triangle, n, x, noise, f, known, k):
+    """`absorb` of an x for which Uᵀx is 0 before the first column, that of a block; k is 0 there."""
     alpha = noise
     whole = n - n % BLOCK
-    for j in range(0, whole, BLOCK):
+    for j in range(first, whole, BLOCK):
         if not known:
             _project_4(triangle, j, x, f)
         v0, turn0, alpha = _scale(triangle, j, alpha, f)
@@ -134,11 +140,11 @@ def restore_prior(triangle, n, g, f, k):
         triangle[j * (j + 1) // 2 + j] *= g
     for j in range(n):  # eⱼ enters as a row does: Uᵀeⱼ is row j of U
         for i in range(j):
-            f[i] = 0.0
+            f[i] = k[i] = 0.0
         f[j] = 1.0
         for i in range(j + 1, n):
             f[i] = triangle[i * (i + 1) // 2 + j]
-        absorb(triangle, n, f, g / (g - 1.0), f, 1, k)
+        _absorb_from(j - j % BLOCK, triangle, n, f, g / (g - 1.0), f, 1, k)
 
 
 @part

@@ -84,7 +84,7 @@ def meet(home, rows, i, vectors, m, p, y, s):
 
 @by_kind
 def fades_at(home):
-    """The g from which on `fade` has something to do: to ask it for each row takes a tenth of the time of a short one."""
+    """The g from which on `fade` has something to do: to ask it each time takes a tenth of the time of a short row."""
 
 
 @fades_at.form_for(FullPoints, FullMeans)

@@ -100,15 +100,12 @@ def _absorb_from(first, triangle, n, x, noise, f, known, k):
         v2, turn2, alpha = _scale(triangle, j + 2, alpha, f)
         v3, turn3, alpha = _scale(triangle, j + 3, alpha, f)
         turn_four_columns(triangle, j, k, (turn0, turn1, turn2, turn3), (v0, v1, v2, v3))
-        _turn(triangle, j, j, turn0, v0, k)  # and the corner where the four columns meet
-        _turn(triangle, j + 1, j, turn1, v1, k)
-        _turn(triangle, j + 2, j, turn2, v2, k)
-        _turn(triangle, j + 3, j, turn3, v3, k)
+        k[j], k[j + 1], k[j + 2], k[j + 3] = _turn_corner(triangle, j, (turn1, turn2, turn3), (v0, v1, v2, v3))
     for j in range(whole, n):
         if not known:
             f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
         v, turn, alpha = _scale(triangle, j, alpha, f)
-        _turn(triangle, j, 0, turn, v, k)
+        _turn(triangle, j, turn, v, k)
     return alpha
 
 
@@ -123,12 +120,31 @@ def _scale(triangle, j, before, f):
 
 
 @inlined
-def _turn(triangle, j, first, turn, v, k):
-    """For column u from its first number on: u ← u + turn·k and k ← k + v·u of before."""
+def _turn_corner(triangle, j, turns, gains):
+    """The same as `turn_four_columns` where the four columns meet; the answer is k there, 0 before."""
+    second, third, fourth = (j + 1) * (j + 2) // 2 + j, (j + 2) * (j + 3) // 2 + j, (j + 3) * (j + 4) // 2 + j
+    (turn1, turn2, turn3), (k0, k1, k2, k3) = turns, gains
+    gain1, gain2, gain3 = k1, k2, k3
+    u = triangle[second]
+    triangle[second] = u + turn1 * k0
+    k0 += gain1 * u
+    u, v = triangle[third], triangle[third + 1]
+    triangle[third], triangle[third + 1] = u + turn2 * k0, v + turn2 * k1
+    k0 += gain2 * u
+    k1 += gain2 * v
+    u, v, w = triangle[fourth], triangle[fourth + 1], triangle[fourth + 2]
+    triangle[fourth], triangle[fourth + 1], triangle[fourth + 2] = u + turn3 * k0, v + turn3 * k1, w + turn3 * k2
+    return k0 + gain3 * u, k1 + gain3 * v, k2 + gain3 * w, k3
+
+
+@inlined
+def _turn(triangle, j, turn, v, k):
+    """For column u: u ← u + turn·k and k ← k + v·u of before."""
     start = j * (j + 1) // 2
-    for i in range(first, j):
-        u = triangle[start + i]
-        triangle[start + i] = u + turn * k[i]
+    column = triangle[start : start + j]
+    for i in range(column.size):
+        u = column[i]
+        column[i] = u + turn * k[i]
         k[i] += v * u
     k[j] = v
 
@@ -153,8 +169,8 @@ def image(triangle, n, v, f, out):
     total = confidence(triangle, n, v, f)
     for j in range(n):
         start = j * (j + 1) // 2
-        g = triangle[start + j] * f[j]
-        for i in range(j):
-            out[i] += triangle[start + i] * g
+        column, g = triangle[start : start + j], triangle[start + j] * f[j]
+        for i in range(column.size):
+            out[i] += column[i] * g
         out[j] = g
     return total

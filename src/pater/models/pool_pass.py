@@ -2,7 +2,8 @@
 
 Knows `board`, `race`, `views`, `row_pass` and what a pool is made of. While the race goes on, each decision says who
 learns from the rows after it; up to the next, candidates know nothing of each other, so that threads may take them.
-Once it is over, the same candidates learn for good, so that many decisions can be taken together afterwards.
+Once it is over, the same candidates learn on, so that many decisions can be taken together afterwards; but for those
+few at which one may be spared.
 """
 
 from __future__ import annotations

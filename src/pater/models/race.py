@@ -114,8 +114,11 @@ def leaders(
         team = [common, *team]
     of_team = leading[..., [awake.index(k) for k in team]]
     first = np.argmax(of_team, axis=-1)[..., None]  # of equals the first
+    best: NDArray[np.int64] = np.array(team)[first[..., 0]]
+    if common in team:
+        return best
     least = np.take_along_axis(of_team + board.deviations(team, *scored_by), first, axis=-1)[..., 0]
-    return np.where(leading[..., awake.index(common)] > least, common, np.array(team)[first[..., 0]])
+    return np.where(leading[..., awake.index(common)] > least, common, best)
 
 
 def race(

@@ -198,8 +198,9 @@ def test_scores_of_the_board_are_those_of_counts(scoring):
         assert_allclose(board.deviation(0, scoring, None), wanted, rtol=1e-6)
 
 
-def test_few_are_left_in_the_long_run_and_one_always():
-    X, y = stream(20_000)
+@pytest.mark.parametrize("n_rows", [16_000, 20_000], ids=["a while", "long"])
+def test_few_are_left_in_the_long_run_and_one_always(n_rows):
+    X, y = stream(n_rows)
     auto = AutoPATERClassifier().fit(X, y)
     pool, frame = auto._model, auto.scores_frame()
     assert len(pool.models) <= len(MEMORIES) + 1
@@ -207,11 +208,16 @@ def test_few_are_left_in_the_long_run_and_one_always():
     assert frame["learning"].sum() == len(pool.models)
     assert frame["chosen"].sum() == 1
     assert frame.loc[frame["chosen"], "learning"].all()
-    assert {
+    winners = {
         spec._replace(forgetting=1.0)
         for k, spec in enumerate(pool.specs)
         if k in pool.models and k != pool.entered.common
-    } == {pool.spec._replace(forgetting=1.0)}
+    }
+    if n_rows < race.LONG_RUN:
+        assert winners == {pool.spec._replace(forgetting=1.0)}
+    else:  # one of them is the common candidate now
+        assert len(winners) == 1
+        assert [pool.specs[k].forgetting for k in pool.models] == list(MEMORIES)
 
 
 def test_who_is_left_of_a_team_stops_no_other():
@@ -225,6 +231,86 @@ def test_who_is_left_of_a_team_stops_no_other():
     assert leader == common
     assert set(staying) == {common, *others}  # they are equals
     assert race.race(board, entered, entered.places, ("balanced_accuracy", None))[0] == [0, 1, 2]
+
+
+def with_winner(pool: Pool, team: int) -> Pool:
+    """The same pool, in which one team has won."""
+    staying = [k for k in pool.models if k == pool.entered.common or pool.entered.teams[k] == team]
+    pool.models = {k: pool.models[k] for k in staying}
+    pool.adjustments = {k: pool.adjustments[k] for k in staying}
+    pool.leader = staying[-1]
+    return pool
+
+
+def learned(pool: Pool, X, y, step: int) -> Pool:
+    pool = pool.copy()
+    for start in range(0, len(y), step):
+        pool.learn((X[start : start + step],), y[start : start + step])
+    return pool
+
+
+SHORT_RUN = 1024
+
+
+@pytest.fixture
+def begun(monkeypatch) -> tuple[Pool, np.ndarray, np.ndarray]:
+    """A pool that a team other than the common candidate's has just won, rows to go on with, and a run that is long."""
+    monkeypatch.setattr(race, "LONG_RUN", SHORT_RUN)
+    X, y = stream(6000)
+    pool = Pool.new(np.array([0, 1]), Views(6), candidates(BASE, "balanced_accuracy"), "balanced_accuracy")
+    pool.learn((X[:100],), y[:100])
+    team = next(team for team in sorted(pool.entered.teams) if team != pool.entered.teams[pool.entered.common])
+    return with_winner(pool, team), X[100:], y[100:]
+
+
+def test_in_the_long_run_the_common_candidate_stands_for_the_longest_memory(begun):
+    pool, X, y = begun
+    common, longest, *shorter = pool.models
+    assert [pool.specs[k].forgetting for k in (common, longest, *shorter)] == [1.0, *MEMORIES]
+    pool = learned(pool, X, y, 100)
+    assert list(pool.models) == [common, *shorter]
+    for step in (1, 77, len(y)):
+        assert same(learned(begun[0], X, y, step), pool)
+
+
+def test_the_longest_memory_goes_on_while_it_is_better_and_in_shards(begun, monkeypatch):
+    pool, X, y = begun
+    n_models = len(pool.models)
+    pool.in_shards = True
+    assert len(learned(pool, X, y, 100).models) == n_models
+    pool.in_shards = False
+    monkeypatch.setattr(pool_pass, "AS_GOOD", -np.inf)
+    monkeypatch.setattr(pool_pass, "BEYOND_CHANCE", np.inf)
+    better = learned(pool, X, y, len(y))
+    assert len(better.models) == n_models
+    assert same(learned(pool, X, y, 100), better)
+    monkeypatch.undo()  # and it is asked in the long run only
+    assert len(learned(pool, X, y, len(y)).models) == n_models
+
+
+@pytest.mark.parametrize("memories", [(1.0,), (0.999,)])
+def test_a_team_of_one_memory_goes_on(begun, memories):
+    _, X, y = begun
+    specs = candidates(BASE, "balanced_accuracy", memories=memories)
+    pool = with_winner(Pool.new(np.array([0, 1]), Views(6), specs, "balanced_accuracy"), 1)
+    assert list(learned(pool, X, y, 500).models) == [0, 1]
+
+
+def test_it_is_asked_at_the_first_decision_after_a_power_of_two():
+    asked = [rows for rows in range(race.LONG_RUN - 10_000, 80_000, race.LONGEST) if race.asks_for_spare(rows)]
+    assert len(asked) == 3
+    for rows, power in zip(asked, (1 << 14, 1 << 15, 1 << 16), strict=True):
+        assert power <= rows < power + race.LONGEST
+
+
+def test_who_stands_for_the_longest_memory_leads_like_all_others():
+    specs = candidates(BASE, "balanced_accuracy")
+    entered = entrants(specs, Views(6), more_may_come=False)
+    board = Board.new(len(specs), 1)
+    board.seen[:] = board.total[:] = 1e4
+    board.right[:], board.right[entered.common] = 7e3, 7e3 + 1.0
+    for team, leads in (([3, 4, 5], 3), ([4, 5], entered.common)):
+        assert race.race(board, entered, [entered.common, *team], ("balanced_accuracy", None))[1] == leads
 
 
 def test_it_follows_a_drift_and_says_by_which_memory():

@@ -293,7 +293,8 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
 
 def _forms(leads: bool) -> Forms:
     texts = (_meet, _fade, _take)
-    return Forms(memory_of, *(merged_part(filled_in(text, text.__name__, LEADS=leads)) for text in texts))
+    meet, fade, take = (merged_part(filled_in(text, text.__name__, LEADS=leads)) for text in texts)
+    return Forms(memory_of, meet, fade, take, LONGEST_PAUSE)
 
 
 LEADERS, STEPS = _forms(True), _forms(False)

@@ -11,6 +11,8 @@ are made anew from the triangle now and then. In the leader's form w = A⁺P⁺ 
 
 from __future__ import annotations
 
+from typing import Any
+
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
 from .compile import exact_part, filled_in, inlined, part
 from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
@@ -19,7 +21,7 @@ from .rows import add, clear, dot, spread
 from .rules import hinge
 from .second_order import MOST_FADED, Forms, settle_counts
 from .steps import mean_step, passive
-from .triangle import UNKNOWN, absorb, image, restore_prior
+from .triangle import ALL, UNKNOWN, absorb, image, restore_prior
 
 RENEW_EVERY = 256  # rows: two traversals of the triangle are lost in as many
 LEADS = True  # whether models are leaders; what depends on it is compiled for each alone
@@ -173,13 +175,11 @@ def _meet(rows, i, memory, m, p, y, s):
 
 
 def _fade(rows, i, memory, m, p, y, g, a, b):
-    """Give Σ its prior back when little of it is left."""
-    if g >= MOST_FADED:
-        vectors, triangle, room = memory
-        _restore_prior(vectors, triangle, m, p, room[0], room[1], room[2])
-        a, b, _ = _images_of(rows, i, vectors, m, room[0, 0], y > 0.0)
-        g = 1.0
-    return g, a, b
+    """Give Σ its prior back, of which little is left."""
+    vectors, triangle, room = memory
+    _restore_prior(vectors, triangle, m, p, room[0], room[1], room[2])
+    own_x, other_x, _ = _images_of(rows, i, vectors, m, room[0, 0], y > 0.0)
+    return 1.0, own_x, other_x
 
 
 def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
@@ -202,7 +202,7 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
         s *= asked / noise
     s *= g
     noise /= g
-    total = absorb(triangle, n, x, noise, f, UNKNOWN, Sx)
+    total = absorb(triangle, n, x, noise, f, UNKNOWN, Sx, ALL)
     clear(rows, i, x)
     add(rows, i, s, own)
     if positive:
@@ -243,11 +243,10 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
 
 
 def _forms(leads: bool) -> Forms:
-    restore = inlined(filled_in(_restore_prior, "_restore_prior", LEADS=leads))
-    texts = (_meet, _fade, _take)
-    return Forms(
-        memory_of, *(exact_part(filled_in(text, text.__name__, LEADS=leads, _restore_prior=restore)) for text in texts)
-    )
+    parts: dict[str, Any] = {"LEADS": leads}
+    parts["_restore_prior"] = inlined(filled_in(_restore_prior, "_restore_prior", **parts))
+    meet, fade, take = (exact_part(filled_in(text, text.__name__, **parts)) for text in (_meet, _fade, _take))
+    return Forms(memory_of, meet, fade, take, MOST_FADED)
 
 
 LEADERS, STEPS = _forms(True), _forms(False)

@@ -139,4 +139,4 @@ def take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
         m.bias_Q += one * gain
 
 
-POINTS = Forms(memory_of, meet, fade, take)
+POINTS = Forms(memory_of, meet, fade, take, 0.0)

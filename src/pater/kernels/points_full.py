@@ -18,7 +18,7 @@ from .second_order import (
     with_class_weight,
 )
 from .steps import confident_step, enters_metric, fits_labels, weight_is_in_objective
-from .triangle import KNOWN, UNKNOWN, absorb, confidence, restore_prior, widen
+from .triangle import ALL, KNOWN, UNKNOWN, absorb, confidence, restore_prior, widen
 
 RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
 
@@ -72,13 +72,11 @@ def meet(rows, i, memory, m, p, y, s):
 
 @exact_part
 def fade(rows, i, memory, m, p, y, g, a, b):
-    """Give Σ its prior back when little of it is left."""
-    if g >= MOST_FADED:
-        _, triangle, room = memory
-        restore_prior(triangle, m.width, g, room[1], room[2])
-        settle_counts(m)
-        g = 1.0
-    return g, a, b
+    """Give Σ its prior back, of which little is left."""
+    _, triangle, room = memory
+    restore_prior(triangle, m.width, g, room[1], room[2])
+    settle_counts(m)
+    return 1.0, a, b
 
 
 @exact_part
@@ -94,7 +92,7 @@ def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
         if enters_metric(rule, y * margin, p):
             n = reach(triangle, m, spread(rows, i, x))
             noise = bounded_noise(p.r / s, xx + one) / g
-            step = ridge_step(y, margin, absorb(triangle, n, x, noise, f, UNKNOWN, Sx))
+            step = ridge_step(y, margin, absorb(triangle, n, x, noise, f, UNKNOWN, Sx, ALL))
             clear(rows, i, x)
     else:
         n = reach(triangle, m, spread(rows, i, x))
@@ -104,7 +102,7 @@ def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
             step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if weight_is_in_objective(rule) else s)
             if 0.0 < step < LONGEST_TAU:
                 noise = bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + one) / g
-                absorb(triangle, n, x, noise, f, KNOWN, Sx)
+                absorb(triangle, n, x, noise, f, KNOWN, Sx, ALL)
                 step *= y * g
             else:
                 step = 0.0
@@ -118,4 +116,4 @@ def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
             m.bias_steps += m.t * step * Sx[0]
 
 
-POINTS = Forms(memory_of, meet, fade, take)
+POINTS = Forms(memory_of, meet, fade, take, MOST_FADED)

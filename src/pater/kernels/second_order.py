@@ -122,6 +122,7 @@ class Forms(NamedTuple):
     meet: Any
     fade: Any
     take: Any
+    fades_at: float  # the g from which on `fade` is asked: for each row that would take a tenth of a short one's time
 
 
 def second_order_pass(forms: Forms) -> Any:
@@ -150,6 +151,7 @@ def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, star
         note(m, p, margin, positive, s, g)
         if forgets:
             m.gain_pos = m.gain_neg = g
-            g, a, b = fade(rows, i, memory, m, p, y, g, a, b)  # noqa: F821
+            if g >= fades_at:  # noqa: F821
+                g, a, b = fade(rows, i, memory, m, p, y, g, a, b)  # noqa: F821
         take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g)  # noqa: F821
     return -1

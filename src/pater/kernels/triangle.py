@@ -19,7 +19,8 @@ from .compile import exact_part, inlined, part
 from .simd import absorb_four_columns, project_four_columns
 
 BLOCK = 4
-UNKNOWN, KNOWN = np.int64(0), np.int64(1)  # of one type: Numba would compile what takes 0, 1, False or True for each
+ALL = UNKNOWN = np.int64(0)  # a literal 0 would be a type of its own, and what takes it be compiled twice
+KNOWN = np.int64(1)
 
 
 def packed_size(n: int) -> int:
@@ -64,14 +65,15 @@ def _project(triangle, n, x, f):
 
 
 @exact_part
-def absorb(triangle, n, x, noise, f, known, k):
+def absorb(triangle, n, x, noise, f, known, k, first):
     """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx and the answer noise + xᵀΣx, both with the old Σ.
 
-    `f` is Uᵀx if that is KNOWN, and is found on the way if not.
+    `f` is Uᵀx if that is KNOWN, and is found on the way if not. `first` is ALL, or the first column of a block before
+    which Uᵀx and k are 0.
     """
     alpha = noise
     whole = n - n % BLOCK
-    for j in range(0, whole, BLOCK):
+    for j in range(first, whole, BLOCK):
         if not known:
             project_four_columns(triangle, j, x, f)
         alpha = absorb_four_columns(triangle, j, f, k, alpha)
@@ -97,11 +99,11 @@ def restore_prior(triangle, n, g, f, k):
         triangle[j * (j + 1) // 2 + j] *= g
     for j in range(n):  # eⱼ enters as a row does: Uᵀeⱼ is row j of U
         for i in range(j):
-            f[i] = 0.0
+            f[i] = k[i] = 0.0
         f[j] = 1.0
         for i in range(j + 1, n):
             f[i] = triangle[i * (i + 1) // 2 + j]
-        absorb(triangle, n, f, g / (g - 1.0), f, KNOWN, k)
+        absorb(triangle, n, f, g / (g - 1.0), f, KNOWN, k, j - j % BLOCK)
 
 
 @part

@@ -45,6 +45,13 @@ class Board:
     def new(cls, n_candidates: int, n_problems: int) -> Board:
         return cls(*(np.zeros((*shape, n_problems, 2)) for shape in ((n_candidates,), (), ())))
 
+    @classmethod
+    def of(cls, counts: Floats) -> Board:
+        """One candidate by all its answers, (problems, 4), none of them faded."""
+        right = counts[..., [2, 0]]
+        seen = right + counts[..., [1, 3]]
+        return cls(right[None], seen, seen)
+
     def copy(self) -> Board:
         return Board(self.right.copy(), self.seen.copy(), self.total.copy())
 
@@ -57,6 +64,10 @@ class Board:
         moments = [np.concatenate([each[None], np.empty((len(rows), *each.shape))]) for each in vars(self).values()]
         note_answers(*moments, np.array(awake), counts[..., [2, 0]], rows, fading**rows)
         return Board(*(each[1:] for each in moments))
+
+    def among(self, some: list[int]) -> Board:
+        """The answers of some candidates."""
+        return Board(self.right[..., some, :, :], self.seen, self.total)
 
     def at(self, moment: int) -> Board:
         """One of several moments."""

@@ -20,7 +20,7 @@ from ..kernels.compile import entrance
 from ..kernels.memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
 from ..kernels.rules import RULES
 from ..kernels.state import State
-from ..kernels.triangle import absorb, image, packed_size, restore_prior, widen
+from ..kernels.triangle import ALL, UNKNOWN, absorb, image, packed_size, restore_prior, widen
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ def _merge_triangles(result: State, a: State, b: State, k: int, p: Any) -> None:
     triangle = result.second[k, : packed_size(n)]
     triangle[:] = mine
     for row, kappa in rows:
-        absorb_row(triangle, n, row, 1.0 / kappa, f, 0, out)
+        absorb_row(triangle, n, row, 1.0 / kappa, f, UNKNOWN, out, ALL)
     if _sums_evidence(p):  # w = wa + Σ((Σb⁻¹ − I)(wb − wa) + wb), so that nothing is subtracted that is large
         first, second = (_weights_of(state, k, n) for state in (a, b))
         pull = sum((kappa * (row @ (second - first)) * row for row, kappa in rows), start=second)
@@ -90,7 +90,7 @@ def _triangle_since(result: State, whole: State, begun: State, k: int, p: Any) -
     triangle = result.second[k, : packed_size(n)]
     widen_by(triangle, 0, n)
     for row, kappa in _rows(both[0] - both[1]):
-        absorb_row(triangle, n, row, 1.0 / kappa, f, 0, out)
+        absorb_row(triangle, n, row, 1.0 / kappa, f, UNKNOWN, out, ALL)
     if _sums_evidence(p):
         w, first = (_weights_of(state, k, n) for state in (whole, begun))
         image_of(triangle, n, both[0] @ w - both[1] @ first + (w - first), f, out)

@@ -53,7 +53,7 @@ class History:
         """Take note of the counts at so many rows if the next point is there or behind."""
         self.rows = rows
         if rows >= self.next_point:
-            self.points.append((rows, counts))
+            self.points.append((rows, counts.copy()))
             while self.next_point <= rows:
                 self.next_point = _after(self.next_point)
 

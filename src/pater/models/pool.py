@@ -5,7 +5,8 @@ leader says. Of encoded rows a candidate may see a part only: its view. Time is 
 alone, so that batches leave no trace; new columns that make a full covariance too dear are handed over at the row that
 brings them (`stream/widths.py`). At the end of a stretch the best candidate becomes the leader, and those that trail by
 more than chance stop for good: a whole team at once, which is all lengths of memory of one rule, prior and view. The
-leader's team goes on side by side, so that the memory which suits the stream is at hand whenever the stream changes.
+leader's team goes on side by side, so that the memory which suits the stream is at hand whenever the stream changes; in
+the long run the common candidate may stand for the longest one.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Knows `board`, `race`, `views`, `row_pass` and what a pool is made of. While the race goes on, each decision says who
 learns from the rows after it; up to the next, candidates know nothing of each other, so that threads may take them.
-Once it is over, the same candidates learn for good, so that many decisions can be taken together afterwards.
+Once it is over, the same candidates learn on, so that many decisions can be taken together afterwards; but for those
+few at which one may be spared.
 """
 
 from __future__ import annotations
@@ -17,11 +18,22 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import check_codes, check_rows, checked
 from ..kernels.run import NOTHING, Rows, available_threads
-from .board import count_answers
+from .board import Board, count_answers
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .matrices import part
 from .pool_operations import counts_of
-from .race import is_over, leaders, race, stretch, too_dear
+from .race import (
+    AS_GOOD,
+    BEYOND_CHANCE,
+    asks_for_spare,
+    is_ahead,
+    is_over,
+    leaders,
+    race,
+    spare,
+    stretch,
+    too_dear,
+)
 from .row_pass import Kind, kind_of, pass_row
 from .views import MOST_LEVELS
 
@@ -53,14 +65,14 @@ def learn_all(
     most = max(ROWS_AT_LEAST, MOST_NUMBERS * codes.size // max(1, rows[-1].size))
     views: dict[int, Rows] = {}  # of the rows that are passed, made when they are needed
     while stop < n_rows:
-        together = _taken_together(pool, min(n_rows - stop, most)) if margins is None else []
-        start, stop = stop, min(n_rows, stop + (most if together else pool.next_decision - pool.rows))
+        together, at_once = _taken_together(pool, min(n_rows - stop, most)) if margins is None else ([], 0)
+        start, stop = stop, min(n_rows, stop + (at_once if together else pool.next_decision - pool.rows))
         some = part(rows, start, stop) if in_order and stop - start < n_rows else rows
         those = slice(start, stop) if in_order else slice(None)
         views = {} if in_order else views
         answers = {k: np.empty((len(together), len(pool.made), 4)) for k in pool.models if together}
         said: dict[int, NDArray[np.float64] | None] = {}
-        jobs, at_once = [], _threads_for(pool, stop - start, threads)
+        jobs, n_threads = [], _threads_for(pool, stop - start, threads)
         for k, model in pool.models.items():
             level = pool.level(k)
             views[level] = views.get(level) or pool.views.of(some, level)
@@ -72,14 +84,14 @@ def learn_all(
                 codes[those],
                 weights=weights[those],
                 order=order[start:stop],
-                threads=threads if at_once == 1 else 1,
+                threads=threads if n_threads == 1 else 1,
                 margins=said[k],
                 stops=together,
                 counts=answers.get(k),
             )
             jobs.append(job)
         try:
-            _do(jobs, at_once)
+            _do(jobs, n_threads)
         except (BadRowError, NotFiniteError) as error:
             raise stopped_at(rows, error.row + (start if in_order else 0)) from None
         for k, margins_of in said.items():
@@ -173,14 +185,20 @@ def _spend(pool: Pool, n_rows: int) -> None:
     pool.spent = pool.spent + n_rows * pool.dear[1]
 
 
-def _taken_together(pool: Pool, n_rows: int) -> list[int]:
-    """After how many of the next rows there are decisions that can be taken together; none if they cannot."""
-    at, found = pool.next_decision - pool.rows, []
-    if at < n_rows and pool.classes.size <= 2 and pool.seen is None and is_over(pool.entered, list(pool.models)):
+def _taken_together(pool: Pool, n_rows: int) -> tuple[list[int], int]:
+    """After how many of the next rows there are decisions that can be taken together, and how many rows to pass for it.
+
+    There are none if they cannot. One after which a candidate may stop is left for the end.
+    """
+    at, found, awake = pool.next_decision - pool.rows, list[int](), list(pool.models)
+    if at < n_rows and pool.classes.size <= 2 and pool.seen is None and is_over(pool.entered, awake):
+        may_stop = spare(pool.entered, awake) is not None
         while at < n_rows:
+            if may_stop and asks_for_spare(pool.rows + at):
+                return found, at
             found.append(at)
             at += stretch(pool.rows + at)
-    return found
+    return found, n_rows
 
 
 def _decide(pool: Pool) -> None:
@@ -202,6 +220,8 @@ def _race(pool: Pool) -> None:
         spent = np.repeat(pool.spent[: pool.views.n_levels], len(pool.specs)).tolist()
         dear = too_dear(pool.board, entered, awake, spent, scored_by)
         awake = [k for k in awake if k not in dear]
+    if asks_for_spare(pool.rows) and pool.classes.size <= 2 and not pool.in_shards:
+        awake = [k for k in awake if k not in _spared(pool, awake)]
     staying, pool.leader = race(pool.board, entered, awake, scored_by)
     if pool.in_shards:
         staying = awake
@@ -209,17 +229,30 @@ def _race(pool: Pool) -> None:
     pool.adjustments = {k: pool.adjustments[k] for k in staying}
 
 
+def _spared(pool: Pool, awake: list[int]) -> set[int]:
+    """Who can stop: the longest memory of the winners, where over the whole stream the common candidate has answered
+    as well, which remembers as long, or a shorter memory better by more than chance.
+    """
+    longest, scored_by = spare(pool.entered, awake), (pool.scoring, pool.scoring_settings)
+    if longest is None:
+        return set()
+    whole = {k: Board.of(counts_of(pool.models[k])) for k in awake}
+    asked = {k: -AS_GOOD if k == pool.entered.common else BEYOND_CHANCE for k in awake if k != longest}
+    return {longest} if any(is_ahead(whole[k], whole[longest], by, scored_by) for k, by in asked.items()) else set()
+
+
 def _decide_together(pool: Pool, decisions: list[int], answers: dict[int, NDArray[np.float64]]) -> None:
     """The same for many decisions after which the same candidates go on, by their answers up to each."""
     awake = list(answers)
-    before = np.stack([-pool.adjustments[k] for k in awake])
-    now = np.stack([before, *np.stack([answers[k] for k in awake], axis=1)])
+    now = np.stack([np.concatenate([[-pool.adjustments[k]], answers[k]]) for k in awake], axis=1)
     since = now[1:] - now[:-1]
     boards = pool.board.after(awake, since, pool.fading)
     led = leaders(boards, pool.entered, awake, (pool.scoring, pool.scoring_settings)).tolist()
-    for n_rows, leader, given in zip(decisions, [pool.leader, *led[:-1]], since, strict=True):
-        pool.made = pool.made + given[awake.index(leader)]
-        pool.history.reached(pool.rows + n_rows, pool.made)
+    leading = [awake.index(leader) for leader in [pool.leader, *led[:-1]]]
+    made = np.concatenate([[pool.made], since[np.arange(len(since)), leading]]).cumsum(axis=0)[1:]
+    for n_rows, so_far in zip(decisions, made, strict=True):
+        pool.history.reached(pool.rows + n_rows, so_far)
+    pool.made = made[-1].copy()
     pool.adjustments = {k: -answers[k][-1] for k in awake}
     pool.board, pool.leader = boards.at(-1), led[-1]
     last = pool.rows + decisions[-1]

@@ -19,6 +19,8 @@ RARE = 20  # rows that one of the rarer class stands for where it is asked how m
 LEAST_HELD = 2.0  # rows of the rarer class in the memory of who leads
 MUCH_TOO_DEAR = 10  # times what full covariances may cost, where nothing else is as good
 BEYOND_CHANCE = 2.0  # standard deviations of the leader's score that a team may trail
+LONG_RUN = 1 << 14  # rows after which the common candidate may stand for the longest memory of the winners
+AS_GOOD = 0.5  # standard deviations that it may trail then
 
 
 def stretch(rows: int) -> int:
@@ -48,6 +50,24 @@ def is_over(entered: Entrants, awake: list[int]) -> bool:
     return entered.passing.isdisjoint(awake) and len(_racing(entered, awake)) == 1
 
 
+def spare(entered: Entrants, awake: list[int]) -> int | None:
+    """Of the one team that is left, the candidate that remembers as long as the common one, if others do not."""
+    team = [k for k in awake if k != entered.common]
+    alike = [k for k in team if entered.forgets[k] == entered.forgets[entered.common]]
+    return alike[0] if len(_racing(entered, awake)) == 1 and len(alike) == 1 < len(team) else None
+
+
+def asks_for_spare(rows: int) -> bool:
+    """Whether a decision after so many rows is the first after a power of two: then the spare candidate may stop."""
+    return rows >= LONG_RUN and rows.bit_length() > (rows - LONGEST).bit_length()
+
+
+def is_ahead(one: Board, other: Board, deviations: float, scored_by: tuple[str, ScoringSettings]) -> bool:
+    """Whether one candidate is better than another by so many standard deviations; each is on a board of its own."""
+    least = other.scores(*scored_by) + deviations * other.deviation(0, *scored_by)
+    return bool(one.scores(*scored_by)[0] >= least[0])
+
+
 def _racing(entered: Entrants, awake: list[int]) -> set[int]:
     """The teams that race."""
     teams, common = entered.teams, entered.common
@@ -64,15 +84,16 @@ def _racing_with_mates(entered: Entrants, awake: list[int]) -> list[int]:
 def _standing(
     board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> tuple[Floats, Floats]:
-    """The score of each candidate, and the one by which it may lead.
+    """The score of each candidate that is awake, and the one by which it may lead.
 
     Whose memory holds too few rows of a class does not lead, unless all are like that; at first, a short memory must be
     better by more than chance.
     """
-    scores, forgets, rows = board.scores(*scored_by), entered.forgets, board.rows[..., None]
+    board = board.among(awake)
+    scores, forgets, rows = board.scores(*scored_by), entered.forgets[awake], board.rows[..., None]
     leading = scores
     if rows.min() < 20 * AT_FIRST:
-        chance = board.deviation(awake[0], *scored_by)[..., None]
+        chance = board.deviation(0, *scored_by)[..., None]
         matters = np.where(rows < 20 * AT_FIRST, np.minimum(1.0, AT_FIRST / np.maximum(rows, 1.0)), 0.0)
         leading = scores - chance * matters * (forgets > 0)
     held = board.rarer[..., None] >= LEAST_HELD * rows * forgets
@@ -82,14 +103,22 @@ def _standing(
 def leaders(
     board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> NDArray[np.int64]:
-    """Who leads at each moment, once the race is over: who else goes on beside the winners does not by chance."""
+    """Who leads at each moment, once the race is over: who else goes on beside the winners does not by chance.
+
+    If the longest memory of the winners has stopped, the common candidate is one of them.
+    """
     _, leading = _standing(board, entered, awake, scored_by)
     racing, common = _racing(entered, awake), entered.common
     team = [k for k in awake if entered.teams[k] in racing]
-    first = np.argmax(leading[..., team], axis=-1)[..., None]  # of equals the first
-    chance = board.deviations(team, *scored_by)
-    least = np.take_along_axis(leading[..., team] + chance, first, axis=-1)[..., 0]
-    return np.where(leading[..., common] > least, common, np.array(team)[first[..., 0]])
+    if all(entered.forgets[k] > entered.forgets[common] for k in team):
+        team = [common, *team]
+    of_team = leading[..., [awake.index(k) for k in team]]
+    first = np.argmax(of_team, axis=-1)[..., None]  # of equals the first
+    best: NDArray[np.int64] = np.array(team)[first[..., 0]]
+    if common in team:
+        return best
+    least = np.take_along_axis(of_team + board.deviations(team, *scored_by), first, axis=-1)[..., 0]
+    return np.where(leading[..., awake.index(common)] > least, common, best)
 
 
 def race(
@@ -104,7 +133,7 @@ def race(
     """
     if len(_racing(entered, awake)) == 1:
         return awake, int(leaders(board, entered, awake, scored_by))
-    scores, leading = _standing(board, entered, awake, scored_by)
+    scores, leading = (dict(zip(awake, each, strict=True)) for each in _standing(board, entered, awake, scored_by))
     team_of, rows, rarer = entered.teams, float(board.rows), float(board.rarer)
     leader = max(awake, key=lambda k: leading[k])  # of equals the first
     known = max(min(rows, RARE * rarer), rows / 10, 1.0)

@@ -323,6 +323,7 @@ def test_mistakes_are_said(arguments, kind, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_without_dask_it_says_what_to_install():
     script = "import sys; sys.modules['distributed'] = None; import pater; import pater.dask"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -16,7 +16,7 @@ from pater.models.settings import SETTINGS
 
 N = 600
 FORMS = ["dense-f8", "dense-f4", "csr-f8-i4", "csr-f4-i8"]
-WIDTHS = [3, 40, 70]
+WIDTHS = [3, pytest.param(40, marks=pytest.mark.slow), 70]
 
 cuts_of_the_stream = st.lists(st.integers(0, N), max_size=12).map(lambda cuts: sorted({0, N, *cuts}))
 

@@ -201,6 +201,7 @@ print("unharmed")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect by its Linux name")
 def test_nothing_is_read_beyond_the_last_row():
     done = subprocess.run([sys.executable, "-c", GUARDED], capture_output=True, text=True, check=False)

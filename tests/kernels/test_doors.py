@@ -556,6 +556,7 @@ def test_sparse_arrays_of_other_dimensions(ndim, unchanged_by):
     assert "two dimensions" in unchanged_by(model, lambda: model.fit(S, y), ValueError)
 
 
+@pytest.mark.slow
 def test_forged_matrices():
     """Some hundreds of `benchmarks/forge_csr.py`."""
     ended = forge_csr.main(400, seed=1)

@@ -30,7 +30,10 @@ def expected(name, d, covariance, kind, importance, forgetting):
 
 
 @pytest.mark.parametrize("form", [*FORMS, "dense-f4", "csr-f4-i8"])
-@pytest.mark.parametrize(("d", "forgetting"), [(9, 0.999), (9, 0.98), (9, 0.7), (9, 0.2), (40, 0.99)])
+@pytest.mark.parametrize(
+    ("d", "forgetting"),
+    [(9, 0.98), (40, 0.99), *(pytest.param(9, gamma, marks=pytest.mark.slow) for gamma in (0.999, 0.7, 0.2))],
+)
 @pytest.mark.parametrize(("kind", "importance"), KINDS, ids=lambda value: str(value))
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("name", LEARNERS)

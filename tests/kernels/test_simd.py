@@ -217,6 +217,7 @@ def test_the_passes_come_to_the_same_with_the_twins_and_stay_within_their_arrays
     run_tests(tmp_path, *tests, PATER_PLAIN="1", NUMBA_BOUNDSCHECK="1")
 
 
+@pytest.mark.slow
 def test_the_mathematics_runs_in_the_interpreter(tmp_path):
     tests = ["kernels/test_rules.py", "kernels/test_passes_against_reference.py", "kernels/test_second_reference.py"]
     chosen = "not follows or dense-f8 or csr-f4-i8"

@@ -87,6 +87,7 @@ def test_of_models_on_scales_far_apart(stream):
     check_all_groupings(shards, X[:100])
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("params", [{}, {"scoring": "accuracy"}, {"variants": ("I", "II")}, {"probability": True}])
 def test_of_pools(params, stream):
     X, y = stream(2100, 6)

@@ -56,7 +56,7 @@ def test_the_log_loss_is_near_that_of_a_fit_to_rows_set_aside(name, average):
 
 
 @pytest.mark.parametrize(("name", "class_weight"), [("so-pater-i", None), ("arow", "balanced")])
-@pytest.mark.parametrize(("n", "multiple"), [(3_000, 1.15), (20_000, 1.05)])
+@pytest.mark.parametrize(("n", "multiple"), [(3_000, 1.15), pytest.param(20_000, 1.05, marks=pytest.mark.slow)])
 def test_probabilities_of_rare_events_that_margins_tell_well(name, class_weight, n, multiple):
     """The curve has to become steep, from rows that mostly say nothing about it."""
     random = np.random.default_rng(2)

@@ -89,6 +89,7 @@ def plain_cut(buckets, n_classes):
     return None
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(2))
 def test_sums_do_what_the_rows_do(seed, n_classes):

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from pater.data import DataError, DataSet, load
-from pater.study import Plan, runner
+from pater.study import Plan, reproduce, runner
 from pater.study.plan import Unit
+from pater.study.report import page_of_tables
 from pater.study.store import Store
 
 PLAN = Plan(("wdbc", "tic-tac-toe"), runs=6)
@@ -78,3 +79,10 @@ def test_a_set_that_cannot_be_read_stops_the_study_and_keeps_the_rest(tmp_path: 
     with pytest.raises(DataError, match="broken"):
         runner.run(PLAN, store, load_but_one)
     assert {unit.data_set for unit in Store(tmp_path, PLAN).finished} <= {"tic-tac-toe"}
+
+
+def test_a_study_of_one_set_ends_in_its_page(tmp_path: Path) -> None:
+    made = reproduce(Plan(("wdbc",), ("PE", "PATER-I"), runs=1), tmp_path)
+    assert (tmp_path / "rows.csv").is_file()
+    assert "Wdbc" in made.page.read_text()
+    assert page_of_tables(made.page.parent / "tables") == made.page.read_text()

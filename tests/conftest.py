@@ -42,8 +42,9 @@ _OTHER_FORMS = re.compile(
 )
 
 
-# They go the same way as PA-II and CW but for the step itself, which the tests with these words in their names check.
-_SAME_WAY = ("pa", "pa-i", "scw-i", "scw-ii")
+# They go the same way as PA-II, AROW and second-order PATER-I but for the step itself, which the tests with these words
+# in their names check.
+_SAME_WAY = ("perceptron", "pa", "pa-i", "alma", "so-perceptron", "cw", "scw-i", "scw-ii", "so-pater-ii")
 _ABOUT_STEPS = re.compile("test_rules|reference|optimality")
 
 
@@ -64,12 +65,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     begun = set()
     for item in items:
         call = getattr(item, "callspec", None)
-        alike = call is not None and call.params.get("rule") in _SAME_WAY and not _ABOUT_STEPS.search(item.nodeid)
+        rules = () if call is None else (call.params.get(name) for name in ("rule", "algo"))
+        alike = any(rule in _SAME_WAY for rule in rules) and not _ABOUT_STEPS.search(item.nodeid)
         test = item.nodeid.partition("[")[0]
         again = item.get_closest_marker("first_quick") is not None and test in begun
-        begun.add(test)
         if alike or again or _OTHER_FORMS.search(item.name):
             item.add_marker(pytest.mark.slow)
+        elif item.get_closest_marker("slow") is None:
+            begun.add(test)
 
 
 @functools.cache

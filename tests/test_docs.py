@@ -98,14 +98,8 @@ def free_port():
         return str(listener.getsockname()[1])
 
 
-def pages_that_run():
-    """Those with lines of a shell are slow: each line starts a program."""
-    for page in PAGES:
-        if languages := {language for language, *_ in blocks(page)}:
-            yield pytest.param(page, marks=pytest.mark.slow if "sh" in languages else (), id=name(page))
-
-
-@pytest.mark.parametrize("page", pages_that_run())
+@pytest.mark.first_quick  # of README
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
 def test_what_a_page_says_runs(page, at_hand, shell, capsys, tmp_path):
     port = free_port()
     for number, (language, block, expected) in enumerate(blocks(page)):

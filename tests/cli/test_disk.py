@@ -105,6 +105,7 @@ def test_a_disk_that_turns_read_only(rows: Path, whole: bytes, tmp_path: Path) -
     assert_goes_on(kept / "m.checkpoint", rows, whole, tmp_path, piped=True)
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_seen_before_anything_is_learned(rows: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

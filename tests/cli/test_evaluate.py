@@ -99,6 +99,7 @@ def test_windows_of_three_classes(tmp_path):
         assert 0 < w["fpr"] < w["fnr"]
 
 
+@pytest.mark.slow
 def test_windows_on_the_terminal_as_json_and_in_files(run, table, tmp_path):
     path = str(table[0])
     windows, picture = tmp_path / "w.csv", tmp_path / "w.png"
@@ -199,7 +200,7 @@ def late_table(path, table, moments, name="known"):
     return str(path)
 
 
-@pytest.mark.first_quick
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [1, 30])
 @pytest.mark.parametrize("clock", ["dates", "rows"])
 def test_a_column_says_when_labels_come(run, table, tmp_path, delay, clock):
@@ -280,7 +281,7 @@ def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
 
 
 @pytest.mark.first_quick
-@pytest.mark.parametrize("algo", ["auto", "so-pater-i"])
+@pytest.mark.parametrize("algo", ["so-pater-i", "auto"])
 def test_training_tells_windows_and_alarms_as_an_evaluation_does(run, table, tmp_path, algo):
     path, plain, model = str(table[0]), tmp_path / "plain", tmp_path / "m"
     run("train", path, "--algo", algo, "-q", "-m", str(plain))

@@ -166,6 +166,7 @@ def test_predictions_to_standard_output_by_name(here: Path) -> None:
     assert (here / "log").read_bytes() == b"before\n" + piped
 
 
+@pytest.mark.slow
 def test_what_is_read_is_not_appended_to(here: Path) -> None:
     with (here / "x.svm").open("ab") as file:
         done = subprocess.run([*PATER, "predict", "m", "x.svm"], stdout=file, stderr=subprocess.PIPE, timeout=120)

@@ -48,6 +48,7 @@ WRITES = ["inspect m", "evaluate rows.svm -m m", "predict m rows.svm"]
 SILENT = ["train rows.svm -a pater-i -q -m out", "convert rows.svm out", "predict m rows.svm -o out"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [*WRITES, "inspect m --json", "--help", "data list", "train rows.svm -a pater-i --log-json -m out"]
 )

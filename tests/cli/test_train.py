@@ -519,6 +519,7 @@ def test_the_bar_on_a_terminal(rows: Path, tmp_path: Path, columns: int, piped: 
     assert output.rfind(b"\x1b[2K") < output.rfind(b"80,000 rows, ")
 
 
+@pytest.mark.slow
 def test_a_table_from_a_pipe(tmp_path: Path) -> None:
     text = "a,b,y\n" + "".join(f"{k % 7},{k % 5},{int(k % 7 > 3)}\n" for k in range(200))
     command = [*PATER, "train", "-", "--format", "csv", "-q", "-m", str(tmp_path / "m")]

@@ -201,6 +201,7 @@ def test_names_and_counts_survive_a_merge():
     check_sums(first, table[::50])
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_of_what_is_asked_for():
     import matplotlib.pyplot as plt
 

@@ -47,6 +47,7 @@ def test_shards_are_merged_to_a_pipeline_of_all_rows(learner):
     both.partial_fit(table[:10], y[:10])
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     "learner",
     [

@@ -123,7 +123,9 @@ def assert_same(a: Any, b: Any, X: Any) -> None:
         assert a.predict_proba(X).tobytes() == b.predict_proba(X).tobytes()
 
 
-@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize(
+    "labels", [pytest.param(name, marks=() if name in ("int", "str") else pytest.mark.slow) for name in LABELS]
+)
 @pytest.mark.parametrize("name", ONLINE)
 def test_online_learners_go_on_as_if_nothing_had_been(name: str, labels: str, tmp_path: Path, bits: Any) -> None:
     X, y = labelled(LABELS[labels], 400)

@@ -118,6 +118,7 @@ def test_in_the_user_s_cache_when_the_package_is_read_only(package, tmp_path):
     assert run(SMALL, package, home) == ["0", "1", "0"]
 
 
+@pytest.mark.slow
 def test_beside_the_package_when_that_can_be_written(package, tmp_path):
     home = tmp_path / "home"
     home.mkdir(mode=0o555)

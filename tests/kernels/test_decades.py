@@ -77,6 +77,7 @@ def test_whatever_is_forgotten(variant, forgetting, stream):
         assert distance(own_weights(model) * scale, exact) <= max(PROMISED, 64 * own)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("decades", [0, 4, 8])
 @pytest.mark.parametrize("variant", ["I", "II"])
 def test_steps_under_a_diagonal_metric(variant, decades):

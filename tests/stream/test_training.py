@@ -138,6 +138,7 @@ def stop_after(batches: int) -> Callable[[Run], None]:
     return show
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     "settings", [{"algo": "pater-i"}, {"algo": "auto"}, {"algo": "pa-i", "scale": True, "passes": 2}]
 )
@@ -252,6 +253,7 @@ def test_how_often() -> None:
     assert Every.of(None) is None
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("fading", [0.9, 0.999])
 def test_answers_of_a_pool_fade_as_asked(libsvm_file: Path, tmp_path: Path, fading: float) -> None:
     learner = train(libsvm_file, model=tmp_path / "m", fading=fading)

@@ -148,6 +148,7 @@ def test_a_descent_is_the_best_of_its_references_in_the_pass(lines: dict[str, di
         assert (lines[name]["alpha_neg"], lines[name]["r"]) == ("", "")
 
 
+@pytest.mark.slow
 def test_no_choice_looks_at_the_test_half(fold: Fold) -> None:
     learned = unit.everyone(fold)
     turned_round = unit.everyone(fold._replace(X_test=-fold.X_test[::-1], test_codes=1 - fold.test_codes))

@@ -39,11 +39,13 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return _run(tmp_path_factory.mktemp("uninterrupted"))
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("jobs", [2, 5])
 def test_the_number_of_jobs_changes_no_row(tmp_path: Path, uninterrupted: Store, jobs: int) -> None:
     _same(_run(tmp_path, jobs), uninterrupted)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_an_interrupted_study_goes_on_where_it_was(tmp_path: Path, uninterrupted: Store, jobs: int) -> None:
     seen: list[Unit] = []

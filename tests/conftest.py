@@ -38,7 +38,7 @@ _SOURCE = Path(pater.__file__).parents[1]
 
 
 _OTHER_FORMS = re.compile(
-    r"\bf4\b|\bcsr-f8-i8|single_precision|X_dtype=float32|-check_estimators_dtypes|-check_estimator_sparse_(array|matrix)"
+    r"\bf4\b|\bf8-i8\b|single_precision|X_dtype=float32|-check_estimators_dtypes|-check_estimator_sparse_(array|matrix)"
 )
 
 

@@ -406,7 +406,9 @@ def other_indices(matrix, name, kind):
     return X
 
 
-@pytest.mark.parametrize("kind", INDEX_TYPES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if np.dtype(kind).itemsize > 4 else ()) for kind in INDEX_TYPES]
+)
 @pytest.mark.parametrize("name", ["indptr", "indices", "both"])
 @pytest.mark.parametrize("order", ["ascending", "descending", "twice"])
 def test_indices_of_any_type(name, kind, order, weights):

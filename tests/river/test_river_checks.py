@@ -61,7 +61,8 @@ def phishing(n=400):
 
 def row_of(x):
     """A matrix of one row, zeros included."""
-    return sp.csr_array((list(x.values()), list(range(len(x))), [0, len(x)]), shape=(1, len(x)))
+    places, ends = np.arange(len(x), dtype=np.int32), np.array([0, len(x)], np.int32)
+    return sp.csr_array((list(x.values()), places, ends), shape=(1, len(x)))
 
 
 @pytest.mark.first_quick

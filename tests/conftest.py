@@ -20,6 +20,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
 
+# Threads of scikit-learn that wait for each other sleep meanwhile: by default they count, and where other processes
+# want the cores, too, that takes ten times as long as what is waited for.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 import pater
 from pater import Perceptron
 from pater.estimators.load import OF_RULE
@@ -34,31 +38,41 @@ _SOURCE = Path(pater.__file__).parents[1]
 
 
 _OTHER_FORMS = re.compile(
-    r"\b(dense-f4|csr-f4|csr-f8-i8)|single_precision|-check_estimators_dtypes|-check_estimator_sparse_(array|matrix)"
+    r"\bf4\b|\bf8-i8\b|single_precision|X_dtype=float32|-check_estimators_dtypes|-check_estimator_sparse_(array|matrix)"
 )
 
 
-# They go the same way as PA-II and CW but for the step itself, which the tests with these words in their names check.
-_SAME_WAY = ("pa", "pa-i", "scw-i", "scw-ii")
+# They go the same way as PA-II, AROW and second-order PATER-I but for the step itself, which the tests with these words
+# in their names check.
+_SAME_WAY = ("perceptron", "pa", "pa-i", "alma", "so-perceptron", "cw", "scw-i", "scw-ii", "so-pater-ii")
 _ABOUT_STEPS = re.compile("test_rules|reference|optimality")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if seconds := os.environ.get("PATER_QUICK_SECONDS"):
+        from budget import Budget
+
+        config.pluginmanager.register(Budget(float(seconds)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what takes long and is much like something else; `pytest -m ''` runs it, too.
 
     Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow. Among
-    scikit-learn's checks there are three that use other forms: single precision and long indices. Of the tests that
-    start the program anew for each case, all but the first case are slow.
+    scikit-learn's checks there are four that use other forms: single precision and long indices. Of a test marked
+    `first_quick`, all cases but the first are slow: its cases go the same way, and each takes its time.
     """
-    started = set()
+    begun = set()
     for item in items:
         call = getattr(item, "callspec", None)
-        alike = call is not None and call.params.get("rule") in _SAME_WAY and not _ABOUT_STEPS.search(item.nodeid)
+        rules = () if call is None else (call.params.get(name) for name in ("rule", "algo"))
+        alike = any(rule in _SAME_WAY for rule in rules) and not _ABOUT_STEPS.search(item.nodeid)
         test = item.nodeid.partition("[")[0]
-        again = "test_program.py" in test and test in started
-        started.add(test)
+        again = item.get_closest_marker("first_quick") is not None and test in begun
         if alike or again or _OTHER_FORMS.search(item.name):
             item.add_marker(pytest.mark.slow)
+        elif item.get_closest_marker("slow") is None:
+            begun.add(test)
 
 
 @functools.cache

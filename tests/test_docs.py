@@ -98,6 +98,7 @@ def free_port():
         return str(listener.getsockname()[1])
 
 
+@pytest.mark.first_quick  # of README
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name)
 def test_what_a_page_says_runs(page, at_hand, shell, capsys, tmp_path):
     port = free_port()

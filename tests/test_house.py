@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from budget import Budget
 
 import pater
 
@@ -43,3 +46,20 @@ def is_kernel(node):
 
 def test_the_root_holds_rooms_and_little_else():
     assert len(list(ROOT.glob("*.py"))) <= MOST_IN_ROOT
+
+
+@pytest.mark.parametrize("marks", [(), ("slow",)])
+def test_a_quick_test_that_takes_long_is_told_by_those_who_ask(marks):
+    """As `PATER_QUICK_SECONDS=0.05 pytest` would; on a busy machine no test fails by itself."""
+    budget, session = Budget(0.05), SimpleNamespace(exitstatus=pytest.ExitCode.OK)
+    item = SimpleNamespace(nodeid="test_a.py::test_b", get_closest_marker=lambda name: name if name in marks else None)
+    running = budget.pytest_runtest_protocol(item)
+    next(running)
+    until = time.thread_time() + 0.1
+    while time.thread_time() < until:
+        pass
+    with pytest.raises(StopIteration):
+        running.send(None)
+    budget.pytest_sessionfinish(session)
+    assert [line.partition(" took")[0] for line in budget.told] == ([] if marks else ["test_a.py::test_b"])
+    assert session.exitstatus == (pytest.ExitCode.OK if marks else pytest.ExitCode.TESTS_FAILED)

@@ -42,6 +42,7 @@ def in_the_package() -> set[str]:
     return {path.relative_to(ROOT / "src").as_posix() for path in files}
 
 
+@pytest.mark.slow
 def test_the_wheel_has_the_package_and_nothing_else(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[1]) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}

@@ -75,6 +75,7 @@ def site(builder):
     return builder.SITE
 
 
+@pytest.mark.slow
 def test_the_api_is_complete(site):
     names = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
     described = {line.split()[0] for line in names.splitlines()}
@@ -83,6 +84,7 @@ def test_the_api_is_complete(site):
     assert not missing
 
 
+@pytest.mark.slow
 def test_the_api_tells_the_defaults_of_the_signatures():
     griffe = pytest.importorskip("griffe", reason='needs Griffe: pip install "pater[docs]"')
     ours = griffe.load_extensions(ROOT / "docs" / "docstrings.py")
@@ -98,6 +100,7 @@ def test_the_api_tells_the_defaults_of_the_signatures():
     assert told > 200
 
 
+@pytest.mark.slow
 def test_a_page_is_read_there_as_on_a_code_host(site, builder):
     """Two dialects of Markdown: lists want an empty line before them, and four spaces before what is inside an item."""
     commonmark = MarkdownIt("commonmark").enable("table")

@@ -74,6 +74,7 @@ def test_curves_as_json_are_those_of_python(run, files):
     assert [curve["column"] for curve, _ in found] == wanted["column"].tolist()
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("how", ["few.csv", "few.parquet"])
 def test_contributions_sum_to_the_margins_of_predict(run, files, how, tmp_path):
     pd.read_csv(files[1]).to_parquet(tmp_path / "few.parquet", index=False)
@@ -88,6 +89,7 @@ def test_contributions_sum_to_the_margins_of_predict(run, files, how, tmp_path):
     assert len(run("explain", files[2], rows, "--json", "--limit", "3").out.splitlines()) == 3
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     "options",
     [
@@ -127,6 +129,7 @@ def test_rows_as_a_table_are_told_by_value(run, files):
     assert "more rows" not in run("explain", files[2], files[1], "--limit", "25").err
 
 
+@pytest.mark.slow
 def test_several_classes(run, tmp_path):
     table = frame()
     table["label"] = np.digitize(table["amount"].fillna(0), [20, 50])
@@ -168,6 +171,7 @@ def test_the_page_is_whole_and_escapes_what_data_holds(run, files, tmp_path):
     assert run("explain", files[2], "--html", str(page), "--json").code == 2
 
 
+@pytest.mark.slow
 def test_what_was_not_counted_is_said(run, files, tmp_path):
     saved = model_file.load(files[2])
     for name in ("encoder.bin_rows", "encoder.indicator_rows"):
@@ -184,6 +188,7 @@ def test_what_was_not_counted_is_said(run, files, tmp_path):
     assert run("explain", old, "--html", str(tmp_path / "page.html")).code == 0
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("rows", ["nothing.csv", "wrong.csv"])
 def test_wrong_rows_are_one_line(run, files, tmp_path, rows):
     (tmp_path / "wrong.csv").write_text("a,b\n1,2\n")
@@ -204,6 +209,7 @@ def test_inspect_names_what_matters(run, files):
     assert {name for name, _ in told["columns_that_matter"][0]["spreads"]} == {"amount", "country", "when"}
 
 
+@pytest.mark.slow
 def test_as_many_columns_as_wanted_in_json(run, files):
     everything = json.loads(run("explain", files[2], "--json").out)
     first = json.loads(run("explain", files[2], "--json", "--top", "1").out)
@@ -214,6 +220,7 @@ def test_as_many_columns_as_wanted_in_json(run, files):
     assert json.loads(run("explain", files[2], "--json", "--top", "0").out)["curves"] == []
 
 
+@pytest.mark.slow
 def test_flags_come_first_and_what_has_no_effect_last(run, tmp_path):
     random = np.random.default_rng(0)
     flag = random.random(4000) < 0.3
@@ -250,6 +257,7 @@ def test_rounding_has_no_bars(capsys):
     assert bars == ["0.5", "0.5"]
 
 
+@pytest.mark.slow
 def test_bars_take_what_a_narrow_terminal_leaves(run, files, monkeypatch):
     def without_bars(text):
         return [re.sub(r" [+-]+$", "", line).rstrip() for line in text.splitlines()]

@@ -68,6 +68,7 @@ def look(page, profile, *options):
     return json.loads(found[1]), [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("size", ["1280,900", "390,844"])
 def test_it_fits_and_nothing_complains(page, tmp_path, size):
     found, console = look(page, tmp_path, f"--window-size={size}")
@@ -77,6 +78,7 @@ def test_it_fits_and_nothing_complains(page, tmp_path, size):
     assert found["drawn"]
 
 
+@pytest.mark.slow
 def test_dark_is_dark(page, tmp_path):
     def brightness(found):
         return sum(map(int, re.findall(r"\d+", found["ink"])[:3])) / 3

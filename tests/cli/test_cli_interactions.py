@@ -21,6 +21,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("given", [("amount:country",), ("all",), (" country : amount ,amount:country",)])
 def test_they_find_what_columns_alone_do_not_show(run, path, tmp_path, given):
     options = [text for one in given for text in ("--interactions", one)]

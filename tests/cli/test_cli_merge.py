@@ -26,6 +26,7 @@ def files(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("algo", ["auto", "pater-ii", "arow"])
 def test_the_same_bits_as_merge_all(run, files, algo):
     for k in range(5):
@@ -42,6 +43,7 @@ def test_the_same_bits_as_merge_all(run, files, algo):
     assert (files / "2.pater").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_tables_give_the_same_bits_too(run, files):
     random = np.random.default_rng(1)
     for k in range(4):

@@ -32,6 +32,7 @@ POINTS = {
 }
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("options", POINTS)
 @pytest.mark.parametrize("algo", ["so-pater-i", "auto"])
 def test_the_command_is_the_library(run, data, tmp_path, options, algo):

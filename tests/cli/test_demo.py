@@ -23,6 +23,7 @@ def names_in(folder):
     return {path.name for path in Path(folder).iterdir()}
 
 
+@pytest.mark.slow
 def test_the_demo_finds_what_its_table_was_made_of(run):
     done = run("demo")
     assert done.code == 0

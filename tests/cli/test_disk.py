@@ -67,6 +67,7 @@ def assert_goes_on(checkpoint: Path, rows: Path, whole: bytes, folder: Path, *, 
     assert a.tobytes() == b.tobytes()
 
 
+@pytest.mark.slow
 def test_a_full_disk(rows: Path, whole: bytes, tmp_path: Path) -> None:
     disk, kept = tmp_path / "disk", tmp_path / "kept"
     disk.mkdir()
@@ -83,6 +84,7 @@ def test_a_full_disk(rows: Path, whole: bytes, tmp_path: Path) -> None:
     assert_goes_on(kept / "m.checkpoint", rows, whole, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_disk_that_turns_read_only(rows: Path, whole: bytes, tmp_path: Path) -> None:
     disk, kept = tmp_path / "disk", tmp_path / "kept"
     disk.mkdir()
@@ -103,6 +105,7 @@ def test_a_disk_that_turns_read_only(rows: Path, whole: bytes, tmp_path: Path) -
     assert_goes_on(kept / "m.checkpoint", rows, whole, tmp_path, piped=True)
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_seen_before_anything_is_learned(rows: Path, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -128,6 +131,7 @@ def test_a_folder_without_permission(rows: Path, tmp_path: Path) -> None:
     assert done.stderr.endswith("m: cannot be written: Permission denied.\n")
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_grow(rows: Path, whole: bytes, tmp_path: Path) -> None:
     command = [*PATER, "train", str(rows), "-a", "pater-i", "-q", "--checkpoint-every", "1", "-m", str(tmp_path / "m")]
 
@@ -141,6 +145,7 @@ def test_a_file_that_may_not_grow(rows: Path, whole: bytes, tmp_path: Path) -> N
     assert_goes_on(tmp_path / "m.checkpoint", rows, whole, tmp_path)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     ("place", "what"),
     [("file/m", "Not a directory"), ("none/m", "No such file or directory"), ("folder", "is a directory")],

@@ -99,6 +99,7 @@ def test_windows_of_three_classes(tmp_path):
         assert 0 < w["fpr"] < w["fnr"]
 
 
+@pytest.mark.slow
 def test_windows_on_the_terminal_as_json_and_in_files(run, table, tmp_path):
     path = str(table[0])
     windows, picture = tmp_path / "w.csv", tmp_path / "w.png"
@@ -199,6 +200,7 @@ def late_table(path, table, moments, name="known"):
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [1, 30])
 @pytest.mark.parametrize("clock", ["dates", "rows"])
 def test_a_column_says_when_labels_come(run, table, tmp_path, delay, clock):
@@ -216,6 +218,7 @@ def test_a_column_says_when_labels_come(run, table, tmp_path, delay, clock):
     assert told["balanced_accuracy"] > 0.75
 
 
+@pytest.mark.slow
 def test_labels_that_come_in_another_order_or_never(run, table, tmp_path):
     random = np.random.default_rng(0)
     moments = [int(min(ROWS - 1, k + random.exponential(100))) if k % 10 else "" for k in range(ROWS)]
@@ -277,7 +280,8 @@ def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
     assert "drift" not in run("evaluate", str(head), "--algo", "so-pater-i").err
 
 
-@pytest.mark.parametrize("algo", ["auto", "so-pater-i"])
+@pytest.mark.first_quick
+@pytest.mark.parametrize("algo", ["so-pater-i", "auto"])
 def test_training_tells_windows_and_alarms_as_an_evaluation_does(run, table, tmp_path, algo):
     path, plain, model = str(table[0]), tmp_path / "plain", tmp_path / "m"
     run("train", path, "--algo", algo, "-q", "-m", str(plain))
@@ -356,7 +360,8 @@ def test_a_threshold_for_predictions(run, table, tmp_path):
     rows = list(csv.DictReader(io.StringIO(run("predict", model, path, "--margins", "--threshold", "-0.5").out)))
     assert [row["label"] == "1" for row in rows] == [float(row["margin"]) >= -0.5 for row in rows]
     own = list(csv.DictReader(io.StringIO(run("predict", model, path, "--margins").out)))
-    assert [row["label"] == "1" for row in own] == [float(row["margin"]) >= load(model).threshold() for row in own]
+    threshold = load(model).threshold()
+    assert [row["label"] == "1" for row in own] == [float(row["margin"]) >= threshold for row in own]
 
 
 def test_reliability_is_a_table_of_what_was_told_and_what_was(run, table, tmp_path):

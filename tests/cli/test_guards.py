@@ -76,6 +76,7 @@ def test_the_guard_counts_rows_not_files(tmp_path):
         stream.train(rows, label="amount", algo="pa")
 
 
+@pytest.mark.slow
 def test_a_weight_for_a_label_that_never_comes(run, tmp_path):
     rows = table(tmp_path / "t.csv", ["ham", "spam"] * 1_000)
     model = tmp_path / "m"
@@ -112,6 +113,7 @@ def test_a_model_that_goes_on_keeps_its_weights(tmp_path):
         assert stream.train(tmp_path / "u.csv", initial=model).rows == 201
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("text", ["", ",city"])
 def test_columns_on_scales_far_apart_are_a_hint(run, tmp_path, text):
     rows, city = tmp_path / "t.csv", ",Rome" if text else ""

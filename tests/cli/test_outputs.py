@@ -153,6 +153,7 @@ def test_what_is_no_text_goes_into_no_pipe(pater: Any, here: Path, name: str) ->
     assert stat.S_ISFIFO(os.lstat(here / "out.png").st_mode)
 
 
+@pytest.mark.slow
 def test_predictions_to_standard_output_by_name(here: Path) -> None:
     """By a link like /dev/stdout, which a failure of this test could replace for everybody."""
     (here / "stdout").symlink_to("/proc/self/fd/1")
@@ -165,6 +166,7 @@ def test_predictions_to_standard_output_by_name(here: Path) -> None:
     assert (here / "log").read_bytes() == b"before\n" + piped
 
 
+@pytest.mark.slow
 def test_what_is_read_is_not_appended_to(here: Path) -> None:
     with (here / "x.svm").open("ab") as file:
         done = subprocess.run([*PATER, "predict", "m", "x.svm"], stdout=file, stderr=subprocess.PIPE, timeout=120)
@@ -194,6 +196,7 @@ def test_margins_that_are_no_numbers(pater: Any, here: Path) -> None:
     assert err.startswith("pater: z.svm, line 2: ")
 
 
+@pytest.mark.slow
 def test_a_second_run_says_so_and_stops(here: Path) -> None:
     """A lock whose holder was killed is no obstacle, and a run that goes on leaves nothing of it."""
     command = [*PATER, "train", "-", "-a", "pa", "-q", "--checkpoint-every", "1", "-m", "new"]

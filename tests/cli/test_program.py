@@ -25,7 +25,10 @@ from pater.stream import train
 PATER = [sys.executable, "-m", "pater"]
 COMMAND = shlex.join(PATER)
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at devices of Linux")
+pytestmark = [
+    pytest.mark.first_quick,  # each case starts the program anew
+    pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at devices of Linux"),
+]
 
 
 @pytest.fixture
@@ -45,6 +48,7 @@ WRITES = ["inspect m", "evaluate rows.svm -m m", "predict m rows.svm"]
 SILENT = ["train rows.svm -a pater-i -q -m out", "convert rows.svm out", "predict m rows.svm -o out"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [*WRITES, "inspect m --json", "--help", "data list", "train rows.svm -a pater-i --log-json -m out"]
 )
@@ -57,6 +61,7 @@ def test_a_standard_output_that_takes_nothing(place: Path, command: str) -> None
         assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", SILENT)
 def test_who_writes_nothing_needs_no_standard_output(place: Path, command: str) -> None:
     for closed in (">&-", ">/dev/full", ">&- 2>&-", "<&- >&- 2>&-"):
@@ -65,6 +70,7 @@ def test_who_writes_nothing_needs_no_standard_output(place: Path, command: str) 
         Path("out").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [*WRITES, "train rows.svm -a pater-i -m out"])
 def test_an_error_stream_that_takes_nothing(place: Path, command: str) -> None:
     code, expected, _ = shell(f"{COMMAND} {command}")
@@ -74,18 +80,21 @@ def test_an_error_stream_that_takes_nothing(place: Path, command: str) -> None:
     assert Path("out").exists() == command.startswith("train")
 
 
+@pytest.mark.slow
 def test_both_closed(place: Path) -> None:
     assert shell(f"{COMMAND} inspect m >&- 2>&-") == (1, "", "")
     assert shell(f"{COMMAND} inspect none 2>&-") == (1, "", "")
     assert shell(f"{COMMAND} inspect --none 2>&-") == (2, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["train - -m out", "predict m -", "evaluate - -m m", "convert - out.vw"])
 def test_standard_input_closed(place: Path, command: str) -> None:
     assert shell(f"{COMMAND} {command} <&-") == (1, "", "pater: standard input is closed.\n")
     assert shell(f"{COMMAND} {command} <&- 2>&-") == (1, "", "")
 
 
+@pytest.mark.slow
 def test_an_encoding_that_lacks_letters(place: Path) -> None:
     Path("t.csv").write_text("label,größe\nä,1\nb,2\n", encoding="utf-8")
     assert shell(f"{COMMAND} train t.csv -a pater-i -q -m t") == (0, "", "")
@@ -125,6 +134,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["train - -a pater-i -q -m out", "predict m - -o out", "evaluate - -m m"])
 def test_ctrl_c_at_any_moment(place: Path, command: str) -> None:
     moments = random.Random(command)
@@ -148,6 +158,7 @@ def test_a_request_to_end_is_followed_in_order(place: Path, number: int, word: s
     assert {path.name for path in place.iterdir()} == {"rows.svm", "m"}
 
 
+@pytest.mark.slow
 def test_ctrl_c_again_and_again_is_one_line(place: Path) -> None:
     for delay in (0, 0.3, 1.5):
         process = started("train", "-", "-a", "pater-i", "-m", "out")
@@ -162,6 +173,7 @@ def test_ctrl_c_again_and_again_is_one_line(place: Path) -> None:
         assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_what_the_parent_ignores_stays_ignored(place: Path) -> None:
     process = started("inspect", "m", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
     process.send_signal(signal.SIGINT)
@@ -234,6 +246,7 @@ def test_names_and_labels_on_a_terminal(evil: Path, arguments: list[str], code: 
         assert line.isprintable(), line
 
 
+@pytest.mark.slow
 def test_data_is_written_as_it_is(evil: Path) -> None:
     done = subprocess.run([*PATER, "predict", f"{EVIL}.m", f"{EVIL}.csv"], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
@@ -262,6 +275,7 @@ def test_warnings_are_lines(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
 # Compiling
 
 
+@pytest.mark.slow
 def test_that_it_compiles_is_said_once_and_on_a_terminal_only(place: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(place / "cache")}
     code, shown = on_terminal("convert", "rows.svm", "out.vw", env=environment)

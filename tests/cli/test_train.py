@@ -381,6 +381,7 @@ def test_convert(pater: Any, tmp_path: Path) -> None:
     assert (tmp_path / "t.svm").read_text() == "0 1:1\n1 1:2\n"
 
 
+@pytest.mark.slow
 def test_a_pipe(rows: Path, tmp_path: Path) -> None:
     with rows.open() as file:
         subprocess.run([*PATER, "train", "-", "-q", "-m", str(tmp_path / "a")], stdin=file, check=True, timeout=120)
@@ -389,6 +390,7 @@ def test_a_pipe(rows: Path, tmp_path: Path) -> None:
     assert a.state().weights()[0].tobytes() == b.state().weights()[0].tobytes()
 
 
+@pytest.mark.slow
 def test_a_malformed_line_in_a_pipe_that_stays_open(rows: Path, tmp_path: Path) -> None:
     command = [*PATER, "train", "-", "-a", "pa", "-q", "-m", str(tmp_path / "m")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -401,6 +403,7 @@ def test_a_malformed_line_in_a_pipe_that_stays_open(rows: Path, tmp_path: Path) 
         assert process.stderr.read() == told + b" --on-error skip leaves such lines out.\n"
 
 
+@pytest.mark.slow
 def test_a_pipe_that_does_not_wait(rows: Path, tmp_path: Path) -> None:
     ours, theirs = os.pipe()
     os.set_blocking(ours, False)
@@ -414,6 +417,7 @@ def test_a_pipe_that_does_not_wait(rows: Path, tmp_path: Path) -> None:
     assert load(tmp_path / "m").rows == 20_000
 
 
+@pytest.mark.slow
 def test_a_full_standard_output(rows: Path, tmp_path: Path) -> None:
     """Also what the system takes only when the program ends is missed if it cannot be written."""
     train(rows, algo="pa", model=tmp_path / "m")
@@ -424,12 +428,14 @@ def test_a_full_standard_output(rows: Path, tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_no_standard_input(tmp_path: Path) -> None:
     command = f"{shlex.join(PATER)} train - -m {tmp_path / 'm'} <&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (1, "pater: standard input is closed.\n")
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_an_interrupt_says_what_is_kept(rows: Path, tmp_path: Path, checkpoint: bool) -> None:
     command = [*PATER, "train", "-", "-a", "pa", "-q", "--checkpoint-every", "1", "-m", str(tmp_path / "m")]
@@ -483,6 +489,7 @@ def test_a_narrow_terminal_shows_what_it_has_room_for(width: int, text: str) -> 
     assert sentence(TOLD, width) == text
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("columns", [30, 40, 60, 100, 200])
 @pytest.mark.parametrize("piped", [False, True])
 def test_the_bar_on_a_terminal(rows: Path, tmp_path: Path, columns: int, piped: bool) -> None:
@@ -512,6 +519,7 @@ def test_the_bar_on_a_terminal(rows: Path, tmp_path: Path, columns: int, piped: 
     assert output.rfind(b"\x1b[2K") < output.rfind(b"80,000 rows, ")
 
 
+@pytest.mark.slow
 def test_a_table_from_a_pipe(tmp_path: Path) -> None:
     text = "a,b,y\n" + "".join(f"{k % 7},{k % 5},{int(k % 7 > 3)}\n" for k in range(200))
     command = [*PATER, "train", "-", "--format", "csv", "-q", "-m", str(tmp_path / "m")]
@@ -519,6 +527,7 @@ def test_a_table_from_a_pipe(tmp_path: Path) -> None:
     assert load(tmp_path / "m").rows == 200
 
 
+@pytest.mark.slow
 def test_training_imports_nothing_that_it_does_not_use(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n")
     code = (
@@ -614,6 +623,7 @@ def test_a_name_twice_in_parquet_is_one_line(pater: Any, tmp_path: Path) -> None
         assert (code, err) == (1, f"pater: {tmp_path / 'a.parquet'}: it names the column 'a' twice.\n")
 
 
+@pytest.mark.slow
 def test_what_is_skipped_is_counted_not_kept(rows: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.svm"
     bad.write_text("1 1:1\n-1 2:1\n" + "1 x\n" * 300_000)

@@ -117,16 +117,20 @@ def command(rows: Path, model: Path, workers: int, *more: object) -> list[object
     return ["train", rows, "--workers", workers, "--shard-size", "100K", "--algo", "so-pater-i", "-m", model, *more]
 
 
-def test_any_number_of_workers_makes_the_same_bytes(rows: Path, alone: bytes, tmp_path: Path, pater: Run) -> None:
-    for workers in (2, 4):
-        model = tmp_path / f"{workers}.pater"
-        code, out, err = pater(*command(rows, model, workers))
-        assert (code, out) == (0, "")
-        assert re.fullmatch(r"60,000 rows, [0-9,]+/s, accuracy 0.*, of \d+ shards\n", err)
-        assert model.read_bytes() == alone
-        assert not folder_of(model).exists()
+@pytest.mark.first_quick
+@pytest.mark.parametrize("workers", [2, 4])
+def test_any_number_of_workers_makes_the_same_bytes(
+    workers: int, rows: Path, alone: bytes, tmp_path: Path, pater: Run
+) -> None:
+    model = tmp_path / f"{workers}.pater"
+    code, out, err = pater(*command(rows, model, workers))
+    assert (code, out) == (0, "")
+    assert re.fullmatch(r"60,000 rows, [0-9,]+/s, accuracy 0.*, of \d+ shards\n", err)
+    assert model.read_bytes() == alone
+    assert not folder_of(model).exists()
 
 
+@pytest.mark.slow
 def test_a_table_of_several_files(parts: str, tmp_path: Path, pater: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pater.models.shards.BEGINNING", 1000)  # of a small table
     said = []
@@ -141,6 +145,7 @@ def test_a_table_of_several_files(parts: str, tmp_path: Path, pater: Run, monkey
     assert {f"country=only {k}" for k in range(4)} <= set(learner.encoder.names())
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(rows: Path, alone: bytes, tmp_path: Path) -> None:
     model = tmp_path / "a.pater"
     with start(*command(rows, model, 2)) as process:
@@ -159,6 +164,7 @@ def test_a_killed_run_goes_on(rows: Path, alone: bytes, tmp_path: Path) -> None:
     assert not folder_of(model).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", [0, 1])
 def test_workers_hold_nothing_of_the_command_or_of_each_other(which: int, rows: Path, tmp_path: Path) -> None:
     """Though they are copies: one that stands still keeps neither the other alive nor the model's place locked."""
@@ -178,6 +184,7 @@ def test_workers_hold_nothing_of_the_command_or_of_each_other(which: int, rows: 
             os.kill(still, signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_replaced(rows: Path, alone: bytes, tmp_path: Path) -> None:
     model = tmp_path / "a.pater"
     with start(*command(rows, model, 2)) as process:
@@ -189,6 +196,7 @@ def test_a_killed_worker_is_replaced(rows: Path, alone: bytes, tmp_path: Path) -
     assert model.read_bytes() == alone
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_done(rows: Path, alone: bytes, tmp_path: Path, pater: Run) -> None:
     model = tmp_path / "a.pater"
     with start(*command(rows, model, 2)) as process:
@@ -202,6 +210,7 @@ def test_ctrl_c_keeps_what_is_done(rows: Path, alone: bytes, tmp_path: Path, pat
     assert model.read_bytes() == alone
 
 
+@pytest.mark.slow
 def test_workers_ignore_what_the_command_is_told_to_ignore(rows: Path, alone: bytes, tmp_path: Path) -> None:
     model = tmp_path / "a.pater"
     with start(*command(rows, model, 2), by=["nohup"]) as process:
@@ -275,6 +284,7 @@ def test_a_worker_that_cannot_be_replaced_is_told(monkeypatch: pytest.MonkeyPatc
     assert context.ended == 1
 
 
+@pytest.mark.slow
 def test_a_bad_row_is_told_as_one_process_tells_it(rows: Path, tmp_path: Path, pater: Run) -> None:
     bad = tmp_path / "bad.svm"
     lines = rows.read_text().splitlines()
@@ -312,6 +322,7 @@ def scheduler() -> Iterator[str]:
         os.chdir(here)
 
 
+@pytest.mark.slow
 def test_a_cluster_of_a_scheduler(scheduler: str, rows: Path, alone: bytes, tmp_path: Path) -> None:
     arguments = ["--shard-size", "100K", "--algo", "so-pater-i", "-m", tmp_path / "a.pater"]
     one = subprocess.run(
@@ -349,6 +360,7 @@ def test_what_makes_no_sense_is_one_line(
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_can_call_it(rows: Path, alone: bytes, tmp_path: Path) -> None:
     arguments = [str(argument) for argument in command(rows, tmp_path / "a.pater", 2)]
     (tmp_path / "script.py").write_text(f"from pater.cli import main\n\nmain({arguments!r})\n")
@@ -367,6 +379,7 @@ def test_without_dask_there_is_one_line(rows: Path, tmp_path: Path) -> None:
     assert one.stderr == 'pater: a cluster is reached by dask: pip install "pater[dask]".\n'
 
 
+@pytest.mark.slow
 def test_dask_is_imported_only_if_asked_for(rows: Path, tmp_path: Path) -> None:
     code = (
         "import sys; from pater.cli.app import run; run(sys.argv[1:]); "

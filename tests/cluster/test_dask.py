@@ -74,6 +74,7 @@ def behind_encoder(learner=None, **params):
     return OnlinePipeline([("columns", TableEncoder(**{"warm_up": 200, **params})), ("learner", learner)])
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
     "estimator",
@@ -153,6 +154,7 @@ def test_weights_text_and_class_weights_go_along():
     assert model.classes_.tolist() == ["maybe", "no"]
 
 
+@pytest.mark.slow
 def test_blocks_may_be_empty_of_one_class_or_alone_with_a_class():
     X, y = rows(n_classes=3)
     order = np.argsort(y, kind="stable")
@@ -191,6 +193,7 @@ def test_a_table_begins_with_rows_of_all_blocks_and_counts_each_row_once():
     model.partial_fit(X, y)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("learner", [PATERClassifier("II"), AutoPATERClassifier()])
 def test_a_table_may_begin_with_one_class_and_weights(learner):
     frame = table(1500)
@@ -323,6 +326,7 @@ def test_mistakes_are_said(arguments, kind, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_without_dask_it_says_what_to_install():
     script = "import sys; sys.modules['distributed'] = None; import pater; import pater.dask"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

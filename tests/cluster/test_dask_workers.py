@@ -24,6 +24,8 @@ from pater.models import shards
 from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
 
+pytestmark = pytest.mark.slow  # test_dask.py asks the same of one process
+
 N_BLOCKS = 8
 BEHIND_ENCODER = OnlinePipeline([("t", TableEncoder(warm_up=90)), ("m", PATERClassifier())])
 

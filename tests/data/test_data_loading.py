@@ -48,6 +48,7 @@ def test_every_set_is_as_the_manifest_says(key: str, data_folder: Path) -> None:
         assert np.isfinite(data.X).all()
 
 
+@pytest.mark.slow
 def test_all_31_are_at_hand_and_load_fast(data_folder: Path) -> None:
     assert available(data_folder) == list(DATA_SETS)
     start = time.perf_counter()
@@ -117,6 +118,7 @@ def test_a_corrupted_file_is_named_with_both_checksums(tmp_path: Path, boards: b
     assert "sha256 of the uncompressed content is " in message
 
 
+@pytest.mark.slow
 def test_any_changed_file_of_20_newsgroups_is_noticed(tmp_path: Path, data_folder: Path) -> None:
     entry = DATA_SETS["20news-comp"]
     for file in entry.files:

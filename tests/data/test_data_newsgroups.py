@@ -52,6 +52,7 @@ def newsgroups_archive(data_folder: Path) -> bytes:
     return packed.getvalue()
 
 
+@pytest.mark.slow
 def test_20_newsgroups_are_made_from_the_archive(server: Server, tmp_path: Path, data_folder: Path) -> None:
     keys = ["20news-talk", "20news-comp", "20news-sci"]
     vocabulary = find(data_folder, DATA_SETS[keys[0]].files[2])

@@ -103,8 +103,10 @@ def test_contributions_of_features_add_up_to_the_margin(learner, form, classes):
     )
 
 
-def test_of_a_wide_sparse_matrix_only_what_rows_have():
-    X = csr_array((np.ones(4), ([0, 0, 1, 2], [5, 99_999, 5, 70])), shape=(3, 100_000))
+@pytest.mark.parametrize("form", ["csr-f8-i4", "csr-f8-i8"])
+def test_of_a_wide_sparse_matrix_only_what_rows_have(form):
+    places = np.array([[0, 0, 1, 2], [5, 99_999, 5, 70]], form[-2:])
+    X = csr_array((np.ones(4), tuple(places)), shape=(3, 100_000))
     model = AROWClassifier(covariance="diagonal").fit(X, [0, 1, 1])
     assert check_sums(model, X).columns.tolist() == ["5", "70", "99999", "(base)", "(rounding)"]
 
@@ -199,6 +201,7 @@ def test_names_and_counts_survive_a_merge():
     check_sums(first, table[::50])
 
 
+@pytest.mark.slow
 def test_pictures_are_drawn_of_what_is_asked_for():
     import matplotlib.pyplot as plt
 

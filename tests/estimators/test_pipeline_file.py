@@ -54,6 +54,7 @@ def run(*arguments: Any) -> int:
     return int(end.value.code or 0)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("name", LEARNERS)
 def test_it_comes_back_and_goes_on_alike(name: str, tmp_path: Path) -> None:
     X, y = table(1_500)

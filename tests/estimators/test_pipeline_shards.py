@@ -21,6 +21,7 @@ def labelled(n):
     return table, (table["normal"].fillna(0) + (table["country"] == "c1") > 0.3).to_numpy().astype(int)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("learner", [PATERClassifier("II"), SecondOrderPATERClassifier(), AutoPATERClassifier()])
 def test_shards_are_merged_to_a_pipeline_of_all_rows(learner):
     table, y = labelled(2400)
@@ -46,6 +47,7 @@ def test_shards_are_merged_to_a_pipeline_of_all_rows(learner):
     both.partial_fit(table[:10], y[:10])
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     "learner",
     [

@@ -123,7 +123,9 @@ def assert_same(a: Any, b: Any, X: Any) -> None:
         assert a.predict_proba(X).tobytes() == b.predict_proba(X).tobytes()
 
 
-@pytest.mark.parametrize("labels", LABELS)
+@pytest.mark.parametrize(
+    "labels", [pytest.param(name, marks=() if name in ("int", "str") else pytest.mark.slow) for name in LABELS]
+)
 @pytest.mark.parametrize("name", ONLINE)
 def test_online_learners_go_on_as_if_nothing_had_been(name: str, labels: str, tmp_path: Path, bits: Any) -> None:
     X, y = labelled(LABELS[labels], 400)
@@ -138,10 +140,11 @@ def test_online_learners_go_on_as_if_nothing_had_been(name: str, labels: str, tm
     assert bits(unsaved) == bits(loaded)
 
 
+@pytest.mark.parametrize("d", [200, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ONLINE)
-def test_sparse_rows_and_a_class_that_turns_up_later(name: str, tmp_path: Path, bits: Any) -> None:
+def test_sparse_rows_and_a_class_that_turns_up_later(name: str, d: int, tmp_path: Path, bits: Any) -> None:
     rng = np.random.default_rng(0)
-    X = sp.random_array((600, 3000), density=0.01, rng=rng, format="csr")
+    X = sp.random_array((600, d), density=30 / d, rng=rng, format="csr")
     y = np.array(["a", "b", "c"])[rng.integers(0, 2, 600) + (np.arange(600) > 500)]
     unsaved = ONLINE[name]().partial_fit(X[:200], y[:200])
     loaded = round_trip(unsaved, tmp_path / "m")

@@ -29,6 +29,15 @@ NOT_EQUIVALENT = {
 
 ONLINE = [
     PATERClassifier(),
+    PassiveAggressiveClassifier("PA-II", C=0.1, class_weight="balanced"),
+    Perceptron(average=True, shuffle=True, random_state=0),
+    SecondOrderPATERClassifier(),
+    AROWClassifier(covariance="diagonal", average=True),
+    ConfidenceWeightedClassifier(),
+    SecondOrderPerceptron(),
+    ALMAClassifier(average=True),
+]
+OTHERWISE = [
     PATERClassifier("II"),
     PATERClassifier("I", class_weight="balanced", average=True),
     PATERClassifier("II", average=True, fit_intercept=False, n_jobs=1),
@@ -36,24 +45,23 @@ ONLINE = [
     PATERClassifier("I", warm_start=True),
     PassiveAggressiveClassifier(),
     PassiveAggressiveClassifier("PA", average=True),
-    PassiveAggressiveClassifier("PA-II", C=0.1, class_weight="balanced"),
     Perceptron(),
-    Perceptron(average=True, shuffle=True, random_state=0),
-    SecondOrderPATERClassifier(),
     SecondOrderPATERClassifier("II", form="step", class_weight="balanced"),
     SecondOrderPATERClassifier(covariance="diagonal"),
     AROWClassifier(),
-    AROWClassifier(covariance="diagonal", average=True),
-    ConfidenceWeightedClassifier(),
     ConfidenceWeightedClassifier("SCW-II", covariance="diagonal", fit_intercept=False),
-    SecondOrderPerceptron(),
-    ALMAClassifier(average=True),
 ]
 BATCH = [TERClassifier(), TERClassifier(ridge=0.1), TERClassifier(class_weight="balanced")]
 
 
 @parametrize_with_checks(ONLINE, expected_failed_checks=lambda estimator: NOT_EQUIVALENT, xfail_strict=True)
 def test_online_learners(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(OTHERWISE, expected_failed_checks=lambda estimator: NOT_EQUIVALENT, xfail_strict=True)
+def test_online_learners_in_other_settings(estimator, check):
     check(estimator)
 
 
@@ -69,7 +77,7 @@ def test_no_failure_is_expected_that_is_not_granted_to_sgd():
     assert set(NOT_EQUIVALENT) <= set(granted[SGDClassifier])
 
 
-@pytest.mark.parametrize("estimator", ONLINE + BATCH, ids=str)
+@pytest.mark.parametrize("estimator", ONLINE + OTHERWISE + BATCH, ids=str)
 def test_tags(estimator):
     tags = get_tags(estimator)
     assert is_classifier(estimator)

@@ -100,6 +100,7 @@ def test_features_speak_in_the_units_of_the_table() -> None:
             assert table[feature.column].iloc[rows].isna().all()
 
 
+@pytest.mark.slow
 def test_scikit_learns_pipelines() -> None:
     table, y = labelled(1500)
     model = make_pipeline(TableEncoder(), SecondOrderPATERClassifier()).fit(table[:1000], y[:1000])
@@ -112,6 +113,7 @@ def test_scikit_learns_pipelines() -> None:
     assert search.best_params_ == {"tableencoder__resolution": "fine"}
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     "learner",
     [PATERClassifier(), SecondOrderPATERClassifier(), AROWClassifier(covariance="diagonal"), AutoPATERClassifier()],
@@ -231,6 +233,7 @@ def test_an_estimator_that_gets_raw_columns_says_what_to_do(table: Any, what: st
         PATERClassifier().partial_fit(table, [0, 1])
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("learner", [PATERClassifier("II"), SecondOrderPATERClassifier(), AutoPATERClassifier()])
 def test_pipelines_that_met_categories_in_other_orders_are_merged(learner: Any) -> None:
     table, y = labelled(3000)

@@ -312,6 +312,7 @@ def test_columns_too_many_for_moments(unchanged_by):
     assert not hasattr(model, "t_")
 
 
+@pytest.mark.slow
 def test_sparse_rows_are_filled_in_some_at_a_time():
     random = np.random.default_rng(0)
     X = sp.random_array((60_000, 60), density=0.02, format="csr", rng=random)  # 29 MB when filled in

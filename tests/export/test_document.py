@@ -139,6 +139,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_kind_of_column(name):
     first, new = table(1050), table(90, seed=9)
@@ -324,6 +325,7 @@ def test_hashed_names(tmp_path, scale):
     assert told["input"]["table"] is None
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("algo", ["pater-i", "auto"])
 def test_encoded_tables_of_files(tmp_path, algo):
     frame, new = table(1050), table(100, seed=3)

@@ -78,6 +78,7 @@ def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("crossed", [None, PAIRS], ids=["not crossed", "crossed"])
 def test_every_kind_of_column_but_text(dialect, crossed):

@@ -31,6 +31,7 @@ def test_files_and_streams(kind: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found[:, 0], rows["a"].to_numpy())
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("format", ["arrow", "parquet"])
 def test_a_file_that_is_cut_off_while_it_is_read_is_an_error(format: str, tmp_path: Path) -> None:
     """Were it mapped into memory, the process would be ended by the system."""

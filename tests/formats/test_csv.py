@@ -120,6 +120,7 @@ def test_columns_may_stand_in_another_order_in_another_file(tmp_path: Path) -> N
     assert first.X.shape == (1, 2)
 
 
+@pytest.mark.slow
 def test_several_blocks_with_quoted_line_ends(tmp_path: Path) -> None:
     rows = [f'{k},"a ""{k}""\nb",{k % 2}' for k in range(150_000)]
     (tmp_path / "a.csv").write_text("n,t,y\n" + "\n".join(rows) + "\n")
@@ -223,6 +224,7 @@ def test_a_header_of_several_lines(tmp_path: Path) -> None:
         one(tmp_path / "b.csv", 'a,"b,y\n1,2,1\n')
 
 
+@pytest.mark.slow
 def test_one_long_label_does_not_widen_all_others(tmp_path: Path) -> None:
     long, rows = "x" * 1000, "1,a\n2,b\n" * 100_000
     (tmp_path / "a.csv").write_text(f"x,label\n1,{long}\n{rows}")
@@ -274,6 +276,7 @@ def test_a_wide_table_is_read_in_linear_time(tmp_path: Path) -> None:
     assert time.process_time() - start < 20  # a look at each name for each name takes minutes
 
 
+@pytest.mark.slow
 def test_short_lines_below_a_wide_header_take_no_room() -> None:
     block = TableBlock(b"1\n" * (BLOCK_BYTES // 2), tuple(map(str, range(100_000))), 2, Place())
     cells = Cells(block, ord(","), "a.csv")

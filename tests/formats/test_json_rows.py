@@ -145,6 +145,7 @@ STYLED = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_what_a_cell_means_does_not_depend_on_its_neighbours(data: st.DataObject) -> None:

@@ -133,6 +133,7 @@ def frame() -> pd.DataFrame:
 PLAIN = {"encoding": "plain", "drop": ["when", "note", "id"]}
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     "settings", [{}, PLAIN, {**PLAIN, "bits": 10}, {"scale": True, "drop": ["when", "note", "id", "country"]}]
 )

@@ -35,6 +35,7 @@ def test_shortest_text_of_any_float(x: float) -> None:
     check(repr(x))
 
 
+@pytest.mark.slow
 @settings(max_examples=1500, deadline=None)
 @given(st.integers(0, 10**19 - 1), st.integers(-330, 310))
 def test_any_digits_and_exponent(digits: int, exponent: int) -> None:

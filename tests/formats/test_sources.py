@@ -88,6 +88,7 @@ class Dribble(io.RawIOBase):
         return len(part)
 
 
+@pytest.mark.slow
 def test_a_pipe_is_cut_as_a_file_is(libsvm_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     of_file = [(block.first_line, block.end) for block in blocks(sources([libsvm_file])[0], hashed=True)]
     assert len(of_file) > 3

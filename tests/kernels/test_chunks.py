@@ -16,7 +16,7 @@ from pater.models.settings import SETTINGS
 
 N = 600
 FORMS = ["dense-f8", "dense-f4", "csr-f8-i4", "csr-f4-i8"]
-WIDTHS = [3, 40, 70]
+WIDTHS = [3, pytest.param(40, marks=pytest.mark.slow), 70]
 
 cuts_of_the_stream = st.lists(st.integers(0, N), max_size=12).map(lambda cuts: sorted({0, N, *cuts}))
 
@@ -59,7 +59,7 @@ def test_fit_is_partial_fit_in_any_chunks(
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("d", WIDTHS)
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
-@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("average", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_one_row_at_a_time(rule, d, form, average, learner, as_form, stream, bits):
     """The rows suffice for several folds, where there are any: these follow a count in the state, not the calls."""
     n = 3 * max(FOLD_AT_LEAST // d, FOLD_EVERY) + 10 if RULES[rule].moves_along_means else N

@@ -96,6 +96,7 @@ def compiled(place):
     return sorted(path.name for path in place.rglob("*.nbc"))
 
 
+@pytest.mark.slow
 def test_without_any_folder_to_write_to(package, tmp_path):
     """Neither the package's nor the user's: compiled anew, without a word."""
     lock(package.parent)
@@ -106,6 +107,7 @@ def test_without_any_folder_to_write_to(package, tmp_path):
     assert compiled(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_in_the_user_s_cache_when_the_package_is_read_only(package, tmp_path):
     lock(package.parent)
     home = tmp_path / "home"
@@ -116,6 +118,7 @@ def test_in_the_user_s_cache_when_the_package_is_read_only(package, tmp_path):
     assert run(SMALL, package, home) == ["0", "1", "0"]
 
 
+@pytest.mark.slow
 def test_beside_the_package_when_that_can_be_written(package, tmp_path):
     home = tmp_path / "home"
     home.mkdir(mode=0o555)
@@ -124,6 +127,7 @@ def test_beside_the_package_when_that_can_be_written(package, tmp_path):
     assert run(SMALL, package, home) == ["0", "1", "0"]
 
 
+@pytest.mark.slow
 def test_a_change_in_one_module_is_seen_by_the_kernels_of_another(package, tmp_path):
     """Numba looks at the file of a kernel only: `run.py` would go on with yesterday's `rules.py`."""
     home = tmp_path / "home"
@@ -142,6 +146,7 @@ def test_a_change_in_one_module_is_seen_by_the_kernels_of_another(package, tmp_p
     assert ast.literal_eval(changed) == [8.0, 16.0]
 
 
+@pytest.mark.slow
 def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
@@ -202,6 +207,7 @@ def test_the_code_of_another_kernel_is_not_run(tmp_path):
     assert [cache.load("key") for cache in caches] == ["machine code of one.nbi", None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
 def test_what_cannot_be_read_or_written_is_done_without(package, tmp_path, kind):
     home = tmp_path / "home"

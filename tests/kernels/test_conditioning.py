@@ -134,6 +134,7 @@ def test_the_same_row_in_both_classes_is_no_gap(d, form, variant, intercept, n, 
     np.testing.assert_allclose(model.coef_[0], x / (x @ x + intercept), rtol=1e-9)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(("d", "form"), [(4, "dense-f8"), (100, "dense-f8"), (100, "csr-f8-i4")])
 def test_a_million_rows_of_no_gap(d, form, as_form):
     n = 20_000

@@ -69,6 +69,7 @@ def test_asking_about_one_row(rule, average, learner):
     assert medians[1] < FACTOR * medians[0]
 
 
+@pytest.mark.slow
 def test_the_whole_stream_is_amortised():
     """Not the median alone: all rows together, folds and looks at whole vectors included."""
     totals = []

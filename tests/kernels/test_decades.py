@@ -19,6 +19,7 @@ from pater.reference import second_order as reference_second
 if np.finfo(np.longdouble).eps > 2.0**-60:
     pytest.skip("no extended precision on this machine", allow_module_level=True)
 
+SLOW = pytest.mark.slow
 PROMISED = 1e-9
 OWN_ROUNDING = 4  # how many times the rounding of plain double precision is permitted beyond that
 
@@ -47,8 +48,8 @@ def distance(found, exact):
     return float(np.linalg.norm(found - exact) / np.linalg.norm(exact))
 
 
-@pytest.mark.parametrize("order", ["any", "rising", "falling", "two"])
-@pytest.mark.parametrize("decades", [0, 4, 6, 8])
+@pytest.mark.parametrize("order", ["any", "two", *(pytest.param(o, marks=SLOW) for o in ("rising", "falling"))])
+@pytest.mark.parametrize("decades", [0, 8, *(pytest.param(n, marks=SLOW) for n in (4, 6))])
 @pytest.mark.parametrize("variant", ["I", "II"])
 def test_as_exact_as_plain_double_precision(variant, decades, order):
     found, own = [], []
@@ -76,6 +77,7 @@ def test_whatever_is_forgotten(variant, forgetting, stream):
         assert distance(own_weights(model) * scale, exact) <= max(PROMISED, 64 * own)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("decades", [0, 4, 8])
 @pytest.mark.parametrize("variant", ["I", "II"])
 def test_steps_under_a_diagonal_metric(variant, decades):

@@ -76,10 +76,11 @@ def test_importances_follow_the_reference(d, average, floats):
 @pytest.mark.parametrize("d", [1, 3, 4, 7, 12, 16, 17, 32, 33, 40, 101])
 @pytest.mark.parametrize("rule", ["pater-i", "pater-ii"])
 @pytest.mark.parametrize("intercept", [True, False])
-def test_what_is_seldom_asked_for_follows_the_reference_too(rule, d, intercept):
+@pytest.mark.parametrize("floats", ["f8", "f4"])
+def test_what_is_seldom_asked_for_follows_the_reference_too(rule, d, intercept, floats):
     """Single precision, importances of which some are 0, averages: each a form of the pass of its own."""
     X, y, s = stream(d, 100)
-    state = run(X.astype(np.float32), y, settings_for(rule, average=True, intercept=intercept), weights=s)
+    state = run(X.astype(floats), y, settings_for(rule, average=True, intercept=intercept), weights=s)
     Xb = np.hstack([X, np.ones((N, 1))]) if intercept else X
     w = reference.pater(Xb, y, rule.removeprefix("pater-").upper(), alpha=(0.4, 1.0), s=s)
     for average, expected in ((False, w[-1]), (True, reference.averaged(w, s))):
@@ -201,6 +202,7 @@ print("unharmed")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="mprotect by its Linux name")
 def test_nothing_is_read_beyond_the_last_row():
     done = subprocess.run([sys.executable, "-c", GUARDED], capture_output=True, text=True, check=False)

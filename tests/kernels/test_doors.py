@@ -410,7 +410,9 @@ def other_indices(matrix, name, kind):
     return X
 
 
-@pytest.mark.parametrize("kind", INDEX_TYPES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow if np.dtype(kind).itemsize > 4 else ()) for kind in INDEX_TYPES]
+)
 @pytest.mark.parametrize("name", ["indptr", "indices", "both"])
 @pytest.mark.parametrize("order", ["ascending", "descending", "twice"])
 def test_indices_of_any_type(name, kind, order, weights):
@@ -560,6 +562,7 @@ def test_sparse_arrays_of_other_dimensions(ndim, unchanged_by):
     assert "two dimensions" in unchanged_by(model, lambda: model.fit(S, y), ValueError)
 
 
+@pytest.mark.slow
 def test_forged_matrices():
     """Some hundreds of `benchmarks/forge_csr.py`."""
     ended = forge_csr.main(400, seed=1)

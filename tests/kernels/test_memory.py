@@ -31,7 +31,9 @@ def allocates_at_most(limit):
     assert peak <= limit
 
 
-@pytest.fixture(scope="module", params=["dense-f8", "dense-f4", "csr-f8-i4", "csr-f4-i8"])
+@pytest.fixture(
+    scope="module", params=["dense-f8", "dense-f4", pytest.param("csr-f8-i4", marks=pytest.mark.slow), "csr-f4-i8"]
+)
 def big(request, as_form):
     """A million rows of 20 columns, or as many numbers in a sparse matrix."""
     rng = np.random.default_rng(0)

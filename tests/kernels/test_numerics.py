@@ -15,7 +15,10 @@ from hypothesis.extra import numpy as hnp
 from pater import PATERClassifier
 from pater.kernels.rules import LARGEST_ROW, RULES
 
-FORMS = [(3, "dense-f8"), (70, "dense-f8"), (3, "csr-f8-i4")]
+FORMS = [
+    (3, "dense-f8"),
+    *(pytest.param(*form, marks=pytest.mark.slow) for form in ((70, "dense-f8"), (3, "csr-f8-i4"))),
+]
 
 sizes = st.integers(-100, 100).map(lambda e: 10.0**e)
 denormals = st.sampled_from([5e-324, -5e-324, 1e-310, 2.2e-308, -1e-300])

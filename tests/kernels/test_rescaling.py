@@ -72,9 +72,9 @@ def test_weights_stay_finite_over_a_million_rows_of_noise():
 def test_weights_that_have_grown_are_not_folded_at_every_row(n_models):
     """A fold costs as much as there are columns: 16 on credit, and those that the numbers of the rows have paid for."""
     rng, n, d, used = np.random.default_rng(0), 20_000, 1 << 13, 3
-    columns, values = rng.integers(0, used, (n, 3)), rng.normal(size=(n, 3)) + 3.0
+    columns, values = rng.integers(0, used, (n, 3), dtype=np.int32), rng.normal(size=(n, 3)) + 3.0
     columns[0, 0], values[0, 0] = d - 1, 0.0
-    X = sp.csr_array((values.ravel(), columns.ravel(), np.arange(0, 3 * n + 1, 3)), shape=(n, d))
+    X = sp.csr_array((values.ravel(), columns.ravel(), np.arange(0, 3 * n + 1, 3, dtype=np.int32)), shape=(n, d))
     X.sum_duplicates()
     y = (rng.random(n) < 0.5).astype(np.int64)
     specs = tuple(Spec("pater-i", alphas=(1.0, 0.5**k)) for k in range(n_models))

@@ -16,6 +16,7 @@ from pater.kernels.triangle import packed_size
 from pater.models.covariance_merge import give_prior_back, widen_by
 from pater.reference import second_order as reference_second
 
+SLOW = pytest.mark.slow
 COVARIANCES = ["full", "diagonal"]
 FORMS = ["dense-f8", "csr-f8-i4"]
 KINDS = [("plain", False), ("class weights", True), ("balanced", True)]
@@ -30,7 +31,10 @@ def expected(name, d, covariance, kind, importance, forgetting):
 
 
 @pytest.mark.parametrize("form", [*FORMS, "dense-f4", "csr-f4-i8"])
-@pytest.mark.parametrize(("d", "forgetting"), [(9, 0.999), (9, 0.98), (9, 0.7), (9, 0.2), (40, 0.99)])
+@pytest.mark.parametrize(
+    ("d", "forgetting"),
+    [(9, 0.98), *(pytest.param(*pair, marks=SLOW) for pair in ((9, 0.999), (9, 0.7), (9, 0.2), (40, 0.99)))],
+)
 @pytest.mark.parametrize(("kind", "importance"), KINDS, ids=lambda value: str(value))
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("name", LEARNERS)
@@ -94,7 +98,7 @@ def test_columns_that_turn_up_late(name, covariance, average, as_form, weights):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("forgetting", [0.999, 0.9, 0.3])
+@pytest.mark.parametrize("forgetting", [0.9, *(pytest.param(gamma, marks=SLOW) for gamma in (0.999, 0.3))])
 @pytest.mark.parametrize(("name", "covariance"), BOTH)
 def test_bounded_when_features_pause(name, covariance, forgetting, form, as_form, weights):
     """Half of the features hold nothing for 10⁵ rows, and a class stays away: Σ stays a covariance, w a direction."""

@@ -107,6 +107,7 @@ def standardised(key, folder):
     return X, data.y
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("key", ["cod-rna", "ijcnn1", "skin"])
 @pytest.mark.parametrize("name", ["so-pater-i", "so-pater-ii"])
 def test_32_shards_lose_less_than_a_third_of_a_point(key, name, paper_data):

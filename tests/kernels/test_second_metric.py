@@ -226,7 +226,8 @@ def test_a_class_that_turns_up_later(name, covariance, stream):
 
 
 def test_too_many_columns_for_a_full_covariance_are_refused_before_memory_is_taken(monkeypatch):
-    wide = sp.csr_array(([1.0, 1.0], ([0, 1], [0, 49_999])), shape=(2, 50_000))
+    places = np.array([[0, 1], [0, 49_999]], np.int32)
+    wide = sp.csr_array(([1.0, 1.0], tuple(places)), shape=(2, 50_000))
     with pytest.raises(TooWideError, match="covariance='diagonal'"):
         AROWClassifier().fit(wide, [0, 1])
     AROWClassifier(covariance="diagonal").fit(wide, [0, 1])

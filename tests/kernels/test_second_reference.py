@@ -95,9 +95,14 @@ def params_of(kind):
     }[kind]
 
 
-@pytest.mark.parametrize(("d", "form"), [*((9, form) for form in FORMS), (70, "dense-f8"), (70, "csr-f4-i8")])
 @pytest.mark.parametrize(
-    ("kind", "importance"), [("plain", False), ("class weights", True), ("balanced", True)], ids=lambda v: str(v)
+    ("d", "form"),
+    [*((9, form) for form in FORMS), pytest.param(70, "dense-f8", marks=pytest.mark.slow), (70, "csr-f4-i8")],
+)
+@pytest.mark.parametrize(
+    ("kind", "importance"),
+    [pytest.param("plain", False, marks=pytest.mark.slow), ("class weights", True), ("balanced", True)],
+    ids=lambda v: str(v),
 )
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("name", LEARNERS)

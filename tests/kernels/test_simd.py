@@ -205,9 +205,12 @@ def test_nothing_but_this_package_writes_llvm():
     assert {path.parent for path in writers} == {Path(simd.__file__).parent}
 
 
+COMMON_FORMS = "not f4 and not f8-i8"
+
+
 def run_tests(tmp_path, *arguments, **environment):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), **environment}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "no:cacheprovider", *arguments]
     done = subprocess.run(command, cwd=TESTS, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "passed" in done.stdout
@@ -217,10 +220,11 @@ def run_tests(tmp_path, *arguments, **environment):
 def test_the_passes_come_to_the_same_with_the_twins_and_stay_within_their_arrays(tmp_path):
     """The mathematics against the references, in a process where every place is checked that is read or written."""
     tests = ["kernels/test_passes_against_reference.py", "kernels/test_second_reference.py"]
-    run_tests(tmp_path, *tests, PATER_PLAIN="1", NUMBA_BOUNDSCHECK="1")
+    run_tests(tmp_path, *tests, "-k", COMMON_FORMS, PATER_PLAIN="1", NUMBA_BOUNDSCHECK="1")
 
 
+@pytest.mark.slow
 def test_the_mathematics_runs_in_the_interpreter(tmp_path):
     tests = ["kernels/test_rules.py", "kernels/test_passes_against_reference.py", "kernels/test_second_reference.py"]
     chosen = "not follows or dense-f8 or csr-f4-i8"
-    run_tests(tmp_path, *tests, "-k", chosen, NUMBA_DISABLE_JIT="1")
+    run_tests(tmp_path, *tests, "-k", f"({chosen}) and {COMMON_FORMS}", NUMBA_DISABLE_JIT="1")

@@ -51,6 +51,7 @@ def check_all_groupings(shards, rows, tolerance=1e-11):
             np.testing.assert_allclose(one, another, rtol=0, atol=tolerance * np.abs(one).max())
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("case", VARIED)
 def test_of_every_rule(case, learner, stream):
     rule, params = VARIED[case]
@@ -62,6 +63,7 @@ def test_of_every_rule(case, learner, stream):
     check_all_groupings(shards, X[2000:])
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("rule", ["pater-i", "pater-ii", "so-pater-i", "arow"])
 def test_of_shards_that_know_different_classes(rule, learner, stream):
     X, _ = stream(2100, 6)
@@ -87,6 +89,7 @@ def test_of_models_on_scales_far_apart(stream):
     check_all_groupings(shards, X[:100])
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("params", [{}, {"scoring": "accuracy"}, {"variants": ("I", "II")}, {"probability": True}])
 def test_of_pools(params, stream):
     X, y = stream(2100, 6)

@@ -152,6 +152,7 @@ def test_frames_of_other_columns_cannot_be_merged(stream, unchanged_by):
     assert "the other has feature_names_in_[0]='b' where" in unchanged_by(a, lambda: a.merge(b))
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("key", ["cod-rna", "ijcnn1", "skin"])
 def test_thirty_two_shards_lose_less_than_a_third_of_a_point(key, paper_data):
     """PATER-II, z-scored on the training half: accuracy on the other half against one pass, mean of ten splits."""

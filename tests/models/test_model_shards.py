@@ -75,6 +75,7 @@ def test_precisions_are_those_of_the_rows_since(learner_of, stream):
     np.testing.assert_allclose(precisions[2], expected, rtol=0, atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("n_shards", [1, 5, 30])
 def test_least_squares_from_a_beginning_is_that_of_its_rows_and_then_of_all(n_shards, stream, weights):
     """With a prior so strong that no row gets outside the margin: then those of the beginning are learned twice."""

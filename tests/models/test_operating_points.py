@@ -51,6 +51,7 @@ def sampling_error(rate, n):
     return 4 * np.sqrt(rate * (1 - rate) / n)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_one_percent_of_false_alarms_ten_thousand_rows_later(name, average):
@@ -72,6 +73,7 @@ def test_a_threshold_that_stays_as_it_was_holds_too(name):
     assert 0.005 <= np.mean(model.decision_function(X)[y == 0] >= threshold) <= 0.02
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("point", [{"max_fpr": 0.05}, {"max_fnr": 0.2}])
 @pytest.mark.parametrize("name", ["pater-i", "so-pater-i"])
 def test_the_rate_holds_and_holds_again_after_a_drift(name, point):
@@ -101,6 +103,7 @@ def test_the_cost_is_near_the_least_that_any_threshold_has():
     assert cost(margins >= 0) > 1.02 * least
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("point", [{"max_fpr": 0.05}, {"max_fnr": 0.1}, COST])
 @pytest.mark.parametrize("name", ["pater-i", "so-pater-i", "auto", "alma"])
 def test_the_threshold_does_not_depend_on_how_the_stream_is_cut(name, point):

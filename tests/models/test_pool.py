@@ -55,6 +55,7 @@ def same(a: Pool, b: Pool) -> bool:
     return True
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 @pytest.mark.parametrize("known", [True, False], ids=["classes known", "classes as they come"])
@@ -342,6 +343,7 @@ def test_the_candidates_suit_the_score_the_width_and_what_was_asked_for():
     assert set(AutoPATERClassifier().fit(*stream(100, d=60)).scores_frame()["forgetting"]) == {1.0, 0.999}
 
 
+@pytest.mark.slow
 def test_more_columns_than_a_full_covariance_is_for():
     specs = candidates(BASE, "balanced_accuracy")
     X, y = stream(2000)
@@ -379,6 +381,7 @@ def test_it_is_saved_and_goes_on_to_the_bit(n_classes, tmp_path):
     assert again.progressive_score_ == auto.progressive_score_
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_pools_merge(n_classes):
     X, y = stream(6000, n_classes=n_classes)
@@ -436,6 +439,7 @@ def test_an_operating_point_from_some_row_on_keeps_what_was_answered():
     assert 980 < np.sum(auto._model.progressive()) <= 1000
 
 
+@pytest.mark.slow
 def test_a_pool_whose_leader_went_away_is_saved(tmp_path):
     X, y = stream(8, d=200)
     wide = np.zeros((1, 300))

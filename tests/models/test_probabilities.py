@@ -37,6 +37,7 @@ def rows(n, *, seed, d=20):
 STEADY = ("arow", "arow-diagonal", "so-pater-i")  # the last weights of others jump with every sample or mistake
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     ("name", "average"), [*((name, True) for name in LEARNERS), *((name, False) for name in STEADY)]
 )
@@ -56,7 +57,7 @@ def test_the_log_loss_is_near_that_of_a_fit_to_rows_set_aside(name, average):
 
 
 @pytest.mark.parametrize(("name", "class_weight"), [("so-pater-i", None), ("arow", "balanced")])
-@pytest.mark.parametrize(("n", "multiple"), [(3_000, 1.15), (20_000, 1.05)])
+@pytest.mark.parametrize(("n", "multiple"), [(3_000, 1.15), pytest.param(20_000, 1.05, marks=pytest.mark.slow)])
 def test_probabilities_of_rare_events_that_margins_tell_well(name, class_weight, n, multiple):
     """The curve has to become steep, from rows that mostly say nothing about it."""
     random = np.random.default_rng(2)
@@ -68,6 +69,7 @@ def test_probabilities_of_rare_events_that_margins_tell_well(name, class_weight,
     assert log_loss(y, model.predict_proba(X[n:])[:, 1]) <= multiple * best
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_margins_of_an_averaged_model_are_those_of_its_average(name, form):

@@ -39,6 +39,7 @@ def saved(folder: Path, *models: Any) -> list[str]:
     return names
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("words", [("false", "true"), ("False", "true"), ("FALSE", "TRUE")])
 def test_the_first_spelling_stays(name: str, words: tuple[str, str], tmp_path: Path) -> None:

@@ -107,6 +107,7 @@ def test_one_against_the_rest_compares_what_can_be_compared():
         assert model.fit(X[train], y[train]).score(X[test], y[test]) >= least
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("name", [*GROWING, "PATER-II, forgetting, averaged", "PATER-I, averaged"])
 def test_calibrated_classifier_has_the_auc_of_the_margins(name):
     X, y = noisy(30_000)

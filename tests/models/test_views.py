@@ -193,6 +193,7 @@ def test_one_covariance_alone_is_taken_at_its_word():
         assert set(entered.until) == {np.inf}
 
 
+@pytest.mark.slow
 def test_a_pool_with_views_is_saved_and_goes_on(tmp_path):
     X, y = rows_and_labels()
     pool = pool_of()

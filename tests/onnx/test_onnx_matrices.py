@@ -64,6 +64,7 @@ def standard(load):
     return StandardScaler().fit_transform(X), y
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("name", LEARNERS)
 def test_two_classes_at_an_operating_point(name):
     X, y = standard(load_breast_cancer)

@@ -69,6 +69,7 @@ def check(model, rows=TABLE):
     return runner
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("resolution", ["nested", "fine", "coarse", "none"])
 def test_each_kind_of_column(resolution):
     learner = pater.PATERClassifier(probability=True, operating_point={"max_fpr": 0.1}, average=True)
@@ -247,6 +248,7 @@ def test_scaled_columns_of_files(tmp_path):
     np.testing.assert_allclose(margin, wanted, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("bits", [10, 21])
 def test_hashed_names(tmp_path, bits):
     path = tmp_path / "rows.vw"

@@ -69,6 +69,7 @@ def test_nothing_at_all() -> None:
         np.testing.assert_array_equal(floats_of(array, pa), np.full(len(array), np.nan))
 
 
+@pytest.mark.slow
 def test_a_table_is_learned_from_without_pandas(tmp_path: Path) -> None:
     """Where it is installed, it would be imported before the first row."""
     generator = np.random.default_rng(2)

@@ -21,6 +21,7 @@ def begun(table: dict, **settings: object) -> Encoding:
     return Encoding.begun(part(table, 0, settings.warm_up), settings)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("resolution", RESOLUTIONS)
 def test_every_row_is_encoded_as_plain_python_has_it(resolution: str) -> None:
     table, rows = columns(700), raw_rows(frame(700))

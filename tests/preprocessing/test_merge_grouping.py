@@ -61,6 +61,7 @@ def grouped(shards, rng, join):
     return parts[0]
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("settings", [ROOMY, NARROW], ids=["room for all", "at the bounds"])
 @pytest.mark.parametrize("seed", range(4))
 def test_any_grouping_gives_the_same(settings, seed, monkeypatch):

@@ -59,10 +59,11 @@ def fields(found):
     return [each if isinstance(each, list) else hash(each) for each in found]
 
 
+@pytest.mark.parametrize("form", ["csr-f8-i4", "csr-f8-i8"])
 @pytest.mark.parametrize(
     ("name", "n_classes"), [(name, n) for name in LEARNERS for n in (2, 4) if (name, n) != ("operating point", 4)]
 )
-def test_one_by_one_in_frames_and_as_an_estimator_it_is_the_same(name, n_classes):
+def test_one_by_one_in_frames_and_as_an_estimator_it_is_the_same(name, n_classes, form):
     kind, params = LEARNERS[name]
     X, y = stream_of(n_classes)
     w = np.where(np.arange(len(y)) % 5 == 0, 2.5, 1.0)
@@ -72,7 +73,9 @@ def test_one_by_one_in_frames_and_as_an_estimator_it_is_the_same(name, n_classes
     for start, stop in ((0, 1), (1, 90), (90, 240)):
         frame = pd.DataFrame(X[start:stop], columns=NAMES)
         many.learn_many(frame, pd.Series(y[start:stop]), pd.Series(w[start:stop]))
-    explicit = (X.ravel(), np.tile(np.arange(len(NAMES)), len(X)), np.arange(len(X) + 1) * len(NAMES))
+    kind = form[-2:]
+    places, starts = np.arange(len(NAMES), dtype=kind), np.arange(len(X) + 1, dtype=kind) * len(NAMES)
+    explicit = (X.ravel(), np.tile(places, len(X)), starts)
     estimator.partial_fit(sp.csr_array(explicit, shape=X.shape), y, sample_weight=w)
     assert fields(bits(from_river(one))) == fields(bits(from_river(many))) == fields(bits(estimator))
     np.testing.assert_allclose(from_river(one).coef_, estimator.coef_, rtol=0)

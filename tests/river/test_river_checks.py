@@ -32,6 +32,7 @@ KINDS = [getattr(learners, name) for name in learners.__all__ if name[0].isupper
 TRIED = [(kind, params) for kind in KINDS for params in kind._unit_test_params()]
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_the_checks_of_river_pass(kind):
     model = kind()
@@ -60,9 +61,11 @@ def phishing(n=400):
 
 def row_of(x):
     """A matrix of one row, zeros included."""
-    return sp.csr_array((list(x.values()), list(range(len(x))), [0, len(x)]), shape=(1, len(x)))
+    places, ends = np.arange(len(x), dtype=np.int32), np.array([0, len(x)], np.int32)
+    return sp.csr_array((list(x.values()), places, ends), shape=(1, len(x)))
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_a_pipeline_scores_along_the_stream_is_what_the_estimator_scores(kind):
     rows, estimator, scaler = phishing(), kind._kind(), preprocessing.StandardScaler()

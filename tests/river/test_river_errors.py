@@ -167,6 +167,7 @@ def test_parameters_are_checked_at_once_and_can_be_changed():
     np.testing.assert_allclose(from_river(model).coef_, estimator.coef_)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("kind", [*KINDS, "ALMAClassifier", "SecondOrderPerceptron"])
 def test_there_and_back(kind, tmp_path):
     rng = np.random.default_rng(0)

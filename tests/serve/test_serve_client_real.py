@@ -144,6 +144,7 @@ def test_the_alerts_of_the_page_watch_figures_that_there_are(client):
     assert named - told <= {"pater_snapshot_age_seconds", "pater_snapshot_behind_rows"}  # of a minute later
 
 
+@pytest.mark.slow
 def test_tokens(tmp_path):
     tokens = tmp_path / "tokens"
     tokens.write_text(f"predict {'p' * 20}\nlearn {'l' * 20}\n")

@@ -286,6 +286,7 @@ def test_killed_again_and_again_each_message_is_learned_once(broker, tmp_path):
     assert sorted(amounts(state)) == list(range(sent))
 
 
+@pytest.mark.slow
 def test_what_is_no_topic_is_wrong_usage(tmp_path):
     command = [sys.executable, "-m", "pater", "serve", "--state", str(tmp_path / "state"), "--consume", "kafka://here"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
@@ -295,6 +296,7 @@ def test_what_is_no_topic_is_wrong_usage(tmp_path):
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.slow
 def test_without_the_client_of_kafka_it_says_what_to_install(tmp_path):
     script = "import sys; sys.modules['confluent_kafka'] = None; from pater.cli import main; main(sys.argv[1:])"
     state, url = str(tmp_path / "state"), "kafka://here/payments"

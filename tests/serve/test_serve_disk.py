@@ -100,6 +100,7 @@ def test_a_full_disk(tmp_path):
     assert "the disk is full" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_read_only_disk(tmp_path):
     (tmp_path / "script.py").write_text(
         SCRIPT + "from pater.serve.store.check import check\n"

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 
+import pytest
 from patience import WAIT
 
 from pater.serve.store.check import check
@@ -103,6 +104,7 @@ def kills(folder, number, seed):
     return asked, told
 
 
+@pytest.mark.slow
 def test_kills_of_the_writer(tmp_path):
     folder, number = tmp_path / "state", 15
     asked, told = kills(folder, number, random.Random(number))

@@ -59,6 +59,7 @@ def served(settings, told, columns):
     return found
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_one_by_one_is_as_together(name):
     told = rows(1080)
@@ -84,6 +85,7 @@ def test_one_by_one_is_as_together(name):
     assert alone == together.answers(read(some, columns, labelled=False).batch)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*ALGORITHMS, "three classes"])
 def test_who_asks_while_a_row_is_learned_changes_nothing(name):
     told = rows(1060, n_classes=3 if name == "three classes" else 2)

@@ -195,6 +195,7 @@ def test_the_policy_allows_this_script_and_this_style_only():
     assert " style=" not in page.content.decode()
 
 
+@pytest.mark.first_quick
 @needs_browser
 @pytest.mark.parametrize(("size", "which"), [("1280,900", "two"), ("390,844", "two"), ("390,844", "three")])
 def test_it_fits_and_nothing_complains(statuses, tmp_path, size, which):
@@ -217,6 +218,7 @@ def test_it_fits_and_nothing_complains(statuses, tmp_path, size, which):
         assert 'Asked for: {"max_fpr":0.02}' in found["text"]
 
 
+@pytest.mark.slow
 @needs_browser
 def test_dark_is_dark(statuses, tmp_path):
     def brightness(found):
@@ -227,6 +229,7 @@ def test_dark_is_dark(statuses, tmp_path):
         assert brightness(look(site, tmp_path / "dark", "--force-dark-mode")[0]) > 180
 
 
+@pytest.mark.slow
 @needs_browser
 def test_without_a_token_it_asks_for_one(statuses, tmp_path):
     with Site(statuses["two"], token="secret") as site:
@@ -241,6 +244,7 @@ def test_without_a_token_it_asks_for_one(statuses, tmp_path):
     assert "Quality" in found["text"]
 
 
+@pytest.mark.slow
 @needs_browser
 def test_the_slider_and_the_keys_tell_of_other_points(statuses, tmp_path):
     status = statuses["two"]

@@ -169,6 +169,7 @@ def test_old_answers_whose_labels_come_late_do_not_take_classes_away():
     assert quality.classes == [0, 2, 3]
 
 
+@pytest.mark.slow
 def test_old_windows_are_put_together_and_memory_stays(monkeypatch):
     monkeypatch.setattr(module, "MOST_WINDOWS", 20)
     answers, quality = stream(n=500), Quality(window=10)

@@ -39,6 +39,7 @@ async def learned(folder, n_rows, seed, *, stop=True):
     return content
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("algo", ["pater-i", "auto"])
 def test_a_service_goes_on_after_its_log_was_trimmed(tmp_path, monkeypatch, algo):
     monkeypatch.chdir(tmp_path)

@@ -53,6 +53,7 @@ def saved(path: Path, features: list[Any], labels: list[Any], cut: int, algo: st
     return path.read_bytes()
 
 
+@pytest.mark.slow
 def test_cuts_leave_no_trace(tmp_path: Path) -> None:
     features, labels = rows(1100)
     wanted = saved(tmp_path / "m", features, labels, len(features), "auto")
@@ -87,6 +88,7 @@ def test_nor_does_it_matter_when_the_second_class_comes(tmp_path: Path) -> None:
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("width", [60, 400])
 def test_nor_where_numbered_features_come_one_by_one(tmp_path: Path, width: int) -> None:
     """Candidates that more columns are too many for leave a pool at the row that brings the columns."""

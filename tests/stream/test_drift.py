@@ -89,6 +89,7 @@ def plain_cut(buckets, n_classes):
     return None
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("n_classes", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(2))
 def test_sums_do_what_the_rows_do(seed, n_classes):
@@ -111,6 +112,7 @@ def test_it_does_not_matter_how_values_come():
     assert found == whole
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("mean", [0.0, 0.01, 0.3, 1.0])
 def test_no_change_where_nothing_changes(mean):
     values = (np.random.default_rng(5).random(50_000) < mean).astype(int).tolist()
@@ -157,6 +159,7 @@ def test_a_class_that_turns_up_later():
     assert (alarm.label, alarm.row > 15_000) == (1, True)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("share", [0.02, 0.3])
 def test_what_one_class_loses_and_the_other_gains_is_no_alarm(share):
     """As when another threshold is used from some row on, or up and down by the hour."""
@@ -173,6 +176,7 @@ def test_a_daily_cycle_of_the_share_of_positives_is_no_alarm():
     assert alarms_of(random.random(n) < np.where(labels == 1, 0.4, 0.1), labels) == []
 
 
+@pytest.mark.slow
 def test_what_gets_better_or_hardly_worse_is_no_alarm():
     labels = np.zeros(60_000, int)
     random = np.random.default_rng(0)

@@ -74,6 +74,7 @@ def test_it_is_the_encoder_and_the_estimator(path: Path, tmp_path: Path) -> None
     np.testing.assert_allclose(mine, pipeline.decision_function(X[:500]), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_learns_what_plain_columns_do_not_show(path: Path, tmp_path: Path) -> None:
     test = tmp_path / "test.csv"
     frame(5_000, seed=1).to_csv(test, index=False)
@@ -107,6 +108,7 @@ def test_files_of_a_few_rows_are_one_stream(tmp_path: Path) -> None:
     assert bytes_of(whole, tmp_path / "a") == bytes_of(in_parts, tmp_path / "b")
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("passes", [1, 2])
 @pytest.mark.parametrize("on_error", ["stop", "skip"])
 def test_a_run_that_goes_on_ends_alike(path: Path, tmp_path: Path, passes: int, on_error: str) -> None:
@@ -228,6 +230,7 @@ def test_only_tables_are_encoded(tmp_path: Path) -> None:
         train(rows, algo="pater-i", encoding="table")
 
 
+@pytest.mark.slow
 def test_scale_and_bits_say_what_to_do(path: Path) -> None:
     for settings in ({"scale": True}, {"bits": 10}):
         assert train(path, algo="pater-i", label="fraud", **settings).encoder is None
@@ -250,6 +253,7 @@ def test_it_becomes_a_pipeline_of_encoder_and_estimator(path: Path, tmp_path: Pa
     np.testing.assert_allclose(pipeline.decision_function(X), after.margins(batch)[:, 0], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_rows_that_were_read_otherwise(path: Path) -> None:
     learner = train(path, **SETTINGS)
     with pytest.raises(
@@ -285,6 +289,7 @@ def test_models_that_know_the_same_columns_merge(tmp_path: Path) -> None:
         merged(apart, ["a", "z"])
 
 
+@pytest.mark.slow
 def test_shards_that_start_from_one_encoder_count_each_row_once(tmp_path: Path) -> None:
     for k in range(3):
         frame(700, seed=k).to_csv(tmp_path / f"{k}.csv", index=False)

@@ -25,6 +25,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("algo", ["so-pater-i", "auto"])
 def test_the_model_does_not_depend_on_threads(table: Path, tmp_path: Path, algo: str) -> None:
     options: dict[str, Any] = {"covariance": "diagonal"} if algo != "auto" else {}

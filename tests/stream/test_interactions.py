@@ -43,6 +43,7 @@ def right(model: OnlinePipeline, table: pd.DataFrame) -> float:
     return float(np.mean(model.predict(table.drop(columns="y")) == table["y"]))
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("interactions", [PAIRS, "all"])
 def test_the_pool_finds_what_only_crosses_show(interactions: Any) -> None:
     table, test = frame(12_000), frame(4_000, seed=1)
@@ -56,6 +57,7 @@ def test_the_pool_finds_what_only_crosses_show(interactions: Any) -> None:
     assert " × " in largest
 
 
+@pytest.mark.slow
 def test_the_pool_does_without_crosses_that_say_nothing() -> None:
     table, test = frame(12_000, crossed=False), frame(4_000, seed=1, crossed=False)
     without, _ = learned(None, table)
@@ -122,6 +124,7 @@ def test_a_run_that_goes_on_ends_alike_and_wants_the_same_interactions(tmp_path:
     assert (tmp_path / "cut").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
+@pytest.mark.slow
 def test_models_merge_and_names_of_both_stay(tmp_path: Path) -> None:
     for k in range(3):
         frame(2_500, seed=k).replace({"kind": {"x": f"x{k}"}}).to_csv(tmp_path / f"{k}.csv", index=False)
@@ -137,6 +140,7 @@ def test_models_merge_and_names_of_both_stay(tmp_path: Path) -> None:
     assert np.mean(both.labels(both.margins(batch)) == batch.labels) > 0.75
 
 
+@pytest.mark.slow
 def test_explanations_tell_of_crosses(tmp_path: Path) -> None:
     table = frame(3_000)
     table.loc[:5, "kind"] = None

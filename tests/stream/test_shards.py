@@ -163,6 +163,7 @@ def test_shards_of_files_are_merged_as_models_of_files_are(tmp_path: Path) -> No
     assert not folder_of(tmp_path / "shards.pater").exists()
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     ("make", "options"),
     [

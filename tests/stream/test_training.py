@@ -18,19 +18,32 @@ from pater.models.pool import Pool
 from pater.stream import InputError, load, read, train
 from pater.stream.training import Every, Run
 
+FORMS = ["csr-f8-i4", "csr-f8-i8"]
 
-def test_the_same_as_the_estimator_bit_for_bit(libsvm_file: Path, tmp_path: Path) -> None:
-    X, y = load_svmlight_file(str(libsvm_file), n_features=1024, zero_based=True)
+
+def matrix_of(path: Path, form: str, n_features: int | None = None) -> tuple[Any, Any]:
+    """What scikit-learn reads of a file, with indices of this form."""
+    X, y = load_svmlight_file(str(path), n_features=n_features, zero_based=True)
+    X.indices, X.indptr = X.indices.astype(form[-2:]), X.indptr.astype(form[-2:])
+    return X, y.astype(int)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_same_as_the_estimator_bit_for_bit(form: str, libsvm_file: Path, tmp_path: Path) -> None:
+    X, y = matrix_of(libsvm_file, form, 1024)
     learner = train(libsvm_file, model=tmp_path / "m", algo="pater-i", class_weight={"1": 3.0})
-    estimator = PATERClassifier("I", class_weight={1: 3.0}).partial_fit(X, y.astype(int))
+    estimator = PATERClassifier("I", class_weight={1: 3.0}).partial_fit(X, y)
     assert learner.state().weights()[0][:, :201].tobytes() == estimator.coef_[:, :201].tobytes()
     (batch, *_) = read(libsvm_file)
     loaded = load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.labels(loaded.margins(batch)), estimator.predict(X[: len(batch)]))
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("algo", RULES)
-def test_the_width_of_the_state_changes_no_bit(algo: str, learner: Callable[..., Any], tmp_path: Path) -> None:
+def test_the_width_of_the_state_changes_no_bit(
+    algo: str, form: str, learner: Callable[..., Any], tmp_path: Path
+) -> None:
     """A file's columns turn up one by one and its state has room to spare; a matrix has its columns from the start.
 
     Rows are many enough for the lazy form to be folded more than once.
@@ -45,17 +58,18 @@ def test_the_width_of_the_state_changes_no_bit(algo: str, learner: Callable[...,
         for label, row in zip(signs, columns, strict=True)
     ]
     (tmp_path / "a.svm").write_text("\n".join(lines))
-    X, y = load_svmlight_file(str(tmp_path / "a.svm"), zero_based=True)
+    X, y = matrix_of(tmp_path / "a.svm", form)
     covariance = {"covariance": "diagonal"} if RULES[algo].second_order else {}
     ours = train(tmp_path / "a.svm", algo=algo, **covariance).state().weights()[0]
-    theirs = learner(algo, average=False, **covariance).partial_fit(X, y.astype(int)).coef_
+    theirs = learner(algo, average=False, **covariance).partial_fit(X, y).coef_
     assert ours[:, : X.shape[1]].tobytes() == theirs.tobytes()
 
 
-def test_wpater_is_the_auto_classifier_with_the_papers_weights(libsvm_file: Path) -> None:
-    X, y = load_svmlight_file(str(libsvm_file), n_features=1024, zero_based=True)
+@pytest.mark.parametrize("form", FORMS)
+def test_wpater_is_the_auto_classifier_with_the_papers_weights(form: str, libsvm_file: Path) -> None:
+    X, y = matrix_of(libsvm_file, form, 1024)
     learner = train(libsvm_file, algo="wpater")
-    estimator = AutoPATERClassifier(("I", "II")).partial_fit(X, y.astype(int))
+    estimator = AutoPATERClassifier(("I", "II")).partial_fit(X, y)
     assert learner.state().weights()[0].tobytes() == estimator.coef_.tobytes()
 
 
@@ -124,10 +138,11 @@ def stop_after(batches: int) -> Callable[[Run], None]:
     return show
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize(
     "settings", [{"algo": "pater-i"}, {"algo": "auto"}, {"algo": "pa-i", "scale": True, "passes": 2}]
 )
-@pytest.mark.parametrize("batches", [2, 5, 9])
+@pytest.mark.parametrize("batches", [5, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 9))])
 def test_resumed_ends_with_the_same_bytes(
     libsvm_file: Path, tmp_path: Path, settings: dict[str, object], batches: int, libsvm_text: Callable[..., bytes]
 ) -> None:
@@ -238,6 +253,7 @@ def test_how_often() -> None:
     assert Every.of(None) is None
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("fading", [0.9, 0.999])
 def test_answers_of_a_pool_fade_as_asked(libsvm_file: Path, tmp_path: Path, fading: float) -> None:
     learner = train(libsvm_file, model=tmp_path / "m", fading=fading)

@@ -16,6 +16,8 @@ from pater.study.plan import Unit
 from pater.study.report import page_of_tables
 from pater.study.reproduction import all_units
 
+pytestmark = pytest.mark.slow
+
 PLAN = Plan(("wdbc",), algorithms=("PE", "PA", "PATER-I"), runs=1)
 
 

@@ -24,6 +24,7 @@ def _angles(stream: Stream, parts: int) -> list[float]:
     return [float(np.degrees(np.arccos(np.clip(found[0] @ one, -1, 1)))) for one in found]
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("key", STREAMS)
 def test_the_same_seed_and_run_make_the_same_rows_of_the_share_that_was_asked_for(key: str) -> None:
     X, y = streams.rows_of(STREAMS[key], 3, 1)
@@ -38,6 +39,7 @@ def test_the_same_seed_and_run_make_the_same_rows_of_the_share_that_was_asked_fo
         assert not np.array_equal(streams.rows_of(STREAMS[key], seed, run)[0], X)
 
 
+@pytest.mark.slow
 def test_positives_move_as_the_kind_says() -> None:
     turn = np.degrees(streams.TURN)
     assert np.allclose(_angles(Stream("stationary", 0.3), 4), 0, atol=6)

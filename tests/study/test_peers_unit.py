@@ -148,6 +148,7 @@ def test_a_descent_is_the_best_of_its_references_in_the_pass(lines: dict[str, di
         assert (lines[name]["alpha_neg"], lines[name]["r"]) == ("", "")
 
 
+@pytest.mark.slow
 def test_no_choice_looks_at_the_test_half(fold: Fold) -> None:
     learned = unit.everyone(fold)
     turned_round = unit.everyone(fold._replace(X_test=-fold.X_test[::-1], test_codes=1 - fold.test_codes))
@@ -157,6 +158,7 @@ def test_no_choice_looks_at_the_test_half(fold: Fold) -> None:
     assert all(one.margins.shape == fold.test_codes.shape for one in learned.values())
 
 
+@pytest.mark.slow
 def test_trees_decide_at_a_half_and_at_the_share_of_positives(fold: Fold) -> None:
     trees = HistGradientBoostingClassifier(random_state=0).fit(fold.X_train, fold.train_codes)
     probability = trees.predict_proba(fold.X_test)[:, 1]
@@ -171,6 +173,7 @@ def test_an_area_is_that_of_the_estimator(lines: dict[str, dict[str, Any]], fold
         assert lines[name]["auc"] == pytest.approx(roc_auc_score(fold.test_codes, margins), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_no_second_holds_a_compilation(fold: Fold, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on an empty cache: whoever is first to call a pass by a rule has to wait."""
     learn, known = passes.learn, set()

@@ -16,7 +16,7 @@ from pater.study.drift import streams, unit
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(BROWSER is None, reason="needs Chromium or Chrome")]
 
 # Runs in the page after its own script and leaves its findings where the dump of the document shows them.
 PROBE = """

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from pater.data import DataError, DataSet, load
-from pater.study import Plan, runner
+from pater.study import Plan, reproduce, runner
 from pater.study.plan import Unit
+from pater.study.report import page_of_tables
 from pater.study.store import Store
 
 PLAN = Plan(("wdbc", "tic-tac-toe"), runs=6)
@@ -38,11 +39,13 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return _run(tmp_path_factory.mktemp("uninterrupted"))
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("jobs", [2, 5])
 def test_the_number_of_jobs_changes_no_row(tmp_path: Path, uninterrupted: Store, jobs: int) -> None:
     _same(_run(tmp_path, jobs), uninterrupted)
 
 
+@pytest.mark.first_quick
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_an_interrupted_study_goes_on_where_it_was(tmp_path: Path, uninterrupted: Store, jobs: int) -> None:
     seen: list[Unit] = []
@@ -78,3 +81,10 @@ def test_a_set_that_cannot_be_read_stops_the_study_and_keeps_the_rest(tmp_path: 
     with pytest.raises(DataError, match="broken"):
         runner.run(PLAN, store, load_but_one)
     assert {unit.data_set for unit in Store(tmp_path, PLAN).finished} <= {"tic-tac-toe"}
+
+
+def test_a_study_of_one_set_ends_in_its_page(tmp_path: Path) -> None:
+    made = reproduce(Plan(("wdbc",), ("PE", "PATER-I"), runs=1), tmp_path)
+    assert (tmp_path / "rows.csv").is_file()
+    assert "Wdbc" in made.page.read_text()
+    assert page_of_tables(made.page.parent / "tables") == made.page.read_text()

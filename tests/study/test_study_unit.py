@@ -102,6 +102,7 @@ def _busy(seconds: float) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_no_second_holds_a_compilation(boards: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on an empty cache: whoever is first to call a pass by a rule has to wait."""
     learn, known = passes.learn, set()

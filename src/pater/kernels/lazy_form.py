@@ -84,7 +84,7 @@ def untidy(m):
     return full or m.work_since_fold >= fold_after(m.width)
 
 
-@inlined
+@exact_part
 def tidy(table, at, m):
     """What seldom needs doing: keep scales in range, and fold."""
     if m.loss_pos + m.loss_neg > TOO_LARGE:
@@ -184,7 +184,7 @@ def direction(m, p):
     return a_pos, a_neg, z_bias, terms, fma(-2.0 * a_pos * a_neg, m.pn, squares) + z_bias * z_bias
 
 
-@inlined
+@exact_part
 def finish(rows, i, table, at, m, p, positive, s, loss):
     """What is left to do for a row that is in its class sum, with whatever care it takes."""
     if m.careful:

@@ -5,8 +5,9 @@
 
 Servers and clients are processes of their own. One-row predictions are compared with the same server answering a
 constant to the same requests, in turn, while rows to learn are sent at a steady rate; figures are the medians of some
-rounds. On a busy machine times say little, and the work of the server's process more, which includes learning; there,
-`--only windows` looks at the quieter quarter of many short windows. Every run is bounded by `--seconds` or by counts.
+rounds, and ratios the medians of those of each round, with their range. On a busy machine times say little, and the
+work of the server's process more, which includes learning; there, `--only windows` looks at the quieter quarter of many
+short windows. Every run is bounded by `--seconds` or by counts.
 """
 
 from __future__ import annotations
@@ -325,8 +326,14 @@ def compare(arguments: argparse.Namespace) -> None:
                 times = ", ".join(f"{q} {each[q]:.2f}" for q in ("p50", "p99", "p99.9"))
                 line = f"{connections:3} connections, {name:12}: {each['per_second']:8,.0f}/s, {times} ms"
                 print(f"{line}, {each['work']:.0f} µs of a processor each", flush=True)
-            ratios = ", ".join(f"{q} {ours[q] / theirs[q]:.2f}" for q in ("p50", "p99", "p99.9", "work"))
+            ratios = ", ".join(f"{q} {_ratio(*found.values(), q)}" for q in ("p50", "p99", "p99.9", "work"))
             print(f"{connections:3} connections, ratios      : {ratios}", flush=True)
+
+
+def _ratio(ours: list[dict[str, float]], theirs: list[dict[str, float]], name: str) -> str:
+    """The median of the ratios of the rounds, and the least and the largest."""
+    ratios = np.array([mine[name] / other[name] for mine, other in zip(ours, theirs, strict=True)])
+    return f"{np.median(ratios):.2f} ({ratios.min():.2f} to {ratios.max():.2f})"
 
 
 def in_windows(port: int, other: int, windows: int) -> dict[str, float]:
@@ -431,7 +438,7 @@ def grown(arguments: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rate", type=float, default=200.0, help="rows a second that are learned meanwhile")
     parser.add_argument("--requests", type=int, default=100_000, help="over which memory is watched")
     parser.add_argument("--pending", type=int, default=100_000, help="rows that wait for labels meanwhile")

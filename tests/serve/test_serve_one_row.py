@@ -9,6 +9,7 @@ import pytest
 
 from pater.formats.errors import InputError
 from pater.formats.row_batch import RowBatch
+from pater.preprocessing.row_encoding import AskedRow
 from pater.serve.beginning import new_learner
 from pater.serve.rows.rows import rows_of_json
 from pater.serve.served import Served
@@ -41,7 +42,7 @@ def rows(n, seed=0, n_classes=2):
 
 ALGORITHMS = {
     "auto": {"algo": "auto", "options": {"probability": True}},
-    "auto, crossed": {"algo": "auto", "options": {"interactions": [["c", "n"], ["x", "n"]]}},
+    "auto, crossed": {"algo": "auto", "interactions": [["c", "n"], ["x", "n"]], "options": {}},
     "auto, operating point": {"algo": "auto", "options": {"operating_point": {"max_fpr": 0.1}}},
     "second order": {"algo": "so-pater-i", "options": {"covariance": "diagonal", "probability": True}},
     "first order": {"algo": "pater-i", "options": {"average": True}},
@@ -60,9 +61,13 @@ def served(settings, told, columns):
 
 
 @pytest.mark.first_quick
+@pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize("name", ALGORITHMS)
-def test_one_by_one_is_as_together(name):
-    told = rows(1080)
+def test_one_by_one_is_as_together(name, plain):
+    told, others = rows(1080), rows(20, seed=1)
+    if plain:
+        for row in told + others:
+            row["features"] = {key: row["features"][key] for key in ("x", "n", "c")}
     columns, first = read(told).columns, 1000
     together, single = (served(ALGORITHMS[name], told[:first], columns) for _ in range(2))
     assert single.is_settled
@@ -71,16 +76,18 @@ def test_one_by_one_is_as_together(name):
         one = read([row], columns).batch
         kinds.add(type(one))
         asked = read([{"features": row["features"]}], columns, labelled=False).batch
-        plain = copy.copy(asked)
-        plain.table, plain.cells = asked.table, None  # as a batch is read
+        batch = copy.copy(asked)
+        batch.table, batch.cells = asked.table, None  # as a batch is read
         said = single.answers(asked)
-        assert said == single.answers(plain)
-        assert single.answers(asked, 0.25) == single.answers(plain, 0.25)
+        assert said == single.answers(batch)
+        assert single.answers(asked, 0.25) == single.answers(batch, 0.25)
         single.learn(one)
     assert RowBatch in kinds
     together.learn(read(told[first:], columns).batch)
     assert single.content() == together.content()
-    some = [{"features": row["features"]} for row in rows(20, seed=1)]
+    encoder = single.learner.encoder
+    assert (AskedRow.of(encoder.encoding, encoder.resolution) is not None) == (plain and "crossed" not in name)
+    some = [{"features": row["features"]} for row in others]
     alone = [single.answers(read([row], columns, labelled=False).batch)[0] for row in some]
     assert alone == together.answers(read(some, columns, labelled=False).batch)
 

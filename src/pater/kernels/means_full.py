@@ -46,9 +46,8 @@ def _move(own, other, n, a_own, a_other, v):
 
 
 @exact_part
-def _lead(m, p):
-    """w ← Σ(v⁺S⁺ − v⁻S⁻)/r by the counts so far: the weights that fit best what has entered."""
-    A_pos, A_neg = rates(m, p)
+def _lead(m, A_pos, A_neg):
+    """w ← Σ(v⁺S⁺ − v⁻S⁻)/r with v±/r by the counts so far: the weights that fit best what has entered."""
     m.B_pos += m.t * (A_pos - m.A_pos)
     m.B_neg += m.t * (A_neg - m.A_neg)
     m.A_pos, m.A_neg = A_pos, A_neg
@@ -187,15 +186,15 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
     vectors, triangle, rooms = memory
     x, f, Sx, room = rooms[0], rooms[1], rooms[2], rooms[3]
     own_x, other_x, one, positive = a, b, x[0], y > 0.0
+    rate_pos, rate_neg = rates(m, p)
     if loss == 0.0 and passive(p.rule):
         if LEADS:
-            _lead(m, p)
+            _lead(m, rate_pos, rate_neg)
         return
     S_pos, S_neg, P_pos, P_neg = vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
     own, other = (S_pos, S_neg) if positive else (S_neg, S_pos)
     P_own, P_other = (P_pos, P_neg) if positive else (P_neg, P_pos)
     n = reach(triangle, m, spread(rows, i, x))
-    rate_pos, rate_neg = rates(m, p)
     asked = 1.0 / (s * (rate_pos if positive else rate_neg))
     noise = bounded_noise(asked, xx + one)
     if LEADS and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
@@ -239,7 +238,7 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
         m.P_neg = _renew(S_neg, m.n_neg, triangle, n, x, f, room, P_neg)
     if LEADS:
         m.updates += 1
-        _lead(m, p)
+        _lead(m, rate_pos, rate_neg)
 
 
 def _forms(leads: bool) -> Forms:

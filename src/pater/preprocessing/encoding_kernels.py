@@ -264,3 +264,20 @@ def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, val
                 indices[begin + np.uint64(k)], data[begin + np.uint64(k)] = columns[k], numbers[k]
         indptr[r + 1] = at
     return np.int64(at)
+
+
+@exact_kernel
+def write_row(x, moments, clip, z, slots, bins, local, tokens, places, at, first, crosses, row):
+    """The CSR row of numbers and settled places that is not learned from: how many numbers it has.
+
+    slots, tokens, row
+        `edges`, `n_edges`, `missing` and `bases`; `token_starts`, `tokens` and `values`, of none; and the three arrays
+        of the row.
+    """
+    edges, n_edges, missing, bases = slots
+    starts, of_words, sizes = tokens
+    indptr, indices, data = row
+    standardise(x, False, moments, clip, z)
+    find_bins(x, edges, n_edges, missing, bins, local)
+    settle(local, bases, starts, of_words, places, 0, False)
+    return write_rows(z, bins, at, first, crosses, local, starts, of_words, sizes, indptr, indices, data, 0)

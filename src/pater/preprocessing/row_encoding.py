@@ -1,7 +1,7 @@
 """One row of a table, encoded: for streams that come a row at a time.
 
-Knows `encoding`. What `Encoding.encode` makes of a table of one row is made here of its cells, by the same code and to
-the same bits. Numbers and known categories, as most cells are, need not become columns first.
+Knows `encoding` and its kernels. What `Encoding.encode` makes of a table of one row is made here of its cells, by the
+same code and to the same bits. Numbers and known categories, as most cells are, need not become columns first.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .column_encoders import ColumnEncoder, Places
+from ..kernels.compile import straight
+from ..kernels.doors import CheckedRows, checked
+from .column_encoders import CategoryEncoder, ColumnEncoder, NumberEncoder, Places
 from .columns import Column
 from .encoded import Encoded
 from .encoding import Encoding
+from .encoding_kernels import write_row
 
 
 def encode_row(
@@ -36,3 +39,60 @@ def encode_row(
     piece = encoding.coded(x, places, lambda each: each.tokens(column_of(each.name), learn=learn), learn)
     encoding.rows += learn
     return encoding.encoded([piece])
+
+
+class AskedRow:
+    """Rows of numbers and known categories, encoded one after the other in the same arrays, without being learned from.
+
+    One kernel does what takes `encode_row` four, and no room is made for what comes and goes.
+    """
+
+    def __init__(self, encoding: Encoding, resolution: str) -> None:
+        at, width = encoding.layout(resolution)
+        slots, n = encoding.slots, len(encoding.numbers)
+        self._numbers = [(column.name, column.number_in) for column in encoding.numbers]
+        placed = zip(encoding.columns, slots.starts, strict=True)
+        self._placed = [(each.name, each.place_of, first) for each, (first, _) in placed if each.kind != "number"]
+        self._encoding, self._width = encoding, width
+        self._x, self._local = np.empty((n, 1)), np.empty((1, slots.bases.size), np.int32)
+        most = (1 + len(at)) * n + slots.bases.size
+        self._row = np.zeros(2, np.uint32), np.empty(most, np.uint32), np.empty(most)
+        self._arguments = (
+            self._x,
+            encoding.moments,
+            float(encoding.settings.clip),
+            np.empty((1, n)),
+            (slots.edges, slots.n_edges, slots.missing, slots.bases),
+            np.empty((1, n), np.int16),
+            self._local,
+            (np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0)),
+            encoding.places,
+            at,
+            (width, width),
+            np.empty((1, 0), np.int32),
+            self._row,
+        )
+        self._write = straight(write_row, *self._arguments)
+
+    @classmethod
+    def of(cls, encoding: Encoding, resolution: str) -> AskedRow | None:
+        """One for an encoding; None if it has crosses, or columns of other kinds."""
+        plain = all(type(column) in (NumberEncoder, CategoryEncoder) for column in encoding.columns)
+        return cls(encoding, resolution) if plain and not encoding.crosses.width else None
+
+    def rows(self, cells: Mapping[str, Any]) -> CheckedRows | None:
+        """The row of these cells, until the next; None if a column has to be made of one."""
+        numbers = [number_in(cells[name]) for name, number_in in self._numbers]
+        if None in numbers:
+            return None
+        local = self._local
+        local.fill(-1)
+        for name, place_of, first in self._placed:
+            place = place_of(cells[name])
+            if place is None:
+                return None
+            local[0, first] = place
+        self._x[:, 0] = numbers
+        filled = self._write(*self._arguments)
+        indptr, indices, data = self._row
+        return checked((indptr, indices[:filled], data[:filled]), self._width + self._encoding.known)

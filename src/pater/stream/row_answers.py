@@ -10,11 +10,14 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ..formats.row_batch import RowBatch
+from ..kernels.doors import CheckedRows
 from ..kernels.run import Rows
 from ..kernels.state import State
 from ..models.pool import Pool
 from ..models.predict import RowMargins
-from ..preprocessing.row_encoding import encode_row
+from ..preprocessing.encoding import Encoding
+from ..preprocessing.row_encoding import AskedRow, encode_row
+from .encoder import Encoder
 from .learner import Learner
 
 
@@ -30,6 +33,7 @@ class RowAnswers:
 
     def __init__(self) -> None:
         self._ready: tuple[Any, Any, bool, RowMargins] | None = None
+        self._asked: tuple[Encoding | None, AskedRow | None] = None, None
 
     def __deepcopy__(self, memo: Any) -> RowAnswers:
         return RowAnswers()
@@ -39,25 +43,38 @@ class RowAnswers:
         model, encoder = learner.model, learner.encoder
         if model is None or encoder is None or learner.scaler is not None or batch.cells is None:
             return None
-        if model.classes.size != 2 or (len(model.specs) > 1 and not isinstance(model, Pool)):
+        pool = model if isinstance(model, Pool) else None
+        speaker = model if pool is None else pool.speaker
+        if speaker.classes.size != 2 or (pool is None and len(model.specs) > 1):
             return None
-        found = encode_row(encoder.encoding, batch.cells, batch.column).rows(encoder.resolution)
+        found = self._encoded(encoder, batch)
         if found.width > model.n_features:  # of columns that came since it has last learned
             return None
-        rows = tuple(model.views.of(found, model.level(model.leader)) if isinstance(model, Pool) else found)
-        said = self._margins(rows, model.state, average=model.spec.average)
+        rows = tuple(found if pool is None else pool.views.of(found, pool.level(pool.leader)))
+        state = speaker.state
+        said = self._margins(rows, state, average=model.spec.average)
         if said is None:
             return None
         said.ask(rows, *said.to_ask[1:])
-        if not isfinite(said.margins.item()):  # the lazy form overflowed where the weights themselves may not
-            return None
-        if model.state.has_means:
-            said.tell(*said.to_tell)
         margin = said.margins.item()
+        if not isfinite(margin):  # the lazy form overflowed where the weights themselves may not
+            return None
+        if state.has_means:
+            said.tell(*said.to_tell)
+            margin = said.margins.item()
         if not learner.specs[0].calibrate or not isfinite(margin):
             return Said(margin, None) if isfinite(margin) else None
         said.judge(*said.to_judge)
         return Said(margin, said.p.item())
+
+    def _encoded(self, encoder: Encoder, batch: RowBatch) -> CheckedRows:
+        encoding, cells = encoder.encoding, batch.cells
+        assert cells is not None
+        if self._asked[0] is not encoding:
+            self._asked = encoding, AskedRow.of(encoding, encoder.resolution)
+        asked = self._asked[1]
+        found = None if asked is None else asked.rows(cells)
+        return encode_row(encoding, cells, batch.column).rows(encoder.resolution) if found is None else found
 
     def _margins(self, rows: Rows, state: State, *, average: bool) -> RowMargins | None:
         ready = self._ready

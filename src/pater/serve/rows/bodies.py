@@ -16,6 +16,7 @@ from ..errors import Refusal
 
 MOST_TOLD = 100  # rows of a request that are wrong
 _OF_A_ROW = frozenset({"features", "label", "weight", "id"})
+_ONLY_FEATURES = frozenset({"features"})
 _BESIDE = frozenset({"rows", "explain"})
 
 
@@ -65,6 +66,8 @@ def rows_in(body: Any, limits: Limits) -> list[Any]:
 
 def split(rows: list[Any], labelled: bool, limits: Limits, faults: Faults) -> Parts:
     """The parts of each row; one that is no row is a fault."""
+    if len(rows) == 1 and type(rows[0]) is dict and rows[0].keys() == _ONLY_FEATURES:
+        return Parts([rows[0]["features"]], [None], [None], [None])  # as nearly all that are asked about
     try:
         features = [row["features"] for row in rows]
         has = {key: sum([key in row for row in rows]) for key in ("label", "weight", "id")}

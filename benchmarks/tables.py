@@ -17,6 +17,7 @@ import functools
 import importlib.util
 import itertools
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -260,9 +261,14 @@ print(used.ru_utime + used.ru_stime, elapsed, used.ru_maxrss * 1024 / 1e6)
 """
 
 
+# Python may keep what it has compiled of every contestant, as it has of those that were installed by pip.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def measured(command: list[str]) -> tuple[float, float, float]:
     """Seconds of the processor and of the clock, and the largest resident size in millions of bytes."""
-    done = subprocess.run([sys.executable, "-c", MEASURED, *command], check=True, capture_output=True, text=True)
+    command = [sys.executable, "-c", MEASURED, *command]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT)
     cpu, elapsed, size = map(float, done.stdout.split())
     return cpu, elapsed, size
 

@@ -14,7 +14,7 @@ _BLAS = "scipy.linalg.cython_blas"
 def rare_collections() -> Iterator[None]:
     """Look for garbage less often: what imports leave is none, and looking takes a tenth of their time."""
     before = gc.get_threshold()
-    gc.set_threshold(50_000, *before[1:])
+    gc.set_threshold(500_000, *before[1:])
     try:
         yield
     finally:

@@ -7,6 +7,7 @@ the encoder.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -44,9 +45,14 @@ class RawBatch(Batch):
 def raw_batch(table: dict[str, Column], n_rows: int, missing: int | None = None) -> RawBatch:
     """A table without labels; how often nothing is there is counted, unless it is known."""
     if missing is None:
-        absent = (column.codes < 0 if isinstance(column, Texts) else np.isnan(column[0]) for column in table.values())
-        missing = sum(int(np.count_nonzero(each)) for each in absent)
+        missing = missing_in(table.values())
     return RawBatch((np.empty((n_rows, 0)),), 0, None, missing=missing, table=table)
+
+
+def missing_in(columns: Iterable[Column]) -> int:
+    """How often nothing is there."""
+    absent = (column.codes < 0 if isinstance(column, Texts) else np.isnan(column[0]) for column in columns)
+    return sum(int(np.count_nonzero(each)) for each in absent)
 
 
 class RawTableParser(TableParser):
@@ -73,7 +79,9 @@ class RawTableParser(TableParser):
                 table[name] = _with_points(texts_of(cells, j))
             else:
                 table[name] = times_of(cells, j) or texts_of(cells, j)
-        return raw_batch(table, len(cells))
+        others = missing_in(column for column in table.values() if not isinstance(column, Numbers))
+        of_numbers = np.isnan(values[:, ~is_text] if is_text.any() else values)  # of all columns at once
+        return raw_batch(table, len(cells), others + int(np.count_nonzero(of_numbers)))
 
 
 def times_of(cells: Cells, j: int) -> Times | None:

@@ -230,3 +230,29 @@ def test_processes_that_compile_at_the_same_time_never_run_what_the_other_has_wr
     fresh = _compile._SoundFiles(str(tmp_path), "kernel", "stamp")
     assert fresh.load("of sparse rows") == "machine code of sparse rows"
     assert fresh.load("of dense rows") in (None, "machine code of dense rows")
+
+
+FORMS = """
+import sys
+import numpy as np
+from pater import SecondOrderPATERClassifier
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 9))
+y = X[:, 0] + rng.normal(size=300) > 1
+for form in sys.argv[1:]:
+    print(form, SecondOrderPATERClassifier(form=form).fit(X, y).coef_[0, 0])
+"""
+
+
+@pytest.mark.slow
+def test_what_different_processes_have_compiled_is_told_apart_when_a_third_loads_both(tmp_path):
+    """Leaders and steps are one text: with one name for both, the linker took either for the other."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def told(*forms):
+        command = [sys.executable, "-c", FORMS, *forms]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    leader, step = told("leader"), told("step")
+    assert told("leader", "step") == leader + step
+    assert told("step", "leader") == step + leader

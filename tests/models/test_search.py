@@ -250,3 +250,18 @@ def test_layouts_hold_the_same_numbers():
     for layout in ("lanes", "split", "herd", "split"):
         state.arrange(layout, herds if layout == "herd" else ())
         assert_array_equal(state.kinds(), split)
+
+
+def test_leaders_and_steps_are_searched_in_one_grid():
+    X, y = stream(400, 5)
+    specs = [Spec("so-pater-i", form=form, r=r) for form in ("leader", "step") for r in (1.0, 30.0)]
+    grid = Grid(specs)
+    grid.learn(X, y)
+    for k, spec in enumerate(specs):
+        alone = Grid([spec])
+        alone.learn(X, y)
+        family, model = next((those, m) for those, m in zip(grid.families, grid.models, strict=True) if k in those)
+        w, bias = model.state.weights()
+        expected_w, expected_bias = alone.models[0].state.weights()
+        assert_array_equal(w[family.index(k)], expected_w[0])
+        assert_array_equal(bias[family.index(k)], expected_bias[0])

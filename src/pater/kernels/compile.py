@@ -179,7 +179,8 @@ def part_of_callers(function: Callable[..., Any]) -> Callable[..., Any]:
 def filled_in(text: Callable[..., Any], name: str, **parts: Any) -> FunctionType:
     """A function with these in the places of global names: one text, compiled for each, and nothing of what it skips.
 
-    A branch on a constant that is not taken is not compiled. The cache knows a function by its name.
+    A branch on a constant that is not taken is not compiled. Each needs a name of its own: by it the cache knows a
+    function, and the linker tells apart what was compiled by several processes.
     """
     function = FunctionType(text.__code__, text.__globals__ | parts, name)
     function.__qualname__ = name

@@ -157,7 +157,7 @@ def check_pass(
         raise ValueError(f"there are settings for {settings.size} models, but the state is of {n_models}.")
     if not _READ_BY_PASSES.issubset(settings.dtype.names or ()):
         raise ValueError(f"settings must be records with the fields {', '.join(sorted(_READ_BY_PASSES))}.")
-    if n_models > 1 and state.metric != "none" and np.ptp(settings["leader"]):
+    if n_models > 1 and state.metric != "none" and state.has_means and np.ptp(settings["leader"]):
         raise ValueError("settings of leaders and of steps are in one pass: each form needs its own.")
     n_steps = n_rows
     if order.size:

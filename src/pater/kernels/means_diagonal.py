@@ -292,8 +292,8 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
 
 
 def _forms(leads: bool) -> Forms:
-    texts = (_meet, _fade, _take)
-    meet, fade, take = (merged_part(filled_in(text, text.__name__, LEADS=leads)) for text in texts)
+    texts, of = (_meet, _fade, _take), "leaders" if leads else "steps"
+    meet, fade, take = (merged_part(filled_in(text, f"{text.__name__}_{of}", LEADS=leads)) for text in texts)
     return Forms(memory_of, meet, fade, take, LONGEST_PAUSE)
 
 

@@ -243,8 +243,9 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
 
 def _forms(leads: bool) -> Forms:
     parts: dict[str, Any] = {"LEADS": leads}
-    parts["_restore_prior"] = inlined(filled_in(_restore_prior, "_restore_prior", **parts))
-    meet, fade, take = (exact_part(filled_in(text, text.__name__, **parts)) for text in (_meet, _fade, _take))
+    texts, of = (_meet, _fade, _take), "leaders" if leads else "steps"
+    parts["_restore_prior"] = inlined(filled_in(_restore_prior, f"_restore_prior_{of}", **parts))
+    meet, fade, take = (exact_part(filled_in(text, f"{text.__name__}_{of}", **parts)) for text in texts)
     return Forms(memory_of, meet, fade, take, MOST_FADED)
 
 

@@ -221,7 +221,8 @@ def _race(pool: Pool) -> None:
         dear = too_dear(pool.board, entered, awake, spent, scored_by)
         awake = [k for k in awake if k not in dear]
     if asks_for_spare(pool.rows) and pool.classes.size <= 2 and not pool.in_shards:
-        awake = [k for k in awake if k not in _spared(pool, awake)]
+        spared = _spared(pool, awake)
+        awake = [k for k in awake if k not in spared]
     staying, pool.leader = race(pool.board, entered, awake, scored_by)
     if pool.in_shards:
         staying = awake

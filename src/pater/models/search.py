@@ -78,9 +78,9 @@ class Grid:
         if scoring not in SCORES:
             raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
         self.scoring, self.scoring_settings = scoring, scoring_settings
-        # Rules that keep different things cannot share a state, so each family is a model of its own.
-        families = dict.fromkeys(sorted((spec.family for spec in self.specs), reverse=True))
-        self.families = [[k for k, spec in enumerate(self.specs) if spec.family == family] for family in families]
+        # Rules that keep different things cannot share a state, nor leaders and steps a pass: each kind is a model.
+        kinds = [(*spec.family, spec.form) for spec in self.specs]
+        self.families = [[k for k, kind in enumerate(kinds) if kind == one] for one in sorted({*kinds}, reverse=True)]
         self.models: list[Model] = []
 
     def learn(self, X: Any, labels: NDArray[Any], *, weights: NDArray[np.float64] = NOTHING, threads: int = 1) -> None:

@@ -52,7 +52,11 @@ def seconds(program: str, source: Path, folder: Path) -> float:
     with tempfile.TemporaryDirectory() as cache:
         environment = os.environ | {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": cache}
         process = subprocess.Popen(
-            [sys.executable, "-c", program], cwd=folder, env=environment, stdout=subprocess.DEVNULL
+            [sys.executable, "-c", program],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

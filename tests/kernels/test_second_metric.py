@@ -15,7 +15,7 @@ from pater import (
 )
 from pater.kernels import state
 from pater.kernels.state import State, TooWideError
-from pater.kernels.triangle import packed_size
+from pater.kernels.triangle import ALL, UNKNOWN, packed_size
 from pater.models.covariance_merge import absorb_row, widen_by
 from pater.models.matrices import rows_of
 from pater.models.model import Model
@@ -65,7 +65,7 @@ def test_the_update_is_sherman_and_morrisons(n):
     f, k = np.empty(n), np.empty(n)
     for noise in rng.exponential(size=60):
         x, S = rng.normal(size=n), np.linalg.inv(precision)
-        total = absorb_row(triangle, n, x, noise, f, 0, k)
+        total = absorb_row(triangle, n, x, noise, f, UNKNOWN, k, ALL)
         np.testing.assert_allclose(k, S @ x, rtol=0, atol=1e-10 * np.abs(S @ x).max())
         assert total == pytest.approx(noise + x @ S @ x, rel=1e-10)
         precision += np.outer(x, x) / noise

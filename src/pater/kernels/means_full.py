@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_part, filled_in, inlined, part
+from .compile import exact_part, filled_in, inlined, merged_part, part
 from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
 from .points_full import add_image, bounded_noise, memory_of, reach
 from .rows import add, clear, dot, spread
@@ -243,9 +243,10 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
 
 def _forms(leads: bool) -> Forms:
     parts: dict[str, Any] = {"LEADS": leads}
-    texts, of = (_meet, _fade, _take), "leaders" if leads else "steps"
+    of = "leaders" if leads else "steps"
     parts["_restore_prior"] = inlined(filled_in(_restore_prior, f"_restore_prior_{of}", **parts))
-    meet, fade, take = (exact_part(filled_in(text, f"{text.__name__}_{of}", **parts)) for text in texts)
+    meet, take = (merged_part(filled_in(text, f"{text.__name__}_{of}", **parts)) for text in (_meet, _take))
+    fade = exact_part(filled_in(_fade, f"_fade_{of}", **parts))
     return Forms(memory_of, meet, fade, take, MOST_FADED)
 
 

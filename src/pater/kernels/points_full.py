@@ -5,7 +5,7 @@ Knows `steps`, `rows`, `triangle` and `memory`.
 
 from __future__ import annotations
 
-from .compile import exact_part, inlined, part
+from .compile import exact_part, inlined, merged_part, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .rows import clear, dot, spread
 from .rules import confident_gain, ridge_step
@@ -63,7 +63,7 @@ def memory_of(home, k, p):
     return vectors, triangle, room
 
 
-@exact_part
+@merged_part
 def meet(rows, i, memory, m, p, y, s):
     """The margin of row i and ‖x‖²."""
     wx, xx = dot(rows, i, memory[0][POINT_U])
@@ -79,7 +79,7 @@ def fade(rows, i, memory, m, p, y, g, a, b):
     return 1.0, a, b
 
 
-@exact_part
+@merged_part
 def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
     """Let row i into Σ, and step along Σx."""
     vectors, triangle, room = memory

@@ -3,8 +3,9 @@
     python benchmarks/pool.py [--quick] [--json FILE]
 
 Of a pool that has begun, every team in turn is made the winner: the others are stopped, and the pool goes on by itself
-to 20,000 rows. Then the next rows are timed in one call, the best of several rounds taken in turn with one learner that
-has seen the same rows. `candidates` counts those that still learn.
+to 20,000 rows. Then the next rows are timed in one call, the best of several rounds taken in turn with single learners
+that have seen the same rows: the default one, SO-PATER-I with r = 30, and one with the rule and prior of the winning
+team, which is what somebody would run who knew the winner. `candidates` counts those that still learn.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ BEGINNING = 2_000  # rows that all candidates learn from
 WARM = 20_000  # rows before those that are timed
 STREAMS = {"noisy, 10 % positives": (1.0, 0.1), "clear, 30 % positives": (0.3, 0.3)}  # noise and share of positives
 SHAPES: list[tuple[int, int]] = [(20, 0), (100, 0), (200, 0), (1000, 0), (1 << 18, 70)]  # columns, and non-zeros a row
+DEFAULT = "SO-PATER-I"
 WORK = 10**9  # numbers of covariances that the timed rows meet, about
 
 
@@ -42,6 +44,13 @@ def stream(n: int, d: int, nnz: int, noise: float, positives: float) -> tuple[An
         X.sum_duplicates()
     margins = X @ weights + noise * rng.standard_normal(n)
     return X, (margins > np.quantile(margins, 1 - positives)).astype(int)
+
+
+def alone(rule: str, r: float, covariance: str) -> Any:
+    """One learner of the rule and prior of a team, without forgetting."""
+    if rule == "arow":
+        return AROWClassifier(r=r, class_weight="balanced", covariance=covariance)
+    return SecondOrderPATERClassifier(r=r, covariance=covariance)
 
 
 def with_winner(begun: AutoPATERClassifier, team: int, X: Any, y: np.ndarray) -> AutoPATERClassifier:
@@ -81,26 +90,28 @@ def main() -> None:
         n = min(100_000, work // ((d * d if full else 20 * (nnz or d)) + 10_000))
         X, y = stream(WARM + n, d, nnz, *kind)
         covariance = "full" if full else "diagonal"
-        ones = {
-            "SO-PATER-I": SecondOrderPATERClassifier(covariance=covariance),
-            "AROW": AROWClassifier(r=30.0, class_weight="balanced", covariance=covariance),
-        }
-        learners = {name: one.partial_fit(X[:WARM], y[:WARM]) for name, one in ones.items()}
+        learners: dict[str, Any] = {DEFAULT: SecondOrderPATERClassifier(covariance=covariance)}
         begun = AutoPATERClassifier().partial_fit(X[:1], y[:1], classes=[0, 1])
         begun._fitted_model().in_shards = True  # none stops
         begun.partial_fit(X[1:BEGINNING], y[1:BEGINNING])
         pool = begun._fitted_model()
         for team in sorted({pool.entered.teams[k] for k in pool.entered.places}):
             spec = pool.specs[team % len(pool.specs)]
-            learners[f"{spec.rule}, r = {spec.r:g}"] = with_winner(begun, team, X, y)
+            name = f"{spec.rule}, r = {spec.r:g}"
+            learners[f"{name}, alone"] = alone(spec.rule, spec.r, covariance)
+            learners[name] = with_winner(begun, team, X, y)
+        for learner in learners.values():
+            if not isinstance(learner, AutoPATERClassifier):
+                learner.partial_fit(X[:WARM], y[:WARM])
         times = best_times(learners, X[WARM:], y[WARM:], rounds)
         data = f"{covariance}, {f'{nnz} of ' if nnz else ''}{d:,} columns, {title}"
-        print(f"\n{data}: {n:,} rows\n{'':20}{'candidates':>12}{'µs a row':>10}{'× SO-PATER-I':>14}{'× AROW':>8}")
+        print(f"\n{data}: {n:,} rows\n{'':24}{'candidates':>12}{'µs a row':>10}{f'× {DEFAULT}':>14}{'× alone':>9}")
         for who, seconds in times.items():
-            n_left = 1 if who in ones else len(learners[who]._fitted_model().models)
-            against = {one: seconds / times[one] for one in ones}
-            print(f"{who:20}{n_left:12}{1e6 * seconds / n:10.2f}{against['SO-PATER-I']:14.2f}{against['AROW']:8.2f}")
-            results.append({"data": data, "who": who, "candidates": n_left, "us": 1e6 * seconds / n, "times": against})
+            n_left = len(learners[who]._fitted_model().models) if f"{who}, alone" in times else 1
+            against = seconds / times[DEFAULT], seconds / times.get(f"{who}, alone", seconds)
+            print(f"{who:24}{n_left:12}{1e6 * seconds / n:10.2f}{against[0]:14.2f}{against[1]:9.2f}")
+            timed = {"us": 1e6 * seconds / n, "times_default": against[0], "times_alone": against[1]}
+            results.append({"data": data, "who": who, "candidates": n_left, **timed})
     options.json.parent.mkdir(parents=True, exist_ok=True)
     machine = {"machine": platform.machine(), "python": platform.python_version(), "pater": pater.__version__}
     options.json.write_text(json.dumps({"machine": machine, "pool": results}, indent=1))

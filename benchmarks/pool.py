@@ -105,11 +105,11 @@ def main() -> None:
                 learner.partial_fit(X[:WARM], y[:WARM])
         times = best_times(learners, X[WARM:], y[WARM:], rounds)
         data = f"{covariance}, {f'{nnz} of ' if nnz else ''}{d:,} columns, {title}"
-        print(f"\n{data}: {n:,} rows\n{'':24}{'candidates':>12}{'µs a row':>10}{f'× {DEFAULT}':>14}{'× alone':>9}")
+        print(f"\n{data}: {n:,} rows\n{'':28}{'candidates':>12}{'µs a row':>10}{f'× {DEFAULT}':>14}{'× alone':>9}")
         for who, seconds in times.items():
             n_left = len(learners[who]._fitted_model().models) if f"{who}, alone" in times else 1
             against = seconds / times[DEFAULT], seconds / times.get(f"{who}, alone", seconds)
-            print(f"{who:24}{n_left:12}{1e6 * seconds / n:10.2f}{against[0]:14.2f}{against[1]:9.2f}")
+            print(f"{who:28}{n_left:12}{1e6 * seconds / n:10.2f}{against[0]:14.2f}{against[1]:9.2f}")
             timed = {"us": 1e6 * seconds / n, "times_default": against[0], "times_alone": against[1]}
             results.append({"data": data, "who": who, "candidates": n_left, **timed})
     options.json.parent.mkdir(parents=True, exist_ok=True)

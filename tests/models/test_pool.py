@@ -221,6 +221,39 @@ def test_few_are_left_in_the_long_run_and_one_always(n_rows):
         assert [pool.specs[k].forgetting for k in pool.models] == list(MEMORIES)
 
 
+def begin(**options) -> list[tuple[float, float]]:
+    specs = candidates(BASE, "balanced_accuracy", covariances=["full"], **options)
+    return sorted({(specs[k].r, specs[k].forgetting) for k in entrants(specs, Views(6), more_may_come=False).places})
+
+
+def test_a_memory_that_cannot_outweigh_the_prior_does_not_begin_unless_it_is_the_longest_of_its_team():
+    all_pairs = {(r, memory) for r in (1.0, 30.0, 300.0) for memory in MEMORIES}
+    assert begin() == sorted(all_pairs - {(300.0, 0.99)})
+    assert begin(memories=[0.95]) == [(1.0, 0.95), (30.0, 0.95), (300.0, 0.95)]
+    assert begin(memories=[0.95, 0.999], priors=[100.0]) == [
+        (100.0, 0.95),
+        (100.0, 0.999),
+    ]  # the common one always does
+    assert begin(memories=[1.0, 0.99], priors=[100.0]) == [(100.0, 0.99), (100.0, 1.0)]
+
+
+def test_a_pool_in_which_such_a_memory_began_is_loaded_and_goes_on(tmp_path, monkeypatch):
+    X, y = stream(4000)
+    specs = candidates(BASE, "balanced_accuracy")
+    with monkeypatch.context() as older:
+        older.setattr("pater.models.entrants.outweigh_prior", lambda specs: [True] * len(specs))
+        pool = Pool.new(np.array([0, 1]), Views(6), specs, "balanced_accuracy")
+        older_one = next(k for k in pool.models if (specs[k].r, specs[k].forgetting) == (300.0, 0.99))
+        pool.learn((X[:15],), y[:15])
+    save(tmp_path / "older.pater", Saved(pool))
+    loaded = load(tmp_path / "older.pater").model
+    assert older_one in loaded.models
+    assert same(loaded, pool)
+    assert same(learned(loaded, X[15:], y[15:], 77), learned(pool, X[15:], y[15:], len(y)))
+    won = with_winner(loaded, loaded.entered.teams[older_one])
+    assert older_one in learned(won, X[15:], y[15:], 500).models
+
+
 def test_who_is_left_of_a_team_stops_no_other():
     specs = candidates(BASE, "balanced_accuracy")
     entered = entrants(specs, Views(6), more_may_come=False)

@@ -22,6 +22,7 @@ WIDEST = 256  # columns of which a full covariance is kept
 WIDEST_ENCODED = 1024  # the same of encoded columns, where it is kept for a while only
 ROWS_FOR_EACH = 2  # column, that a full covariance remembers at least
 ENOUGH_FOR_EACH = 100  # encoded column: with as many rows of the rarer class, a diagonal covariance is as good
+ROUNDING = 1e-9
 DEAREST = 3e9  # squared columns times rows, of all full covariances of a view, for which they are kept: half a second
 
 
@@ -92,6 +93,14 @@ def suited_to_encoded(specs: Specs, n_features: int) -> list[bool]:
     long = [1 - spec.forgetting <= 1 / (least[spec.covariance] + 1) for spec in specs]
     both = [fit and enough for fit, enough in zip(fits, long, strict=True)]
     return both if any(both) else fits
+
+
+def outweigh_prior(specs: Specs) -> list[bool]:
+    """Of which of them the rows in memory can outweigh the prior, which weighs as much as r rows.
+
+    Others hardly learn a covariance: without them, nothing is lost (docs/log.md).
+    """
+    return [(1 - spec.forgetting) * spec.r <= 1 + ROUNDING for spec in specs]
 
 
 def rows_at_most(specs: Specs, n_features: int) -> list[float]:

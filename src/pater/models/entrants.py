@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import rows_at_most, suited, suited_to_encoded
+from .candidates import outweigh_prior, rows_at_most, suited, suited_to_encoded
 from .spec import Specs
 from .views import Views
 
@@ -22,7 +22,9 @@ class Entrants:
     """Candidates by their places: all specs at the first level, then all at the next.
 
     fits
-        Whether each takes part.
+        Whether each may take part.
+    places
+        Those that do, from the beginning on; in files of older versions there may be others.
     common
         The one that never stops: it suits any width that may come, and by it pools can be merged.
     teams, forgets
@@ -32,25 +34,21 @@ class Entrants:
     """
 
     fits: list[bool]
+    places: list[int]
     common: int
     teams: list[int]
     forgets: NDArray[np.float64]
     until: list[float]
 
     @cached_property
-    def places(self) -> list[int]:
-        """Those that take part."""
-        return [k for k, fits in enumerate(self.fits) if fits]
-
-    @cached_property
     def lasting(self) -> frozenset[int]:
-        """Those of them that may learn for ever."""
-        return frozenset(k for k in self.places if math.isinf(self.until[k]))
+        """Those that may learn for ever."""
+        return frozenset(k for k, fits in enumerate(self.fits) if fits and math.isinf(self.until[k]))
 
     @cached_property
     def passing(self) -> frozenset[int]:
-        """Those of them that may not."""
-        return frozenset(self.places) - self.lasting
+        """Those that may learn for a while."""
+        return frozenset(k for k, fits in enumerate(self.fits) if fits) - self.lasting
 
 
 def entrants(specs: Specs, views: Views, *, more_may_come: bool) -> Entrants:
@@ -72,4 +70,8 @@ def entrants(specs: Specs, views: Views, *, more_may_come: bool) -> Entrants:
     alike = [spec._replace(forgetting=1.0, average=False) for spec in specs]
     first = [alike.index(spec) for spec in alike]
     teams = [level * len(specs) + team for level in range(n_levels) for team in first]
-    return Entrants(fits, common, teams, np.tile([1.0 - spec.forgetting for spec in specs], n_levels), until)
+    forgets = np.tile([1.0 - spec.forgetting for spec in specs], n_levels)
+    longest = {team: min(forgets[k] for k in places if teams[k] == team) for team in {teams[k] for k in places}}
+    of_use = n_levels * outweigh_prior(specs)
+    begin = [k for k in places if of_use[k] or k == common or forgets[k] == longest[teams[k]]]
+    return Entrants(fits, begin, common, teams, forgets, until)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import nan
+from math import nan, sqrt
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,9 @@ class Curve:
         """Of many categories or words, those that make most of the spread; everything of any other curve."""
         if self.part or len(self.effects) <= most or self.pieces:
             return list(self.effects)
-        return sorted(self.effects, key=lambda each: -(each.effect**2) * (1 if each.rows is None else each.rows))[:most]
+        return sorted(self.effects, key=lambda each: -abs(each.effect) * sqrt(1 if each.rows is None else each.rows))[
+            :most
+        ]
 
     @property
     def pieces(self) -> list[Effect]:

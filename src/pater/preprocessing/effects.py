@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from math import floor, inf, isinf, log10, nan, sqrt
+from math import floor, hypot, inf, isinf, log10, nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ def curves(described: Described, weights: Reals, certainty: Certainty | None) ->
         if of_column:
             found.append(sorted(of_column, key=lambda curve: -curve.spread))
     found += [[curve] for curve in _crossed(described, weights, certainty)]
-    found.sort(key=lambda some: -sum(curve.spread**2 for curve in some))
+    found.sort(key=lambda some: -hypot(*(curve.spread for curve in some)))
     return [curve for some in found for curve in some]
 
 
@@ -163,7 +163,8 @@ def _spread(points: list[_Point], effects: tuple[Effect, ...], weights: Reals) -
         return 0.0
     shares = rows / rows.sum()
     mean = shares @ sizes if any(point.varying is not None for point in points) else 0.0
-    return float(np.sqrt(shares @ ((sizes - mean) ** 2 + within**2)))
+    parts = np.sqrt(shares) * np.array([sizes - mean, within])
+    return hypot(*parts.ravel())  # squares of the weights of a forged file may be no numbers
 
 
 def _effects(

@@ -226,6 +226,11 @@ def test_merged_encoders() -> None:
         (pd.DataFrame({"a": [1.0, 2.0], "when": pd.to_datetime(["2024-01-01"] * 2)}), "when"),
         (pd.DataFrame({"when": pd.to_datetime(["2024-01-01"] * 2)}), "when"),
         (np.array([["2024-01-01"]] * 2, "M8[D]"), "dates"),
+        (np.array([[90]] * 2, "m8[s]"), "dates"),
+        (pl.DataFrame({"a": [1.0, 2.0], "when": pd.to_datetime(["2024-01-01"] * 2)}), "when"),
+        (pl.DataFrame({"a": [1.0, 2.0], "span": pd.to_timedelta([1, 2])}), "span"),
+        (pa.table({"a": [1.0, 2.0], "when": pd.to_datetime(["2024-01-01"] * 2)}), "when"),
+        (pd.DataFrame({"a": [1.0, 2.0], "when": pd.Series(["2024-01-01"] * 2).astype("date32[pyarrow]")}), "when"),
     ],
 )
 def test_an_estimator_that_gets_raw_columns_says_what_to_do(table: Any, what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -104,6 +105,7 @@ def test_labels_as_they_come(y):
     [
         ([[1], [2]], "1d"),
         ([0.0, np.nan], "NaN in row 1"),
+        (np.array(["a", pd.NA], object), "NaN in row 1"),
         ([0.0, np.inf], "infinity in row 1"),
         ([0.0, 1.0, 0.25], "row 2"),
         (np.array(["a", None], object), "row 1"),

@@ -64,6 +64,16 @@ def test_nothing_is_guessed(known: list[Any], labels: list[Any]) -> None:
         encode(np.array(labels), np.array(known))
 
 
+@pytest.mark.parametrize("known", [[1, 2], [-1, 1], [0.0, 2.0]])
+def test_numbers_of_which_none_is_true_take_no_truth_values(known: list[float]) -> None:
+    model = PATERClassifier().fit(X, np.array(known)[TRUTHS.astype(int)])
+    weights = model.coef_.copy()
+    with pytest.raises(TypeError, match="which of them is True"):
+        model.partial_fit(X, TRUTHS)
+    assert model.classes_.tolist() == known
+    assert (model.coef_ == weights).all()
+
+
 def test_words_are_new_classes_among_other_texts() -> None:
     found = encode(np.array(["True", "1", "true"]), np.array(["1", "2"]))
     assert (found.codes.tolist(), found.new.tolist(), found.first_rows.tolist()) == ([2, 0, 2], ["True"], [0])

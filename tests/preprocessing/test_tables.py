@@ -109,6 +109,54 @@ def test_rows_of_dicts() -> None:
     assert said(table_of([{"b": "y", "d": 1}], ["a", "b"])) == {"a": [None], "b": ["y"]}
 
 
+def test_keys_of_rows_that_are_no_text() -> None:
+    rows = [{0: 1.5, ("a", 1): "x"}, {0: None}]
+    assert said(table_of(rows)) == {"0": [1.5, None], "('a', 1)": ["x", None]}
+    assert said(table_of(rows, ["0", "1"])) == {"0": [1.5, None], "1": [None, None]}
+    with pytest.raises(ValueError, match="two keys that are written '1'"):
+        table_of([{1: "a"}, {"1": "b"}])
+
+
+def test_a_key_that_is_misspelled_is_not_a_missing_value() -> None:
+    with pytest.raises(ValueError, match="a key 'Country ', which is not known, and none 'country'"):
+        table_of([{"Country ": "DE", "amount": 1}], ["amount", "country"])
+    known = ["country", "Country"]
+    assert said(table_of([{"Country": "DE"}], known)) == {"country": [None], "Country": ["DE"]}
+
+
+def test_what_pandas_calls_missing_is_missing_in_objects() -> None:
+    a, b = pd.array([1, None], dtype="Int64"), pd.array(["x", None], dtype="string")
+    want = {"a": [1.0, None], "b": ["x", None]}
+    frame = pd.DataFrame({"a": a, "b": b})
+    for table in (frame, {"a": a, "b": b}, frame.to_dict("records")):
+        assert said(table_of(table)) == want
+    assert said(table_of(frame.to_numpy(), ["a", "b"])) == want
+
+
+def test_columns_of_pandas_that_arrow_keeps() -> None:
+    moment, zone = pd.Timestamp(MOMENT), pa.timestamp("us", "Asia/Tokyo")
+    day = dt.datetime(2024, 2, 29, tzinfo=dt.UTC)
+    columns = {
+        "d": (dt.date(2024, 2, 29), pa.date32(), day.timestamp()),
+        "t": (moment, pa.timestamp("us"), SECONDS),
+        "z": (moment.tz_localize("Asia/Tokyo"), zone, SECONDS),
+        "s": (dt.timedelta(seconds=90), pa.duration("us"), 90.0),
+        "n": (3, pa.int64(), 3.0),
+        "b": (True, pa.bool_(), "True"),
+        "c": ("x", pa.string(), "x"),
+        "o": (dt.time(3, 4), pa.time64("us"), "03:04:00"),
+    }
+    frame = pd.DataFrame(
+        {name: pd.Series([value, None]).astype(pd.ArrowDtype(kind)) for name, (value, kind, _) in columns.items()}
+    )
+    assert said(table_of(frame)) == {name: [want, None] for name, (_, _, want) in columns.items()}
+
+
+def test_a_lazy_frame_says_what_to_do() -> None:
+    with pytest.raises(TypeError, match=r"\.collect\(\)"):
+        table_of(pl.DataFrame({"a": [1]}).lazy())
+
+
 def test_matrices_and_mappings() -> None:
     assert said(table_of(np.eye(2, dtype=np.float32))) == {"x0": [1.0, 0.0], "x1": [0.0, 1.0]}
     assert said(table_of(np.eye(2, dtype=bool), ["a", "b"])) == {"a": ["True", "False"], "b": ["False", "True"]}

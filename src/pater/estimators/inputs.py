@@ -7,6 +7,7 @@ finite is seen by the kernels as they read them.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ..models.matrices import (
     rows_of,
 )
 from ..models.row_weights import check_weights
+from ..preprocessing.tables import NOT_COLLECTED
 
 ENCODE = "Encode text, categories and dates first: pater.preprocessing.TableEncoder takes columns as they are."
 
@@ -42,8 +44,11 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     if is_sparse(X):  # scikit-learn and SciPy believe what a matrix holds, so they see what was checked
         rows = csr_rows(X)
         X = matrix_of(rows, rows.width)
-    if _is_of_dates(X):
-        raise TypeError(f"X must hold numbers, not dates in column {_called(X, 0)}. {ENCODE}")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError(NOT_COLLECTED)
+    dates = _first_of_dates(X)
+    if dates is not None:
+        raise TypeError(f"X must hold numbers, not dates in column {_called(X, dates)}. {ENCODE}")
     try:
         X = validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=list(FLOATS), order="C", ensure_all_finite=False
@@ -65,10 +70,22 @@ def _called(X: Any, column: int) -> str:
     return str(column) if names is None else f"{column} ({names[column]!r})"
 
 
-def _is_of_dates(X: Any) -> bool:
-    """NumPy would take dates for numbers, and frames of nothing else."""
-    kinds = [getattr(X, "dtype", None)] if isinstance(X, np.ndarray) else list(getattr(X, "dtypes", ()))
-    return bool(kinds) and all(getattr(kind, "kind", "") == "M" for kind in kinds)
+def _first_of_dates(X: Any) -> int | None:
+    """The first column of dates or spans of time, which NumPy would take for numbers."""
+    if isinstance(X, np.ndarray):
+        return 0 if X.dtype.kind in "Mm" else None
+    kinds = list(getattr(X, "dtypes", getattr(getattr(X, "schema", None), "types", ())))
+    return next((column for column, kind in enumerate(kinds) if _is_temporal(kind)), None)
+
+
+def _is_temporal(kind: Any) -> bool:
+    """Whether this is the type of dates or spans of time in a frame of pandas, polars or Arrow."""
+    if hasattr(kind, "is_temporal"):
+        return bool(kind.is_temporal())
+    arrow = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(kind, arrow.DataType):
+        return bool(arrow.types.is_temporal(kind))
+    return getattr(kind, "kind", "") in ("M", "m")
 
 
 def _first_non_number(X: Any) -> tuple[int, int, Any] | None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.compile import kernel
-from .truth import of_the_kind, spelled_alike
+from .truth import are_no_truths, of_the_kind, spelled_alike
 
 TABLE_SIZE = 64
 STRETCH = 512
@@ -49,7 +49,7 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
             )
     elif kind == "O":
         for row, label in enumerate(labels):
-            if label is None or label != label:
+            if label is None or type(label).__name__ == "NAType" or label != label:
                 raise ValueError(f"{name} contains NaN in row {row}: every row needs a label.")
             if not isinstance(label, str | int | float | np.integer | np.floating | np.bool):
                 raise TypeError(f"{name} holds {label!r} in row {row}; a label is a number, a boolean or a string.")
@@ -161,6 +161,11 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
                 f"{known.tolist()}. The labels of a stream must be of one kind."
             )
         labels = truths
+    elif labels.dtype.kind == "b" and known.size and not is_text(known) and are_no_truths(known):
+        raise TypeError(
+            f"y holds truth values, but the classes so far are {known.tolist()}: which of them is True? Use the labels "
+            "that the stream began with."
+        )
     encoded = _encode(labels, known)
     if encoded.new.size and is_text(encoded.new):
         alike = spelled_alike(labels, known, encoded.new)

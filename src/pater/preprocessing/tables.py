@@ -17,6 +17,7 @@ from .columns import Column, Numbers, Texts, Times, rows_in
 from .spans import texts_in
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
+NOT_COLLECTED = "X is a LazyFrame, which holds no rows yet: call its .collect() first."
 TRUTHS = ["False", "True"]  # as which truth values are texts, as they are in CSV
 
 
@@ -28,6 +29,8 @@ def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
     """
     if hasattr(X, "tocsr"):
         raise TypeError("Sparse input is not supported: a table is encoded from its raw columns.")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError(NOT_COLLECTED)
     library = type(X).__module__.partition(".")[0]
     if library in LIBRARIES and hasattr(X, "columns"):
         return _checked(_of_frame(X, library))
@@ -74,6 +77,8 @@ def _of_pandas(series: Any) -> Column:
     if hasattr(series, "cat"):
         names = [str(name) for name in series.cat.categories]
         return Texts(np.asarray(series.cat.codes, np.int64), names, declared=True)
+    if hasattr(series.dtype, "pyarrow_dtype"):
+        return of_arrow(sys.modules["pyarrow"].array(series.array))
     if kind == "M":
         clock = series.dt.tz_localize(None) if getattr(series.dt, "tz", None) is not None else series
         return Times(_seconds(clock.to_numpy(dtype="M8[us]")))
@@ -135,6 +140,8 @@ def of_arrow(array: Any) -> Column:
         return Numbers(_seconds(moments_of(array, arrow)))
     if types.is_null(kind):
         return Texts(np.full(len(array), -1, np.int64), [])
+    if types.is_time(kind):
+        return _of_objects(array.to_pylist(), "")
     declared = types.is_dictionary(kind)
     value = kind.value_type if declared else kind
     if not (types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)) and not declared:
@@ -205,11 +212,12 @@ def _of_objects(values: list[Any], name: Any) -> Column:
     Truth values are texts, whatever stands beside them.
     """
     if all(
-        value is None or (isinstance(value, (float, int, np.number)) and not isinstance(value, bool))
+        isinstance(value, (float, int, np.number)) and not isinstance(value, bool)
         for value in values
+        if not _is_nothing(value)
     ):
         try:
-            return Numbers(np.array([np.nan if value is None else float(value) for value in values], np.float64))
+            return Numbers(np.array([np.nan if _is_nothing(value) else float(value) for value in values], np.float64))
         except OverflowError:
             pass
     names: dict[str, int] = {}
@@ -217,15 +225,29 @@ def _of_objects(values: list[Any], name: Any) -> Column:
     for row, value in enumerate(values):
         if isinstance(value, (list, dict, set, tuple, bytes, np.ndarray)):
             raise TypeError(f"column {str(name)!r} cannot be read: row {row} holds {value!r:.60}.")
-        nothing = value is None or value != value or type(value).__name__ == "NAType"
-        codes[row] = -1 if nothing else names.setdefault(str(value), len(names))
+        codes[row] = -1 if _is_nothing(value) else names.setdefault(str(value), len(names))
     return Texts(codes, list(names))
 
 
+def _is_nothing(value: Any) -> bool:
+    """Whether an object stands for a missing value; pandas' own cannot be compared with anything."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
 def _of_dicts(rows: Sequence[Mapping[Any, Any]], names: Sequence[str] | None) -> dict[str, Column]:
-    if names is None:
-        names = list(dict.fromkeys(str(name) for row in rows for name in row))
-    return {name: _of_objects([row.get(name) for row in rows], name) for name in names}
+    keys = {key: str(key) for key in dict.fromkeys(key for row in rows for key in row)}
+    found = list(dict.fromkeys(keys.values()))
+    if len(found) < len(keys):
+        twice = next(name for name in found if list(keys.values()).count(name) > 1)
+        raise ValueError(f"the rows have two keys that are written {twice!r}.")
+    for name in names or ():
+        if name not in found:  # a slip would leave the whole column missing
+            alike = next((key for key in found if key.strip().casefold() == name.strip().casefold()), None)
+            if alike is not None and alike not in (names or ()):
+                raise ValueError(f"the rows have a key {alike!r}, which is not known, and none {name!r}.")
+    if any(not isinstance(key, str) for key in keys):
+        rows = [{keys[key]: value for key, value in row.items()} for row in rows]
+    return {name: _of_objects([row.get(name) for row in rows], name) for name in names or found}
 
 
 def _of_matrix(X: Any, names: Sequence[str] | None) -> dict[str, Column]:

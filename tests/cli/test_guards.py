@@ -158,6 +158,13 @@ def test_rows_that_are_not_sorted_are_no_hint(tmp_path, labels):
     assert stream.train(rows, label="amount", algo="pater-i").rows == len(labels)
 
 
+def test_labels_that_differ_in_capitals_or_blanks_are_hinted_at(tmp_path):
+    rows = "".join(f"{k % 7},{label}\n" for k, label in enumerate(["no", "yes", "no", "NO ", "yes", "no"] * 10))
+    (tmp_path / "rows.csv").write_text("x,y\n" + rows)
+    with pytest.warns(Hint, match="'NO' and 'no' differ in blanks or capitals only"):
+        stream.train(tmp_path / "rows.csv", label="y", model=tmp_path / "m")
+
+
 def test_sorted_rows_are_found_over_many_files(tmp_path):
     paths = [table(tmp_path / f"{k}.csv", [min(k, 1)] * 30) for k in range(4)]
     with pytest.warns(Hint, match="sorted by their label"):

@@ -1,4 +1,4 @@
-"""What is said of a model that has come to predict one class only."""
+"""What is said of a model that predicts one class only, or decides for the class that was not meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-from pater import OneClassWarning, PATERClassifier, SecondOrderPATERClassifier
+from pater import AutoPATERClassifier, OneClassWarning, PATERClassifier, SecondOrderPATERClassifier
+from pater.models.warnings import PositiveClassWarning
 
 
 def rare(n: int = 4_000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -48,3 +49,33 @@ def test_weights_of_cost_times_share_have_nearly_the_least_cost_in_second_order(
         )
 
     assert cost(0.0) <= 1.05 * min(map(cost, np.quantile(margins, np.linspace(0, 1, 401))))
+
+
+COST = {"false_positive": 1, "false_negative": 50}
+NAMES = np.array(["legit", "fraud"])  # of which the frequent one is the second in order
+
+
+@pytest.mark.parametrize("learner", [SecondOrderPATERClassifier, AutoPATERClassifier])
+@pytest.mark.parametrize(("point", "mend"), [({"max_fpr": 0.01}, "give max_fnr instead"), ({"cost": COST}, "exchange")])
+def test_an_operating_point_for_the_frequent_class_is_told_of_once(learner, point, mend):
+    X, y = rare(1000)
+    model = learner(operating_point=point)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for start in range(0, 1000, 50):
+            model.partial_fit(X[start : start + 50], NAMES[y[start : start + 50]], classes=NAMES)
+    (warning,) = told
+    assert warning.category is PositiveClassWarning
+    assert "class legit is the positive one, as it comes after fraud" in str(warning.message)
+    assert mend in str(warning.message)
+
+
+def test_operating_points_that_nobody_means_otherwise_are_left_alone():
+    X, y = rare(1000)
+    exchanged = {"cost": {"false_positive": 50, "false_negative": 1}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for point in ({"max_fnr": 0.01}, exchanged):
+            SecondOrderPATERClassifier(operating_point=point).fit(X, NAMES[y])
+        for labels in (np.array(["legit", "theft"])[y], 1 - y, 1 - 2 * y, y == 0, np.array(["true", "false"])[y]):
+            SecondOrderPATERClassifier(operating_point={"max_fpr": 0.01}).fit(X, labels)

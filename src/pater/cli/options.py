@@ -255,13 +255,14 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: boo
     without_blas()
     from pater.files.model_file import ModelFileError
     from pater.formats.errors import Hint, InputError, UnseenLabelWarning
-    from pater.models.warnings import ManyClassesWarning, OneClassWarning
+    from pater.models.warnings import ManyClassesWarning, OneClassWarning, PositiveClassWarning
 
     try:
         with announced(compiling), warnings.catch_warnings():
             warnings.simplefilter("always", ManyClassesWarning)
             warnings.simplefilter("always", UnseenLabelWarning)
             warnings.simplefilter("once", OneClassWarning)
+            warnings.simplefilter("once", PositiveClassWarning)
             warnings.simplefilter("ignore" if quiet else "always", Hint)
             warnings.showwarning = say_warning
             yield

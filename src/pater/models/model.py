@@ -32,7 +32,7 @@ from .row_pass import RowPass, learn_row
 from .spec import Spec, Specs, positives, settings_of
 from .state_operations import averaging, merged, remembering, resized
 from .truth import classes_as_spelled
-from .warnings import warn_of_many, warn_of_one_class
+from .warnings import warn_of_many, warn_of_one_class, warn_of_positive_class
 
 MOST_MARGINS = 1 << 22  # that are kept at a time for the thresholds
 
@@ -207,8 +207,9 @@ class Model:
         self.warn(rows, labels)
 
     def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
-        """Say so if the model has come to predict one class only."""
+        """Say so if the model has come to predict one class only, or takes the wrong class for the positive one."""
         warn_of_one_class(self, rows, labels)
+        warn_of_positive_class(self, labels.size)
 
     def learn_encoded(self, rows: Rows, encoded: Encoded, **more: Any) -> None:
         """Pass rows through the models, new classes included, see `newcomers`; after an error all is undefined."""

@@ -37,7 +37,7 @@ from .pool_pass import learn_all
 from .race import race, stretch
 from .spec import Spec, Specs
 from .views import MOST_LEVELS, Views
-from .warnings import warn_of_one_class
+from .warnings import warn_of_one_class, warn_of_positive_class
 
 
 @dataclass
@@ -245,9 +245,10 @@ class Pool:
         self.warn(rows, labels)
 
     def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
-        """Say so if the leader has come to predict one class only."""
+        """Say so if the leader has come to predict one class only, or takes the wrong class for the positive one."""
         if isinstance(self.spec.class_weight, tuple):
             warn_of_one_class(self.speaker, self.views.of(rows, self.level(self.leader)), labels)
+        warn_of_positive_class(self.speaker, labels.size)
 
     def learn_encoded(
         self,

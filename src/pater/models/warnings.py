@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..kernels.doors import Rows, number_of_rows
 from .matrices import part
 from .predict import margins_of
+from .truth import truth_in
 
 if TYPE_CHECKING:
     from .model import Model
@@ -22,6 +23,8 @@ MANY_CLASSES = 100
 LOOKED_AT = 2_000  # of the last rows
 ENOUGH = 20  # of them of a class, for it not to be chance that hardly any is predicted
 HARDLY_EVER = 0.05  # of the share that a class has
+KNOWN_BY = 200  # rows, which class is the frequent one
+MOSTLY = 2 / 3  # of all rows
 
 
 class ManyClassesWarning(UserWarning):
@@ -30,6 +33,10 @@ class ManyClassesWarning(UserWarning):
 
 class OneClassWarning(UserWarning):
     """A model with class weights has come to predict hardly anything but one class."""
+
+
+class PositiveClassWarning(UserWarning):
+    """An operating point counts as positive the class that nearly all rows have: the other may have been meant."""
 
 
 def warn_of_many(before: int, after: int) -> None:
@@ -73,3 +80,39 @@ def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
                 OneClassWarning,
                 stacklevel=2,
             )
+
+
+def warn_of_positive_class(model: Model, n_rows: int) -> None:
+    """Say so, once, if an operating point may have been meant the other way round.
+
+    The second class in the order of letters or numbers is positive, and with names such as fraud and legit that is the
+    frequent one. Of 0 and 1, −1 and 1, and truth values everybody knows which is positive; and nobody means to bound
+    the share of missed positives, or calls a false alarm dearer than a miss, but where positives are frequent.
+    """
+    point = model.specs[0].operating_point
+    if model.seen is None or point is None or model.classes.size != 2 or not _looks_for_rare(point):
+        return
+    m = model.seen.numbers[0]
+    negative, positive = model.classes.tolist()
+    if not m["t"] - n_rows < KNOWN_BY <= m["t"] or (negative, positive) in ((0, 1), (-1, 1)):
+        return
+    share = m["share_pos"] / max(m["share_pos"] + m["share_neg"], 1e-300)
+    if share < MOSTLY or truth_in(positive) is not None:
+        return
+    mend = "exchange the costs of a false positive and a false negative"
+    if point[0] != "cost":
+        mend = f"give max_fnr instead of max_fpr: it bounds the share of {positive} that is called {negative}"
+    warnings.warn(
+        f"class {positive} is the positive one, as it comes after {negative}, and {share:.0%} of the rows are of it. "
+        f"If it is {negative} that you look for, {mend}.",
+        PositiveClassWarning,
+        stacklevel=2,
+    )
+
+
+def _looks_for_rare(point: tuple[Any, ...]) -> bool:
+    """Whether it is an operating point as those have it who look for a rare class."""
+    if point[0] == "cost":
+        of_false_positive, of_false_negative = point[1:]
+        return bool(of_false_negative > of_false_positive)
+    return bool(point[0] == "max_fpr")

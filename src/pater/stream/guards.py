@@ -86,6 +86,14 @@ class Guards:
                 Hint,
                 stacklevel=2,
             )
+        alike = _written_alike(learner.classes.tolist())
+        if alike:
+            warnings.warn(
+                f"the labels {alike[0]!r} and {alike[1]!r} differ in blanks or capitals only, and are a class each. If "
+                "that is a slip, mend it and train anew.",
+                Hint,
+                stacklevel=2,
+            )
         if self.runs is not None and len(self.runs) > 1 and min(self.runs.values()) >= LONG:
             first, *_, last = self.runs
             warnings.warn(
@@ -108,6 +116,15 @@ class Guards:
             f"{batch.source}: {what} {len(self.labels):,} different values in the first {rows:,} rows ({examples}, …). "
             f"Each would be a class with models of its own. {todo}, allow that many with --max-classes."
         )
+
+
+def _written_alike(labels: list[Any]) -> tuple[str, str] | None:
+    """Two labels that differ in nothing but blanks and capitals."""
+    first: dict[str, str] = {}
+    for label in labels:
+        if isinstance(label, str) and first.setdefault(" ".join(label.split()).casefold(), label) != label:
+            return first[" ".join(label.split()).casefold()], label
+    return None
 
 
 def _with_runs_of(labels: NDArray[Any], runs: dict[Any, int]) -> dict[Any, int] | None:

@@ -21,14 +21,15 @@ from ..formats.errors import Hint, InputError, UnseenLabelWarning, as_text
 from ..formats.pieces import with_lines_counted
 from ..formats.reading import Input
 from ..formats.sources import Source
-from ..models.warnings import ManyClassesWarning, OneClassWarning
+from ..models.warnings import ManyClassesWarning, OneClassWarning, PositiveClassWarning
 from .begun import starting_from, without_begun
 from .guards import LOOKED_AT, Guards
 from .learner import Learner
 from .training import Run
 
 Tell = Callable[[int, int], None]  # is told of the rows and the bytes that a shard has come to
-_TOLD = {kind.__name__: kind for kind in (Hint, UnseenLabelWarning, OneClassWarning, ManyClassesWarning)}
+_KINDS = (Hint, UnseenLabelWarning, OneClassWarning, ManyClassesWarning, PositiveClassWarning)
+_TOLD = {kind.__name__: kind for kind in _KINDS}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ from pater.files.model_file import ModelFileError
 from pater.kernels.rules import RULES
 from pater.models.pool import Pool
 from pater.stream import InputError, load, read, train
+from pater.stream.judged import Judged
 from pater.stream.training import Every, Run
+from pater.stream.windows import Windows
 
 FORMS = ["csr-f8-i4", "csr-f8-i8"]
 
@@ -160,6 +162,16 @@ def test_resumed_ends_with_the_same_bytes(
 def interrupted(path: Path, model: Path, **settings: object) -> None:
     with pytest.raises(_KilledError):
         train(path, model=model, algo="pater-i", checkpoint_every=1, show=stop_after(4), **settings)  # type: ignore[arg-type]
+
+
+def test_a_resumed_run_says_that_its_windows_begin_late(libsvm_file: Path, tmp_path: Path) -> None:
+    interrupted(libsvm_file, tmp_path / "m")
+    windows: list[dict[str, Any]] = []
+    with pytest.warns(UserWarning, match=r"goes on after row [\d,]+: windows and alarms begin there"):
+        train(
+            libsvm_file, model=tmp_path / "m", algo="pater-i", resume=True, judged=Judged(Windows(500, windows.append))
+        )
+    assert windows
 
 
 def test_a_changed_input_is_noticed(libsvm_file: Path, tmp_path: Path) -> None:

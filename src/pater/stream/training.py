@@ -6,6 +6,7 @@ Knows `beginning`, `learner`, `guards` and `checkpoints`.
 from __future__ import annotations
 
 import os
+import warnings
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing
@@ -255,6 +256,12 @@ def train(
             stack.enter_context(lock_place(model))
         if resume and checkpoint is not None and checkpoint.exists():
             go_on_from(run, checkpoint)
+            if judged is not None and run.learner.rows:
+                warnings.warn(
+                    f"the run goes on after row {run.learner.rows:,}: windows and alarms begin there, and those before "
+                    "were of the run that was stopped.",
+                    stacklevel=2,
+                )
         run.learn(show=show, at=at, report=report)
         if run.learner.model is None:
             raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")

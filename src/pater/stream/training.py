@@ -6,8 +6,8 @@ Knows `beginning`, `learner`, `guards` and `checkpoints`.
 from __future__ import annotations
 
 import os
-import warnings
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field

@@ -220,7 +220,7 @@ def test_nothing_to_predict_or_to_explain_is_worth_a_line(run, model):
     done = run("predict", model, "none.csv")
     assert (done.code, done.out, done.err) == (0, "label\n", "pater: hint: none.csv: there is no row to predict.\n")
     done = run("explain", model, "none.csv")
-    assert (done.code, done.out, done.err) == (0, "", "There is no row to explain.\n")
+    assert (done.code, done.out, done.err) == (0, "", "There are no rows to explain.\n")
 
 
 @pytest.mark.parametrize(

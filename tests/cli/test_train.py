@@ -208,7 +208,10 @@ def test_a_saved_model_keeps_its_settings(pater: Any, few: Path, options: str) -
     for command in (["train", few, "-i", m, "-m", few.with_name("n")], ["evaluate", few, "-m", m]):
         code, _, err = pater(*command, *options.split())
         named = "--initial-model" if "-i" in command else "--model"
-        assert (code, err) == (2, f"pater: {option} cannot go with {named}: the settings of that model hold.\n")
+        assert (code, err) == (
+            2,
+            f"pater: {option} cannot be combined with {named}: the model keeps its own settings.\n",
+        )
         assert pater(*command)[0] == 0
 
 
@@ -450,7 +453,7 @@ def test_an_interrupt_says_what_is_kept(rows: Path, tmp_path: Path, checkpoint: 
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
-        kept = "the last checkpoint is kept; --resume goes on from it." if checkpoint else "nothing was saved."
+        kept = "the last checkpoint is kept; --resume continues from it." if checkpoint else "nothing was saved."
         assert process.stderr.read() == f"pater: interrupted; {kept}\n"
 
 

@@ -49,7 +49,7 @@ def merge_all(models: Iterable[T]) -> T:
     4
     """
     if isinstance(models, str | bytes | os.PathLike) or not isinstance(models, Iterable):
-        raise TypeError(f"merge_all wants several models, for example in a list, not {_shown(models)}.")
+        raise TypeError(f"merge_all expects several models, for example in a list, not {_shown(models)}.")
     result: Any = None
     several, number = iter(models), 0
     while True:
@@ -59,7 +59,7 @@ def merge_all(models: Iterable[T]) -> T:
         except StopIteration:
             break
     if result is None:
-        raise ValueError("merge_all wants at least one model.")
+        raise ValueError("merge_all expects at least one model.")
     return result  # type: ignore[no-any-return]
 
 

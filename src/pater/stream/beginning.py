@@ -68,7 +68,9 @@ class Beginning:
             if before.specs[0].rule == BATCH_RULE:
                 raise InputError(f"{name} is a batch solution, which cannot learn from more rows.")
             if self.interactions:
-                raise InputError("interactions cannot go with an initial model: the settings of that model hold.")
+                raise InputError(
+                    "interactions cannot be combined with an initial model: the model keeps its own settings."
+                )
             before.go_on_with(columns)
             hint_of_few_rows(before, name)
         weights = matched(given["class_weight"], numeric=columns.numeric_labels)

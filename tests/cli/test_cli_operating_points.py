@@ -105,7 +105,7 @@ def test_progressive_brier_score_and_log_loss(run, data, tmp_path):
             ("--cost", "50"),
             "--cost expects two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got '50'.",
         ),
-        (("--cost", "1:-5"), "--cost must be such that false_negative is a positive, finite number, got -5.0."),
+        (("--cost", "1:-5"), "--cost must be such that false_negative is a positive number below infinity, got -5.0."),
         (("--cost", "a:b"), "--cost expects two positive numbers"),
     ],
 )

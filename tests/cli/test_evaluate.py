@@ -186,7 +186,7 @@ def test_a_class_that_comes_last_of_all_with_a_delay(run, tmp_path):
     assert result["rows"] == 90
     done = run("evaluate", str(path), "--delay", "1000", "--algo", "pater-i")
     assert done.code == 1
-    assert "there is no row to judge by" in done.err
+    assert "there are no rows to evaluate" in done.err
 
 
 def late_table(path, table, moments, name="known"):
@@ -237,8 +237,8 @@ def test_labels_that_come_in_another_order_or_never(run, table, tmp_path):
         (["--delay", "nope"], "there is no column 'nope' beside the label; there are when, known, a", 1),
         (["--delay", "known", "--time", "a"], "one of the columns 'known' and 'a' holds dates", 1),
         (["--delay", "known", "--time", "known"], "cannot be the time of a row and that of its label", 1),
-        (["--delay", "known", "--drop", "when"], "say with --time which column is the time of a row", 1),
-        (["--delay", "known", "--scale"], "for tables that are encoded as they come", 1),
+        (["--delay", "known", "--drop", "when"], "name with --time the column with the time of a row", 1),
+        (["--delay", "known", "--scale"], "given by a column needs an encoded table", 1),
         (["--delay", "5", "--time", "when"], "--time needs --delay COLUMN", 2),
         (["--delay", "-5"], "must be a number of rows, 0 or more", 2),
         (["--delay", ""], "must be a number of rows or a column", 2),

@@ -137,7 +137,7 @@ class AutoPATERClassifier(OnlineClassifier):
             raise ValueError(f"scoring_settings names {sorted(unknown)}, which {self.scoring!r} does not use.")
         for name, value in settings.items():
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
-                raise ValueError(f"scoring_settings must hold numbers from 0 on, got {value!r} for {name!r}.")
+                raise ValueError(f"scoring_settings must hold non-negative numbers, got {value!r} for {name!r}.")
         base = self._spec(self._rules["I"], watch=True)
         if self.variants is None and self.weights is None:
             memories = MEMORIES if self.forgetting is None else (base.forgetting,)

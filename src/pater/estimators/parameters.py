@@ -30,7 +30,7 @@ OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
 
 def asked_for_probabilities(estimator: Any) -> bool:
     if not estimator.probability:
-        raise AttributeError("predict_proba is there with probability=True, set before the first row is learned.")
+        raise AttributeError("predict_proba needs probability=True, set before the first row is learned.")
     return True
 
 

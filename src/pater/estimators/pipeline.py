@@ -96,7 +96,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _learn(self.steps, X, y, classes, params)
             return self
         if params.keys() - {"sample_weight"}:
-            raise TypeError(f"rows of a table go with a sample_weight at most, not with {sorted(params)}.")
+            raise TypeError(f"behind a TableEncoder, only sample_weight can be passed on, got {sorted(params)}.")
         weights, before = params.get("sample_weight"), copy(first)
         labels = as_labels(y)  # while rows are held back, nobody else looks at them
         pieces = first.partial_fit_transform(X, labels, None if weights is None else np.asarray(weights))
@@ -176,7 +176,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check(self) -> None:
         names = [name for name, _ in self.steps]
         if not names or len(set(names)) != len(names):
-            raise ValueError(f"steps must have names of their own, got {names}.")
+            raise ValueError(f"steps must have different names, got {names}.")
         for name, step in self.steps[:-1]:
             if not hasattr(step, "transform"):
                 raise TypeError(f"step {name!r} cannot transform: {step!r}.")
@@ -228,7 +228,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         last, rows = self._transformed(X)
         if not isinstance(last, LinearClassifier):
-            raise TypeError(f"{type(last).__name__} is no learner of pater, which could be explained.")
+            raise TypeError(f"{type(last).__name__} is not a learner of pater and cannot be explained.")
         encoder = self._speaking()[0][1]
         is_table = isinstance(encoder, TableEncoder) and len(self.steps) == 2
         described = described_by(encoder, last._fitted_model().n_features) if is_table else None

@@ -79,7 +79,7 @@ def plot_progress(
     history = model.history.points if model.history is not None else []
     kept = [(rows, counts) for rows, counts in history if len(counts) == model.state.n_models and counts.any()]
     if not kept:
-        raise ValueError("there is nothing to draw yet: learn from at least sixteen rows, of both classes, first.")
+        raise ValueError("there is nothing to draw yet: first learn from at least sixteen rows of both classes.")
     rows = np.array([n for n, _ in kept])
     counts = np.stack([c[problem * width : (problem + 1) * width] for _, c in kept])
     values = score(Confusion(*np.moveaxis(counts, 2, 0)), estimator.scoring, estimator.scoring_settings)
@@ -142,7 +142,7 @@ def _problem(classes: NDArray[Any], label: Any) -> int:
     if classes.size <= 2:
         return 0
     if label not in classes.tolist():
-        raise ValueError(f"label must say which of the classes {classes.tolist()} to draw, got {label!r}.")
+        raise ValueError(f"label must be one of the classes {classes.tolist()}, got {label!r}.")
     return int(classes.tolist().index(label))
 
 

@@ -57,7 +57,9 @@ def check_settings(theirs: Specs, mine: Specs, named: Callable[[Setting], str]) 
     for setting in SETTINGS.values():
         advice = ""
         if setting.name == "watch":
-            advice = "pater train counts right and wrong answers, most estimators do not: learn both in the same way."
+            advice = (
+                "pater train counts right and wrong predictions, most estimators do not: train both in the same way."
+            )
         check_same([(named(setting) or setting.name, *(_values(specs, setting) for specs in (theirs, mine)))], advice)
     raise DifferenceError("other candidates", "some")
 
@@ -87,7 +89,7 @@ def check_classes(theirs: NDArray[Any], mine: NDArray[Any]) -> None:
     spelled = classes_as_spelled(theirs, mine).tolist()
     if any(one >= other for one, other in pairwise(spelled)):
         raise DifferenceError.of(
-            "classes", theirs.tolist(), mine.tolist(), "Learn both with truth values in one spelling."
+            "classes", theirs.tolist(), mine.tolist(), "Train both with True and False spelled alike."
         )
 
 

@@ -33,7 +33,7 @@ class OtherModelsError(SentWhole, ValueError):
 
     def __init__(self, names: list[str], todo: str = "fit again without warm_start") -> None:
         super().__init__(
-            f"the parameters ask for other models than those learned so far: {' and '.join(names)} cannot change "
+            f"the parameters do not match the models learned so far: {' and '.join(names)} cannot change "
             f"between calls. Set the parameters back, or {todo}."
         )
         self.names = names

@@ -88,7 +88,7 @@ def csr_rows(X: Any) -> CheckedRows:
         indptr, indices, signed = _native(ordered.indptr, ordered.indices)
         data = _numbers(ordered.data)
         if _sound_form("CSR", indptr, indices, data, n_rows, width, signed) != SOUND:
-            raise ValueError("X could not be brought into order: its columns cannot be sorted.")
+            raise ValueError("the columns of X cannot be sorted.")
     return checked((indptr, indices, data), width)
 
 

@@ -141,5 +141,5 @@ def _named(name: str, value: Any, kind: Number) -> float:
 
 Kind = Number | Choice | Switch | Weights | ClassWeights | OperatingPoint
 RATE = Number("above 0 and below 1", lambda value: 0 < value < 1)
-POSITIVE = Number("a positive, finite number", lambda value: 0 < value < math.inf)
+POSITIVE = Number("a positive number below infinity", lambda value: 0 < value < math.inf)
 SHARE = Number("above 0 and at most 1", lambda value: 0 < value <= 1)

@@ -36,7 +36,7 @@ def warn_of_many(before: int, after: int) -> None:
     if before < MANY_CLASSES <= after:
         warnings.warn(
             f"there are {after} classes so far. Each has a model of its own: time and memory grow with their number. "
-            "If the labels are numbers to be estimated, or names of rows, they are no classes.",
+            "If the labels are numbers to estimate, or ids of rows, they are not classes.",
             ManyClassesWarning,
             stacklevel=2,
         )
@@ -68,7 +68,7 @@ def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
         if np.mean(says) < HARDLY_EVER * np.mean(rows_of):
             warnings.warn(
                 f"the model predicts class {only} nearly always, and hardly ever class {never}, of which there are "
-                "many rows: the weights of the classes are too far apart for it. Bring them closer to 1; for costs, "
+                "many rows: its class weights are too far apart. Bring them closer to 1; for costs, "
                 "use second-order PATER.",
                 OneClassWarning,
                 stacklevel=2,

@@ -69,7 +69,7 @@ def told_of(model: Any) -> dict[str, Any]:
     if not isinstance(model, dict):
         return document(model)
     if model.get("form") != FORM or "input" not in model:
-        raise ExportError(f"the dict is no document of form {FORM}, as pater.export.document gives it.")
+        raise ExportError(f"the dict is not a document of form {FORM}, as pater.export.document makes it.")
     return model
 
 

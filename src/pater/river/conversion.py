@@ -47,7 +47,7 @@ def to_river(estimator: Any) -> RiverClassifier:
     kind = LEARNERS.get(type(estimator))
     if kind is None:
         names = ", ".join(sorted(each.__name__ for each in LEARNERS))
-        raise TypeError(f"a {type(estimator).__name__} is none of the online learners: {names}.")
+        raise TypeError(f"a {type(estimator).__name__} is not one of the online learners: {names}.")
     result = kind()
     result._estimator = copy(estimator) if estimator.__sklearn_is_fitted__() else clone(estimator)
     if estimator.__sklearn_is_fitted__():
@@ -82,7 +82,7 @@ def from_river(model: Any) -> Any:
     if not isinstance(model, RiverClassifier) or type(model) not in LEARNERS.values():
         last = getattr(model, "_last_step", None)
         advice = f" Hand over its last step, {type(last).__name__}." if isinstance(last, RiverClassifier) else ""
-        raise TypeError(f"a {type(model).__name__} is no classifier of pater.river.{advice}")
+        raise TypeError(f"a {type(model).__name__} is not a classifier of pater.river.{advice}")
     if not model._learned():
         return clone(model._estimator)
     names, result = list(model._columns), copy(model._estimator)

@@ -62,7 +62,7 @@ class Beginning:
         """The learner of such an input, of which the first rows may be looked at."""
         columns, before, given = source.describe(), self._before, self._given
         if columns.kind in (HASHED, TABLE) and columns.bits > 26:
-            raise InputError(f"{columns.bits} bits are more than a model has room for; up to 26.")
+            raise InputError(f"{columns.bits} bits are too many for a model; at most 26.")
         if before is not None:
             name = os.fspath(self.initial or "")
             if before.specs[0].rule == BATCH_RULE:

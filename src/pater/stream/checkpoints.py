@@ -59,20 +59,20 @@ def go_on_from(run: Run, path: Path) -> None:
     try:
         progress = saved.progress
         if progress is None:
-            raise ValueError("it does not say how far the run had come")
+            raise ValueError("it does not say how far the run got")
         number, source, settings = progress["pass"], progress["source"], dict(progress["settings"])
         places = [_place(value) for value in (progress["place"], *progress["ends"])]
         faults = [_fault(value) for value in progress["faults"]]
         learner = Learner.from_saved(saved)
         if not (type(number) is int and type(source) is int and number >= 1 and 0 <= source <= len(places) - 1):
-            raise ValueError("its place in the input is none")
+            raise ValueError("its position in the input is invalid")
     except OF_ANOTHER_KIND as error:
         raise ModelFileError(path, f"it is not a sound checkpoint: {str(error)[:200]}.") from None
     for name, value in run.settings.items():
         if settings.get(name) != value:
             raise InputError(
                 f"{path} was written with {name} = {settings.get(name)!r}, but now it is {value!r}. "
-                "Go on with the same settings, or start anew without --resume."
+                "Continue with the same settings, or start over without --resume."
             )
     learner.skip, learner.threads = run.learner.skip, run.learner.threads
     run.learner, run.number, run.source, run.skipped = learner, number, source, Skipped(learner.skipped, faults)
@@ -86,18 +86,18 @@ def go_on_from(run: Run, path: Path) -> None:
 def _still_the_same(run: Run, number: int) -> None:
     source, end = run.input.sources[number], run.ends[number]
     for _ in after(end, run.input.blocks(source, hashed=True), source.name):
-        raise InputError(f"{source.name} changed: it has grown since it was learned from. Start anew without --resume.")
+        raise InputError(f"{source.name} changed: it has grown since it was learned from. Start over without --resume.")
 
 
 def _place(value: Any) -> Place:
     offset, lines, digest = value
     if not (type(offset) is int and type(lines) is int and offset >= 0 and lines >= 0 and isinstance(digest, str)):
-        raise ValueError("a place in the input is none")
+        raise ValueError("a position in the input is invalid")
     return Place(offset, lines, digest)
 
 
 def _fault(value: Any) -> Fault:
     source, line, column, what, unit = value
     if not all(type(n) is int for n in (line, column)) or not all(isinstance(t, str) for t in (source, what, unit)):
-        raise ValueError("a fault in the input is none")
+        raise ValueError("a recorded fault of the input is invalid")
     return Fault(source, line, column, what, unit)

@@ -79,7 +79,7 @@ def _weights(learner: Learner, columns: NDArray[np.int64]) -> tuple[NDArray[np.f
     assert learner.model is not None
     weights, intercepts = weights_of(learner.model, learner.scored_by, columns, average=learner.model.spec.average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
-        raise InputError("the model's numbers are so large that its weights are none.")
+        raise InputError("the model's numbers are so large that its weights are not finite.")
     return weights, intercepts
 
 

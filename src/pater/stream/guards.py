@@ -81,8 +81,8 @@ class Guards:
             raise InputError(f"{_told_of(unseen, self.labels, 'no row')}. Name a label that is there.")
         if learner.classes.size == 1 and learner.rows >= LONG:
             warnings.warn(
-                f"all rows have the same label, {learner.classes[0]}, and the model can say nothing else. Is it the "
-                "right column, and are rows of another class to come?",
+                f"all rows have the same label, {learner.classes[0]}, so the model can predict nothing else. Check the "
+                "label column, or continue with rows of another class.",
                 Hint,
                 stacklevel=2,
             )
@@ -103,7 +103,7 @@ class Guards:
         column = columns.label if columns else None
         what = f"the label, column {column!r}, has" if column is not None else "the labels have"
         examples = ", ".join(map(str, dict.fromkeys(some[:5].tolist())))
-        todo = "Say with --label which column holds the classes; if these are classes" if column else "If they are"
+        todo = "Name the label column with --label; if these really are classes" if column else "If they are"
         return (
             f"{batch.source}: {what} {len(self.labels):,} different values in the first {rows:,} rows ({examples}, …). "
             f"Each would be a class with models of its own. {todo}, allow that many with --max-classes."
@@ -150,8 +150,8 @@ def _hint_of_scales(batch: Batch, columns: Columns) -> str | None:
     names = _names(columns, (int(places[large]), int(places[small])))
     shown = f"{float(f'{times:.0e}'):,.0f}" if times < 1e9 else f"{times:.0e}"
     return (
-        f"column {names[0]} is some {shown} times as large as column {names[1]} and will outweigh it; "
-        "--scale brings columns to one scale."
+        f"column {names[0]} is about {shown} times as large as column {names[1]} and will outweigh it; "
+        "--scale puts all columns on one scale."
     )
 
 

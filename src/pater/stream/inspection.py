@@ -124,7 +124,7 @@ def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], 
         used = np.flatnonzero(model.views.places(model.level(model.leader)) >= 0)[used]
     weights, intercepts = weights_of(model, learner.scored_by, used, average=model.spec.average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
-        raise InputError("the model's numbers are so large that its weights are none.")
+        raise InputError("the model's numbers are so large that its weights are not finite.")
     return used, weights, intercepts
 
 

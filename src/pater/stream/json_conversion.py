@@ -72,7 +72,7 @@ def _is_wide(value: Any) -> bool:
 def _type(name: str, kinds: set[type], source: str) -> Any:
     pa, found = pyarrow(), kinds - {type(None)}
     for kind in found & {dict, list}:
-        raise InputError(f"{source}: column {name!r} holds {kind_of(kind())}, which no table has room for.")
+        raise InputError(f"{source}: column {name!r} holds {kind_of(kind())}, which a table cannot hold.")
     if found == {bool}:
         return pa.bool_()
     if found <= {int, float}:

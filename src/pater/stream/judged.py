@@ -73,7 +73,7 @@ class Judged:
     def result(self) -> dict[str, Any]:
         """The confusion matrix, rates and curves; of more than two classes, each against the rest."""
         if not self._parts:
-            raise InputError("there is no row to judge by.")
+            raise InputError("there are no rows to evaluate.")
         classes = self._parts[-1].classes if self.classes is None else self.classes
         margins = np.concatenate([_for_classes(classes, said) for said in self._parts])
         labels = np.concatenate([said.labels for said in self._parts])

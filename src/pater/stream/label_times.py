@@ -28,9 +28,7 @@ class LabelTimes:
 
     def __init__(self, columns: Columns, label: str, time: str | None) -> None:
         if columns.kind != ENCODED:
-            raise InputError(
-                "a delay by a column is for tables that are encoded as they come; a number of rows goes with any data."
-            )
+            raise InputError("a delay given by a column needs an encoded table; a number of rows works with any data.")
         names = [name for name, _ in columns.table]
         for name in (label, time):
             if name is not None and name not in names:
@@ -79,7 +77,7 @@ class LabelTimes:
             if len(found) != 1:
                 seen = f"columns {listed(found)} hold dates" if found else "no other column holds dates"
                 raise InputError(
-                    f"{batch.source}: column {self._label!r} holds dates; say with --time which column is the time of "
+                    f"{batch.source}: column {self._label!r} holds dates; name with --time the column with the time of "
                     f"a row ({seen})."
                 )
             self._time = found[0]
@@ -91,7 +89,7 @@ class LabelTimes:
         if self._time is None and np.nanmin(self._moments(batch, self._label), initial=np.inf) > EPOCH:
             raise InputError(
                 f"{batch.source}: column {self._label!r} holds numbers as large as times; without --time, the column "
-                "with the time of a row, they are numbers of rows."
+                "with the time of each row, they are row numbers."
             )
 
     def _moments(self, batch: RawBatch, name: str) -> NDArray[np.float64]:

@@ -43,7 +43,7 @@ from .widths import as_before_an_error, by_width, weighing
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
-STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and begin anew."
+STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and start over."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 NO_CLASSES = np.zeros(0, np.int64)
 Undo = list[Callable[[], None]]
@@ -199,7 +199,7 @@ class Learner:
 
     def _fitted(self) -> Model | Pool:
         if self.model is None or self.model.classes.size == 0:
-            raise InputError("nothing was learned: there was no row to learn from.")
+            raise InputError("nothing was learned: there were no rows to learn from.")
         return self.model
 
     @property

@@ -112,7 +112,7 @@ def predict_to(
     if kind not in FORMATS:
         raise InputError(f"there is no output format {kind!r}; there are {', '.join(FORMATS)}.")
     if kind == "parquet" and is_stream(output):
-        raise InputError("Parquet goes to a file: name it with --output.")
+        raise InputError("Parquet must be written to a file: name it with --output.")
     source = make_input(
         paths,
         format=format,
@@ -145,7 +145,7 @@ def predict_to(
         raise InputError(f"{output or 'standard output'}: cannot be written: {error.strerror or error}.") from None
     if not rows:
         names = ", ".join(each.shown for each in source.sources)
-        warnings.warn(f"{names}: there is no row to predict.", Hint, stacklevel=2)
+        warnings.warn(f"{names}: there are no rows to predict.", Hint, stacklevel=2)
     return skipped
 
 
@@ -158,7 +158,7 @@ def write_table(rows: list[dict[str, Any]], output: Path, inputs: Iterable[str |
     """Write rows that have the same names to a file, in the format of its ending."""
     kind = _kind_of(output)
     if kind == "parquet" and is_stream(output):
-        raise InputError("Parquet goes to a file.")
+        raise InputError("Parquet must be written to a file.")
     try:
         with writing(output, inputs) as file:
             writer: Writer = _WRITERS[kind](file)

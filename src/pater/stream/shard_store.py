@@ -109,9 +109,11 @@ class ShardStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise ModelFileError(self.folder, f"it is to keep what is done, but: {error.strerror}.") from None
+            raise ModelFileError(self.folder, f"finished shards cannot be kept there: {error.strerror}.") from None
         if others:
-            raise ModelFileError(self.folder, f"it is to keep what is done, but holds {others[0]}; move it away.")
+            raise ModelFileError(
+                self.folder, f"finished shards are to be kept there, but it holds {others[0]}; move it away."
+            )
 
     def _go_on(self, manifest: dict[str, Any]) -> None:
         self._check_manifest(manifest)
@@ -133,20 +135,20 @@ class ShardStore:
             elif self.told[number]["rows"] and not own.exists():
                 del self.told[number]
         if any(number not in self.told for number in range(self._next)):
-            raise ModelFileError(self.folder, "files are missing in it. Start anew without --resume.")
+            raise ModelFileError(self.folder, "files are missing in it. Start over without --resume.")
         self.advance()
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
-        anew = "Go on with the same settings, or start anew without --resume."
+        anew = "Continue with the same settings, or start over without --resume."
         try:
             there = json.loads((self.folder / MANIFEST).read_bytes())
             files = {name: (size, time) for name, size, time in there["files"]}
             settings = dict(there["settings"])
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise ModelFileError(self.folder, "its manifest is damaged. Start anew without --resume.") from None
+            raise ModelFileError(self.folder, "its manifest is damaged. Start over without --resume.") from None
         if there.get("pater") != manifest["pater"]:
             told = f"{self.folder} was written by pater {there.get('pater')}, but this is {manifest['pater']}"
-            raise InputError(f"{told}. Start anew without --resume.")
+            raise InputError(f"{told}. Start over without --resume.")
         for name, value in manifest["settings"].items():
             if settings.get(name) != value:
                 raise InputError(
@@ -156,7 +158,7 @@ class ShardStore:
             if name not in files:
                 raise InputError(f"{self.folder} was written without {name}. {anew}")
             if list(files[name]) != stamp:
-                raise InputError(f"{name} changed since it was learned from. Start anew without --resume.")
+                raise InputError(f"{name} changed since it was learned from. Start over without --resume.")
         if there != manifest:
             raise InputError(f"{self.folder} was written with other files, or in another order. {anew}")
 
@@ -170,7 +172,7 @@ class ShardStore:
             return None
         except (ValueError, KeyError, TypeError):
             pass
-        raise ModelFileError(path, "it is damaged. Start anew without --resume.")
+        raise ModelFileError(path, "it is damaged. Start over without --resume.")
 
     def _write(self, name: str, content: bytes) -> None:
         with replacing(self.folder / name) as file:

@@ -69,7 +69,7 @@ class Task:
         """An error if a file is not what it was when the run was planned."""
         for source in sources:
             if stamp_of(source.name) != self.stamps[source.name]:
-                raise InputError(f"{source.shown} changed while it was learned from. Start anew without --resume.")
+                raise InputError(f"{source.shown} changed while it was learned from. Start over without --resume.")
 
 
 @dataclass

@@ -226,7 +226,7 @@ def train(
     every = Every.of(checkpoint_every)
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
-        raise InputError("a checkpoint stands beside the model: name the model file.")
+        raise InputError("checkpoints are written beside the model: name the model file.")
     begin = Beginning(
         algo=algo,
         scoring=scoring,
@@ -246,7 +246,7 @@ def train(
         if every or resume:
             check_place(checkpoint, names)
     if passes > 1 and any(each.size is None for each in source.sources):
-        raise InputError("several passes need files; a pipe can be read once.")
+        raise InputError("several passes need files; a pipe can be read only once.")
     learner = begin.learner(source)
     settings = begin.settings(source, passes)
     run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes), judged=judged)

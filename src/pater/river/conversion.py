@@ -24,17 +24,15 @@ LEARNERS: dict[type, type[RiverClassifier]] = {
 
 
 def to_river(estimator: Any) -> RiverClassifier:
-    """The classifier of River that goes on where an estimator is.
+    """Convert an estimator to a River classifier that continues where it stopped.
 
     Parameters
     ----------
     estimator
-        An online learner of pater, fitted or not. It stays as it is.
+        An online learner of pater, fitted or not. It is not changed.
 
-    Returns
-    -------
-    A classifier of `pater.river`. The names of its features are those that the estimator has learned from, or else the
-    numbers 0, 1, … that `river.stream.iter_array` gives to the columns of an array.
+    Returns ------- A classifier of `pater.river`. Its feature names are those of the estimator, or else the numbers 0,
+    1, … that `river.stream.iter_array` gives to the columns of an array.
 
     Examples
     --------
@@ -57,18 +55,15 @@ def to_river(estimator: Any) -> RiverClassifier:
 
 
 def from_river(model: Any) -> Any:
-    """The estimator that a classifier of `pater.river` has become.
+    """Convert a classifier of `pater.river` to an estimator.
 
     Parameters
     ----------
     model
-        A classifier of `pater.river`. It stays as it is.
+        A classifier of `pater.river`. It is not changed.
 
-    Returns
-    -------
-    An estimator with the same parameters, fitted if anything was learned. Its columns are the features in the order in
-    which they turned up, and have their names; features that are named 0, 1, … are in the order of these numbers, and
-    have none.
+    Returns ------- An estimator with the same parameters, fitted if anything was learned. Its columns are the features
+    by name, in order of appearance; features named 0, 1, … become columns without names, in the order of these numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who takes part in a race: each learner at each level of detail that suits the columns.
+"""The candidates that compete: each learner at each level of detail that suits the columns.
 
 Knows `candidates`, `views` and `spec`.
 """
@@ -24,9 +24,9 @@ class Entrants:
     fits
         Whether each takes part.
     common
-        The one that never stops: it suits any width that may come, and by it pools can be merged.
+        The one that never stops: it suits any width that may come, and lets pools be merged.
     teams, forgets
-        The team of each: those are in one that differ in their memory alone; and what each forgets with a row.
+        The team of each (candidates that differ only in their memory), and what each forgets with a row.
     until
         After how many rows of the rarer class each stops in any case.
     """
@@ -39,17 +39,17 @@ class Entrants:
 
     @cached_property
     def places(self) -> list[int]:
-        """Those that take part."""
+        """The places that take part."""
         return [k for k, fits in enumerate(self.fits) if fits]
 
     @cached_property
     def lasting(self) -> frozenset[int]:
-        """Those of them that may learn for ever."""
+        """The places that may learn for ever."""
         return frozenset(k for k in self.places if math.isinf(self.until[k]))
 
     @cached_property
     def passing(self) -> frozenset[int]:
-        """Those of them that may not."""
+        """The places that stop at some point."""
         return frozenset(self.places) - self.lasting
 
 

@@ -1,4 +1,4 @@
-"""What a learner has to say even though nothing is wrong with its input.
+"""Warnings of learners about inputs that are valid but suspicious.
 
 Knows `predict` and `matrices`.
 """
@@ -25,7 +25,7 @@ HARDLY_EVER = 0.05  # of the share that a class has
 
 
 class ManyClassesWarning(UserWarning):
-    """So many classes that the labels may not be what was meant."""
+    """There are so many classes that the label column may be wrong."""
 
 
 class OneClassWarning(UserWarning):
@@ -43,9 +43,9 @@ def warn_of_many(before: int, after: int) -> None:
 
 
 def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
-    """Say so if a model of two classes with weights calls nearly all of the last rows alike, although they are not.
+    """Warn if a model with class weights predicts one class for nearly all of the last rows, although both occur.
 
-    Without weights of classes nothing is looked at, so that it costs nothing.
+    Without class weights nothing is checked, so it costs nothing.
     """
     spec = model.specs[0]
     if not isinstance(spec.class_weight, tuple) or len(model.specs) > 1 or model.classes.size != 2:

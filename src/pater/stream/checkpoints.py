@@ -1,8 +1,8 @@
-"""Checkpoints: how often they are written, what they hold, and how a run goes on from one.
+"""Checkpoints: how often they are written, what they hold, and how a run resumes from one.
 
 Knows `model_file` and `learner`, and what a run is made of. A checkpoint is a model file that also says how far the run
-had come. What the run had read by then is known by its hash, so that a changed input is noticed; and blocks are cut by
-content alone, so that the rest of the run does, bit for bit, what it would have done.
+got. A hash of what had been read by then reveals a changed input; and blocks are split by content alone, so that the
+rest of the run does, bit for bit, what it would have done.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Every:
-    """How often to write a checkpoint: after so many rows, or so many seconds."""
+    """How often to write a checkpoint: after a number of rows or of seconds."""
 
     rows: int = 0
     seconds: float = 0.0
 
     @classmethod
     def of(cls, text: str | int | None) -> Every | None:
-        """From 100000 (rows) or 30s, 5m, 2h."""
+        """Parse 100000 (rows) or 30s, 5m, 2h."""
         if text is None:
             return None
         match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
@@ -42,7 +42,7 @@ class Every:
 
 
 def progress_of(run: Run) -> dict[str, Any]:
-    """How far a run has come, as JSON."""
+    """The progress of a run, as JSON."""
     return {
         "pass": run.number,
         "source": run.source,
@@ -54,7 +54,7 @@ def progress_of(run: Run) -> dict[str, Any]:
 
 
 def go_on_from(run: Run, path: Path) -> None:
-    """Take up what a checkpoint holds; an error if it belongs to another run, or if what was read has changed."""
+    """Resume from a checkpoint; an error if it belongs to another run, or if what was read has changed."""
     saved = load(path)
     try:
         progress = saved.progress

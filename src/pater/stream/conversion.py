@@ -1,7 +1,7 @@
-"""Data from one format to another.
+"""Converting data from one format to another.
 
 Knows `reading`, and pyarrow for tables. Tables stay tables, column by column. Sparse rows become text again with the
-shortest digits that give the same numbers. What a hash has mixed is written by its column.
+shortest digits that give the same numbers. Hashed features are written by the number of their column.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_COLUMNS = 20_000
 
 
 def convert(source: Input, output: Path, format: str) -> tuple[dict[str, int], Skipped]:
-    """Write the rows of `source` to a file; which numbers stand for labels that were text, and what was skipped."""
+    """Write the rows of `source` to a file; return the numbers that replace text labels, and what was skipped."""
     codes: dict[str, int] = {}
     skipped = Skipped()
     first = source.sources[0]
@@ -93,7 +93,7 @@ def _shortest(x: float) -> str:
 
 
 def _rows_to_table(source: Input, file: IO[bytes], format: str, skipped: Skipped) -> None:
-    """Sparse rows as a table needs to know its columns first: two readings."""
+    """Write sparse rows as a table, reading twice, since the columns must be known first."""
     if any(each.name == STANDARD_INPUT for each in source.sources):
         raise InputError("the columns of a table must be known first, and a pipe can be read only once; name the file.")
     width = max((batch.n_features for batch in source.batches()), default=0)

@@ -1,6 +1,7 @@
-"""JSON lines to tables of Arrow, and tables and rows to JSON lines.
+"""Converting JSON lines to Arrow tables, and tables and rows to JSON lines.
 
-Knows `formats/jsonl.py` and pyarrow. A file is read twice: what a column is, is known when all its cells are.
+Knows `formats/jsonl.py` and pyarrow. A file is read twice, because the type of a column is known only when all its
+cells are.
 """
 
 from __future__ import annotations

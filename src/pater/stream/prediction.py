@@ -1,4 +1,4 @@
-"""Predictions to a file or a pipe: CSV, JSON lines or Parquet, in the order of the rows, one for each.
+"""Writing predictions to a file or a pipe as CSV, JSON lines or Parquet, one for each row, in order.
 
 Knows `learner` and `reading`. A row that was skipped as malformed keeps its place, with empty fields.
 """
@@ -28,7 +28,7 @@ FORMATS = ("csv", "jsonl", "parquet")
 
 
 class Writer(Protocol):
-    """Takes tables by columns; None stands for nothing."""
+    """Writes tables by columns; None is an empty cell."""
 
     def write(self, table: dict[str, list[Any]]) -> None: ...
 
@@ -102,11 +102,11 @@ def predict_to(
     model: Path | None = None,
     stream: IO[bytes] | None = None,
 ) -> Skipped:
-    """Predict and write; what was skipped as malformed. A file appears only when it is whole.
+    """Predict and write; return what was skipped as malformed. A file appears only when it is complete.
 
-    The output is not written over what is read, the file of the `model` included. Without `output`, predictions go to
-    `stream`, by default standard output as it is. A row that the model says nothing finite of is an error, or is
-    skipped like a malformed one. A `threshold` is used in the place of the model's own.
+    The output never replaces an input, including the file of the `model`. Without `output`, predictions go to `stream`,
+    by default standard output. A row without a finite margin is an error, or is skipped like a malformed one. A
+    `threshold` replaces the model's own.
     """
     kind = output_format or _kind_of(output)
     if kind not in FORMATS:

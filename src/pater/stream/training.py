@@ -34,7 +34,7 @@ from .widths import weighing
 
 @dataclass
 class Run:
-    """A run under way, as whoever shows its progress sees it."""
+    """A run in progress, as a progress display sees it."""
 
     input: Input
     learner: Learner

@@ -1,13 +1,13 @@
-"""A client of `pater serve`, of the standard library alone.
+"""A client for `pater serve` that needs only the standard library.
 
     client = Client("http://127.0.0.1:8000", token="…")
     for said in client.predict([("t1", {"amount": 12.5, "country": "DE"})]):
         print(said["decision"], said["probability"])
     client.labels({"t1": "fraud"})
 
-A call is tried again while there is time: when the service is busy or starting, and when the connection is lost, if the
-same request twice does what it does once. Learning does, since every call has an idempotency key. One client may be
-used by many threads; connections are kept for the next call.
+A call is retried until its timeout: when the service is busy or starting, and when the connection is lost, if repeating
+the request does no harm. Learning can be repeated, since every call has an idempotency key. Many threads may share one
+client; connections are kept open for the next call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LONGEST_WAIT = 2.0  # between two tries, unless the service asks for more
 
 
 class ServiceError(Exception):
-    """The service has refused, in its own words: `status` of HTTP, `reason`, and of bad rows [{"index", "reason"}]."""
+    """The service has refused a request: HTTP `status`, `reason`, and for bad rows [{"index", "reason"}]."""
 
     def __init__(self, status: int, reason: str, rows: Sequence[Mapping[str, Any]] = ()) -> None:
         super().__init__(status, reason, rows)
@@ -43,7 +43,7 @@ class ServiceError(Exception):
 
 
 class Predictions(list[dict[str, Any]]):
-    """One dict a row, in order; `model` has the version of the model and the rows it had learned."""
+    """One dict per row, in order; `model` has the version of the model and the number of rows it had learned."""
 
     model: dict[str, Any]
 
@@ -51,8 +51,8 @@ class Predictions(list[dict[str, Any]]):
 class Client:
     """A service at a URL.
 
-    `token` is sent as a bearer token, if the service wants one. One call may take `timeout` seconds, all its tries
-    included. `context` is for a certificate of your own: `ssl.create_default_context(cafile="ca.pem")`.
+    `token` is sent as a bearer token, if the service needs one. One call may take `timeout` seconds, including retries.
+    `context` is for your own certificate: `ssl.create_default_context(cafile="ca.pem")`.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class Client:
         weakref.finalize(self, _close, self._idle)
 
     def predict(self, rows: Any, explain: bool = False) -> Predictions:
-        """What the model says of rows; of those with an id, the service waits for the label.
+        """Predict rows; rows with an id are kept by the service until their label arrives.
 
         Parameters
         ----------
         rows
             A list of rows, each a dict of features, `(id, features)` or `{"id", "features"}`; or, with pyarrow, a table
-            of pandas, Polars or Arrow, whose column `id`, if there is one, has the ids.
+            of pandas, Polars or Arrow, whose column `id`, if there is one, holds the ids.
         explain
-            Also what each feature adds to the margin, as `contributions`; of rows that are no table.
+            Also return what each feature adds to the margin, as `contributions`; not for tables.
         """
         content, kind = _rows(rows, {"explain": True} if explain else {})
         answer = json.loads(self._call("POST", "/v1/predict", content, kind))
@@ -96,8 +96,8 @@ class Client:
         labels, weights
             One for each row.
         key
-            Requests with the same key are one request, learned once. Give one, such as the date of a batch, if another
-            process may send the same rows again. Without it each call is a request of its own.
+            Requests with the same key count as one request, learned once. Give one, such as the date of a batch, if
+            another process may send the same rows again. Without it, each call is a separate request.
         """
         content, kind = _rows(rows, {}, label=labels, weight=weights)
         key = uuid.uuid4().hex if key is None else key
@@ -106,20 +106,21 @@ class Client:
         return _object(self._call("POST", "/v1/learn", content, kind, {"Idempotency-Key": key}))
 
     def labels(self, labels: Any) -> dict[str, Any]:
-        """Labels that have come for rows predicted before: `{"joined": n, "unknown": [ids], …}`.
+        """Send labels for rows predicted before: `{"joined": n, "unknown": [ids], …}`.
 
-        A dict or Series of labels by id, or a list of `(id, label)`, `(id, label, weight)` or `{"id", "label", …}`.
+        Takes a dict or Series of labels by id, or a list of `(id, label)`, `(id, label, weight)` or `{"id", "label",
+        …}`.
         """
         pairs = labels.items() if hasattr(labels, "items") else labels
         told = [each if isinstance(each, Mapping) else dict(zip(LABEL, each, strict=False)) for each in pairs]
         return _object(self._call("POST", "/v1/labels", _json({"labels": told})))
 
     def model(self) -> bytes:
-        """The model as it is now: the bytes of a model file."""
+        """The current model, as the bytes of a model file."""
         return self._call("GET", "/v1/model")
 
     def swap(self, model: bytes) -> dict[str, Any]:
-        """Put another model, of the bytes of its file, in the place of the one that serves."""
+        """Replace the served model by another, given as the bytes of its file."""
         return _object(self._call("POST", "/v1/model", model, "application/octet-stream", twice=False))
 
     def operating_point(self, **wish: Any) -> dict[str, Any]:
@@ -127,11 +128,11 @@ class Client:
         return _object(self._call("POST", "/v1/operating-point", _json(wish)))
 
     def status(self) -> dict[str, Any]:
-        """What the service tells of itself: model, quality, log. A service that is just starting is waited for."""
+        """The status of the service: model, quality, log. Waits for a service that is just starting."""
         return _object(self._call("GET", "/v1/status"))
 
     def close(self) -> None:
-        """Close the connections that are kept. The next call opens one again."""
+        """Close all kept connections. The next call opens a new one."""
         _close(self._idle)
 
     def __enter__(self) -> Client:
@@ -150,7 +151,7 @@ class Client:
         *,
         twice: bool = True,
     ) -> bytes:
-        """The content of the answer. `twice` says whether a request that may have been done can be sent again."""
+        """The content of the answer. `twice` says whether a request that may have succeeded can be sent again."""
         sent = {**self._headers, **(headers or {}), **({} if content is None else {"Content-Type": kind})}
         end, pause = time.monotonic() + self.timeout, 0.05
         while True:
@@ -235,7 +236,7 @@ def _json(value: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for: numbers of NumPy, decimals, dates, and what is missing in a table."""
+    """Convert what JSON has no type for: NumPy numbers, decimals, dates, and missing values of a table."""
     if type(value).__name__ in ("NAType", "NaTType") or str(value) in ("nan", "NaT"):
         return None
     if hasattr(value, "isoformat"):
@@ -246,7 +247,7 @@ def _plain(value: Any) -> Any:
 
 
 def _rows(rows: Any, wishes: Mapping[str, Any], **columns: Any) -> tuple[bytes, str]:
-    """The body of a request and its type; `columns` are label and weight, one value for each row, or None."""
+    """The body of a request and its type; `columns` are label and weight, with one value for each row, or None."""
     given = {name: list(values) for name, values in columns.items() if values is not None}
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "iloc"):
         if wishes:

@@ -121,7 +121,7 @@ def test_every_model_is_explained(run, files, options, tmp_path):
 def test_rows_as_a_table_are_told_by_value(run, files):
     done = run("explain", files[2], files[1], "--limit", "2")
     assert done.code == 0
-    assert "There are more rows than 2" in done.err
+    assert "Only the first 2 rows are shown" in done.err
     first = pd.read_csv(files[1]).iloc[0]
     assert f"amount = {first['amount']:g}" in done.out
     assert "few.csv, line 2: predicted" in done.out

@@ -100,19 +100,19 @@ def test_onnx_comes_with_its_extra(model, run, tmp_path, monkeypatch):
     done = run("export", str(path), "-o", str(tmp_path / "t.onnx"))
     assert (done.code, done.err) == (1, f"pater: {path}: ONNX has no type for these labels.\n")
     done = run("export", str(path), "--to", "onnx")
-    assert (done.code, done.err) == (2, "pater: ONNX goes to a file: name it with --output.\n")
+    assert (done.code, done.err) == (2, "pater: ONNX must be written to a file: name it with --output.\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--to", "xml"], "--to must be json, sql or onnx, got 'xml'."),
-        (["--table", "t"], "--table goes with --to sql."),
-        (["--to", "json", "--key", "id"], "--key goes with --to sql."),
+        (["--table", "t"], "--table needs --to sql."),
+        (["--to", "json", "--key", "id"], "--key needs --to sql."),
         (["--to", "sql", "--dialect", "oracle"], "there is no dialect 'oracle'; there are sqlite, duckdb."),
         (["--to", "sql", "--key", "id", "--key", "id"], "a key is named twice: ['id', 'id']."),
         (["--to", "sql", "--key", "Margin"], "the key 'Margin' has the name of an answer"),
-        (["-o", "model.xyz"], "model.xyz has an ending that says no form: say --to json, sql or onnx."),
+        (["-o", "model.xyz"], "model.xyz does not end in .json, .sql or .onnx: give --to json, sql or onnx."),
         (["-o", "no/such/folder/t.json"], "cannot be written: No such file or directory."),
     ],
 )

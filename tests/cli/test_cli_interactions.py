@@ -53,7 +53,7 @@ def test_inspect_says_that_the_leader_does_without(run, tmp_path):
         ("amount:y", 1, "'y' is the label, which cannot be crossed"),
         ("note:amount", 1, "t.csv: the column 'note' cannot be crossed: it holds free text"),
         ("amount:amount", 1, "'amount' is crossed with itself"),
-        ("amount", 2, "--interactions wants two columns, as in country:amount, or all; got 'amount'"),
+        ("amount", 2, "--interactions expects two columns, as in country:amount, or all; got 'amount'"),
         ("amount:country:note", 2, "got 'amount:country:note'"),
         ("amount:country,", 2, "got ''"),
         ("all,amount:country", 2, "all stands alone"),
@@ -76,9 +76,9 @@ def test_what_they_do_not_go_with(run, path, tmp_path):
         assert (done.code, "is for encoded tables" in done.err) == (2, True)
     assert run("train", path, "--label", "y", "-m", model).code == 0
     done = run("train", path, "--interactions", "all", "-i", model, "-m", model)
-    assert (done.code, "--interactions cannot go with --initial-model" in done.err) == (2, True)
+    assert (done.code, "--interactions cannot be combined with --initial-model" in done.err) == (2, True)
     done = run("evaluate", path, "--interactions", "all", "-m", model)
-    assert (done.code, "--interactions cannot go with --model" in done.err) == (2, True)
+    assert (done.code, "--interactions cannot be combined with --model" in done.err) == (2, True)
     (tmp_path / "r.svm").write_text("1 1:2\n-1 1:3\n")
     done = run("train", str(tmp_path / "r.svm"), "--interactions", "all", "-m", model)
     assert (done.code, "for tables that are encoded" in done.err) == (1, True)

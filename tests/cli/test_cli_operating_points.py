@@ -98,15 +98,15 @@ def test_progressive_brier_score_and_log_loss(run, data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--max-fpr", "0.1", "--max-fnr", "0.1"), "--max-fpr and --max-fnr cannot go together"),
+        (("--max-fpr", "0.1", "--max-fnr", "0.1"), "--max-fpr and --max-fnr cannot be combined"),
         (("--max-fpr", "1.5"), "--max-fpr must be such that max_fpr is above 0 and below 1, got 1.5."),
         (("--max-fnr", "0"), "--max-fnr must be such that max_fnr is above 0 and below 1, got 0.0."),
         (
             ("--cost", "50"),
-            "--cost wants two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got '50'.",
+            "--cost expects two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got '50'.",
         ),
         (("--cost", "1:-5"), "--cost must be such that false_negative is a positive number below infinity, got -5.0."),
-        (("--cost", "a:b"), "--cost wants two positive numbers"),
+        (("--cost", "a:b"), "--cost expects two positive numbers"),
     ],
 )
 @pytest.mark.parametrize("verb", ["train", "evaluate"])
@@ -134,7 +134,7 @@ def test_a_saved_model_keeps_its_operating_point(run, data, tmp_path):
     assert run("train", rows, "-m", model, "--algo", "pater-i", "--max-fpr", "0.1", "-q").code == 0
     done = run("train", rows, "-m", model, "-i", model, "--max-fpr", "0.2")
     assert done.code == 2
-    assert "--max-fpr cannot go with --initial-model" in done.err
+    assert "--max-fpr cannot be combined with --initial-model" in done.err
     before = stream.load(model).threshold()
     assert run("train", rows, "-m", model, "-i", model, "-q").code == 0
     assert stream.load(model).threshold() not in (0, before)

@@ -73,7 +73,7 @@ def test_nothing_is_overwritten(run, there):
         Path("mine/payments.csv").write_text("mine")
     done = run("demo", "mine")
     assert done.code == 1
-    assert done.err == "pater: mine is there already, and nothing is overwritten: name a folder that is not.\n"
+    assert done.err == "pater: mine already exists, and nothing is overwritten: name a new folder.\n"
     assert Path("mine" if there == "file" else "mine/payments.csv").read_text() == "mine"
 
 

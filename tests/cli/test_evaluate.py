@@ -186,7 +186,7 @@ def test_a_class_that_comes_last_of_all_with_a_delay(run, tmp_path):
     assert result["rows"] == 90
     done = run("evaluate", str(path), "--delay", "1000", "--algo", "pater-i")
     assert done.code == 1
-    assert "there is no row to judge by" in done.err
+    assert "there are no rows to evaluate" in done.err
 
 
 def late_table(path, table, moments, name="known"):
@@ -237,10 +237,10 @@ def test_labels_that_come_in_another_order_or_never(run, table, tmp_path):
         (["--delay", "nope"], "there is no column 'nope' beside the label; there are when, known, a", 1),
         (["--delay", "known", "--time", "a"], "one of the columns 'known' and 'a' holds dates", 1),
         (["--delay", "known", "--time", "known"], "cannot be the time of a row and that of its label", 1),
-        (["--delay", "known", "--drop", "when"], "say with --time which column is the time of a row", 1),
-        (["--delay", "known", "--scale"], "for tables that are encoded as they come", 1),
-        (["--delay", "5", "--time", "when"], "--time goes with --delay COLUMN", 2),
-        (["--delay", "-5"], "must be a number of rows from 0 on", 2),
+        (["--delay", "known", "--drop", "when"], "name with --time the column with the time of a row", 1),
+        (["--delay", "known", "--scale"], "given by a column needs an encoded table", 1),
+        (["--delay", "5", "--time", "when"], "--time needs --delay COLUMN", 2),
+        (["--delay", "-5"], "must be a number of rows, 0 or more", 2),
         (["--delay", ""], "must be a number of rows or a column", 2),
     ],
 )
@@ -272,7 +272,7 @@ def test_a_drift_is_one_line_that_says_what_to_do(run, table, tmp_path):
     assert line.endswith("If it lasts, follow the stream with --forgetting 0.999 or --algo auto.")
     assert "a smaller --forgetting" in run("evaluate", path, "--algo", "so-pater-i", "--forgetting", "0.9999").err
     assert advice("pa", {}, saved=False).endswith("follow the stream with --algo auto.")
-    assert advice("auto", {}, saved=False).startswith("auto takes a shorter memory")
+    assert advice("auto", {}, saved=False).startswith("auto switches to a shorter memory")
     head, model = tmp_path / "head.csv", str(tmp_path / "m")
     head.write_text("".join(table[0].open().readlines()[:3_001]))
     run("train", str(head), "--algo", "so-pater-i", "-m", model, "-q")
@@ -318,16 +318,16 @@ def test_windows_of_a_resumed_training_go_on(run, table, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--plot", "w.png"], "--plot goes with --window."),
-        (["--window-output", "w.csv"], "--window-output goes with --window."),
+        (["--plot", "w.png"], "--plot needs --window."),
+        (["--window-output", "w.csv"], "--window-output needs --window."),
         (["--window", "100", "--window-output", "m"], "cannot be two outputs at once"),
         (
             ["--window", "100", "--window-output", "w.xyz"],
-            "--window-output wants a file that ends in .csv, .jsonl, .par",
+            "--window-output expects a file that ends in .csv, .jsonl, .par",
         ),
         (
             ["--window", "100", "--plot", "w.xyz"],
-            "--plot wants a file that ends in .png, .pdf, .svg or the like, got w.",
+            "--plot expects a file that ends in .png, .pdf, .svg or the like, got w.",
         ),
         (["--decimal", "x"], "--decimal must be . or , (a point or a comma), got 'x'."),
     ],
@@ -379,7 +379,7 @@ def test_reliability_is_a_table_of_what_was_told_and_what_was(run, table, tmp_pa
         assert step["observed"] == pytest.approx(y[here].mean())
     assert each["brier"] == pytest.approx(brier_score_loss(y, p))
     shown = run("evaluate", path, "-m", model).out
-    assert "probability of 1                rows   mean told    observed" in shown
+    assert "probability of 1                rows   predicted    observed" in shown
     assert max(map(len, shown[shown.index("probability of 1") :].splitlines())) < 80
     assert "reliability" not in json.loads(run("evaluate", path, "--algo", "pater-i", "--json").out)["of_class"][0]
 
@@ -398,21 +398,21 @@ def test_progressive_probabilities_by_window_and_step(run, table, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told", "code"),
     [
-        (("-m", "MODEL", "--delay", "5"), "--delay cannot go with --model", 2),
-        (("--threshold", "1"), "--threshold goes with --model", 2),
+        (("-m", "MODEL", "--delay", "5"), "--delay cannot be combined with --model", 2),
+        (("--threshold", "1"), "--threshold needs --model", 2),
         (("-m", "MODEL", "--threshold", "nan"), "--threshold must be a number, got nan", 2),
-        (("--window-output", "w.csv"), "--window-output goes with --window", 2),
+        (("--window-output", "w.csv"), "--window-output needs --window", 2),
         (("--window", "0"), "--window", 2),
-        (("--window", "5", "--window-output", "w.xyz"), "--window-output wants a file that ends in .csv", 2),
-        (("--plot", "w.xyz"), "--plot wants a file that ends in .png", 2),
+        (("--window", "5", "--window-output", "w.xyz"), "--window-output expects a file that ends in .csv", 2),
+        (("--plot", "w.xyz"), "--plot expects a file that ends in .png", 2),
         (("--decimal", "x"), "--decimal must be . or ,", 2),
         (("--delay", "-1"), "--delay", 2),
         (("--delay", "soon"), "there is no column 'soon'", 1),
         (("--window", "5", "--window-output", "no/such/folder/w.csv"), "cannot be written", 1),
         (("--encoding", "bins"), "--encoding must be table or plain, got 'bins'.", 2),
-        (("--encoding", "table", "--scale"), "--scale cannot go with --encoding table", 2),
-        (("--encoding", "table", "--bits", "5"), "--bits cannot go with --encoding table", 2),
-        (("-m", "MODEL", "--encoding", "plain"), "--encoding cannot go with --model", 2),
+        (("--encoding", "table", "--scale"), "--scale cannot be combined with --encoding table", 2),
+        (("--encoding", "table", "--bits", "5"), "--bits cannot be combined with --encoding table", 2),
+        (("-m", "MODEL", "--encoding", "plain"), "--encoding cannot be combined with --model", 2),
         (("--fading", "2"), "--fading must be above 0 and at most 1, got 2.0", 2),
     ],
 )
@@ -463,7 +463,7 @@ def test_costs_by_name(run, table, tmp_path):
     for cost in wrong:
         done = run("train", str(table[0]), "--cost", cost, "-m", str(tmp_path / "m"))
         assert done.code == 2
-        assert "--cost wants two positive numbers" in done.err
+        assert "--cost expects two positive numbers" in done.err
 
 
 def test_fading_reaches_the_counts(run, table, tmp_path):

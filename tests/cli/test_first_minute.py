@@ -37,7 +37,7 @@ LABEL = ("--label", "fraud")
 @pytest.mark.parametrize(
     ("name", "content", "options", "line"),
     [
-        ("a.csv", GOOD, (), "a.csv: say which column is the label with --label; the header names x, kind, fraud."),
+        ("a.csv", GOOD, (), "a.csv: name the label column with --label; the header names x, kind, fraud."),
         (
             "a.csv",
             GOOD,
@@ -68,7 +68,7 @@ LABEL = ("--label", "fraud")
             "a.csv",
             table(*ROWS, between="|"),
             LABEL,
-            "a.csv: there is no column 'fraud'; the header names x|kind|fraud. If fields are parted by '|', say "
+            "a.csv: there is no column 'fraud'; the header names x|kind|fraud. If fields are separated by '|', use "
             "--delimiter '|'.",
         ),
         ("a.csv", table(), LABEL, "a.csv: there is no row to learn from."),
@@ -95,7 +95,7 @@ LABEL = ("--label", "fraud")
             "a.txt",
             GOOD,
             LABEL,
-            "a.txt is read as libsvm, which has no column 'fraud'; if it is a table, say so with --format csv.",
+            "a.txt is read as libsvm, which has no column 'fraud'; if it is a table, use --format csv.",
         ),
         (
             "a.txt",
@@ -158,7 +158,7 @@ def test_one_class_alone_is_worth_a_line(run):
     Path("a.csv").write_bytes(table(*(row.replace("yes", "no") for row in ROWS)))
     done = run("train", "a.csv", *LABEL, "-m", "m.pater")
     assert done.code == 0
-    assert "pater: hint: all rows have the same label, no, and the model can say nothing else." in done.err
+    assert "pater: hint: all rows have the same label, no, so the model can predict nothing else." in done.err
     Path("one.csv").write_bytes(table(ROWS[0]))
     assert run("train", "one.csv", *LABEL, "-m", "m.pater").err.startswith("1 row, ")
 
@@ -187,7 +187,7 @@ def model(run):
             "column 'kind' cannot be the label, as the model has learned from it; its label was 'fraud'.",
         ),
         (("--drop", "kind"), "column 'kind' cannot be left out, as the model has learned from it."),
-        (("--categorical", "x"), "column 'x' cannot become categorical: the model holds what it is."),
+        (("--categorical", "x"), "column 'x' cannot become categorical: the model has already settled its kind."),
         (
             ("--weight-column", "x"),
             "column 'x' cannot be the importance, as the model has learned from it; its label was 'fraud'.",
@@ -218,9 +218,9 @@ def test_a_model_in_the_place_of_data(run, model):
 def test_nothing_to_predict_or_to_explain_is_worth_a_line(run, model):
     Path("none.csv").write_bytes(table())
     done = run("predict", model, "none.csv")
-    assert (done.code, done.out, done.err) == (0, "label\n", "pater: hint: none.csv: there is no row to predict.\n")
+    assert (done.code, done.out, done.err) == (0, "label\n", "pater: hint: none.csv: there are no rows to predict.\n")
     done = run("explain", model, "none.csv")
-    assert (done.code, done.out, done.err) == (0, "", "There is no row to explain.\n")
+    assert (done.code, done.out, done.err) == (0, "", "There are no rows to explain.\n")
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,10 @@ def test_columns_on_scales_far_apart_are_a_hint(run, tmp_path, text):
     model, plain = str(tmp_path / "m"), ("--encoding", "plain")
     done = run("train", str(rows), *plain, "-m", model)
     hint, _ = done.err.splitlines()
-    outweighed = "3,000,000 times as large as column 'rate' and will outweigh it; --scale brings columns to one scale."
-    assert hint == f"pater: hint: {rows}: column 'amount' is some {outweighed}"
+    outweighed = (
+        "3,000,000 times as large as column 'rate' and will outweigh it; --scale puts all columns on one scale."
+    )
+    assert hint == f"pater: hint: {rows}: column 'amount' is about {outweighed}"
     assert run("train", str(rows), *plain, "-m", model, "-q").err == ""
     assert "hint" not in run("train", str(rows), "-m", model, "--scale").err
     assert "hint" in run("evaluate", str(rows), *plain).err
@@ -135,7 +137,7 @@ def test_columns_on_scales_far_apart_are_a_hint(run, tmp_path, text):
 def test_scales_of_sparse_rows(tmp_path):
     rows = tmp_path / "r.svm"
     rows.write_text("1 3:1e50 7:1 9:0\n0 7:1e-3\n")
-    with pytest.warns(Hint, match=r"column number 3 is some 2e\+50 times as large as column number 7"):
+    with pytest.warns(Hint, match=r"column number 3 is about 2e\+50 times as large as column number 7"):
         stream.train(rows, algo="pa")
     rows.write_text("1 3:1e300 7:1 9:0\n0 7:1e-3\n")
     with pytest.raises(InputError, match="too large"):  # and no hint

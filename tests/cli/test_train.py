@@ -111,8 +111,8 @@ def test_the_command_is_the_library(pater: Any, rows: Path, tmp_path: Path) -> N
         (["train", "good.svm", "-m", "m", "--class-weight", "heavy"], 2, "LABEL:WEIGHT"),
         (["train", "good.svm", "-m", "m", "-C", "-1"], 2, "positive"),
         (["train", "good.svm"], 2, "--model"),
-        (["train", "-", "-m", "m", "--passes", "2"], 1, "a pipe can be read once"),
-        (["train", "bad.csv", "-m", "m"], 1, "bad.csv: say which column is the label with --label"),
+        (["train", "-", "-m", "m", "--passes", "2"], 1, "a pipe can be read only once"),
+        (["train", "bad.csv", "-m", "m"], 1, "bad.csv: name the label column with --label"),
         (["train", "damaged.svm.gz", "-m", "m"], 1, "damaged.svm.gz: the compressed data is damaged or cut off"),
         (["predict", "good.svm", "good.svm"], 1, "good.svm: it is not a model file"),
         (["inspect", "none"], 1, "none: cannot be read"),
@@ -208,7 +208,10 @@ def test_a_saved_model_keeps_its_settings(pater: Any, few: Path, options: str) -
     for command in (["train", few, "-i", m, "-m", few.with_name("n")], ["evaluate", few, "-m", m]):
         code, _, err = pater(*command, *options.split())
         named = "--initial-model" if "-i" in command else "--model"
-        assert (code, err) == (2, f"pater: {option} cannot go with {named}: the settings of that model hold.\n")
+        assert (code, err) == (
+            2,
+            f"pater: {option} cannot be combined with {named}: the model keeps its own settings.\n",
+        )
         assert pater(*command)[0] == 0
 
 
@@ -450,7 +453,7 @@ def test_an_interrupt_says_what_is_kept(rows: Path, tmp_path: Path, checkpoint: 
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
-        kept = "the last checkpoint is kept; --resume goes on from it." if checkpoint else "nothing was saved."
+        kept = "the last checkpoint is kept; --resume continues from it." if checkpoint else "nothing was saved."
         assert process.stderr.read() == f"pater: interrupted; {kept}\n"
 
 

@@ -204,7 +204,7 @@ def test_ctrl_c_keeps_what_is_done(rows: Path, alone: bytes, tmp_path: Path, pat
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
         _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert re.fullmatch(r"pater: interrupted; \d+ shards? (is|are) kept; --resume goes on from there\.\n", err)
+    assert re.fullmatch(r"pater: interrupted; \d+ shards? (is|are) kept; --resume continues from there\.\n", err)
     code, _, _ = pater(*command(rows, model, 1, "--resume"))
     assert code == 0
     assert model.read_bytes() == alone
@@ -239,7 +239,7 @@ def test_workers_that_die_again_and_again(rows: Path, tmp_path: Path, pater: Run
         _, err = process.communicate(timeout=60)
     assert process.returncode == 1
     assert err.count("\n") == 1
-    assert re.search(r"kept; --resume goes on from there\.\n$", err)
+    assert re.search(r"kept; --resume continues from there\.\n$", err)
     code, _, _ = pater(*command(rows, model, 2, *small, "--resume"))
     assert code == 0
     assert load(model).rows == 60_000
@@ -338,16 +338,22 @@ def test_what_makes_no_sense_is_one_line(
 ) -> None:
     model = tmp_path / "a.pater"
     for more, what in (
-        (["--workers", 2, "--passes", 2], "--passes cannot go with --workers: shards are learned in one pass."),
-        (["--workers", 2, "-i", model], "--initial-model cannot go with --workers"),
-        (["--workers", 2, "--checkpoint-every", "5s"], "--checkpoint-every cannot go with --workers"),
-        (["--workers", 2, "--threads", 2], "--threads cannot go with --workers: each worker has one thread."),
-        (["--scheduler", "x", "--window", 9], "--window cannot go with --scheduler: windows follow one stream."),
+        (
+            ["--workers", 2, "--passes", 2],
+            "--passes cannot be combined with --workers: shards are learned in one pass.",
+        ),
+        (["--workers", 2, "-i", model], "--initial-model cannot be combined with --workers"),
+        (["--workers", 2, "--checkpoint-every", "5s"], "--checkpoint-every cannot be combined with --workers"),
+        (["--workers", 2, "--threads", 2], "--threads cannot be combined with --workers: each worker has one thread."),
+        (
+            ["--scheduler", "x", "--window", 9],
+            "--window cannot be combined with --scheduler: windows follow one stream.",
+        ),
         (["--workers", 2, "-"], "standard input can be read once"),
-        (["--workers", 2, "--scheduler", "x"], "--workers and --scheduler cannot go together"),
+        (["--workers", 2, "--scheduler", "x"], "--workers and --scheduler cannot be combined"),
         (["--workers", 0], "--workers"),
-        (["--shard-size", "1M"], "--shard-size goes with --workers or --scheduler."),
-        (["--workers", 2, "--shard-size", "big"], "--shard-size wants a size from 1K on, such as 128M or 1G"),
+        (["--shard-size", "1M"], "--shard-size needs --workers or --scheduler."),
+        (["--workers", 2, "--shard-size", "big"], "--shard-size expects a size of at least 1K, such as 128M or 1G"),
     ):
         code, out, err = pater("train", rows, "-m", model, *more)
         assert (code, out, err.count("\n")) == (2, "", 1)
@@ -376,7 +382,7 @@ def test_without_dask_there_is_one_line(rows: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", code]
     one = subprocess.run(command, env=HERE, capture_output=True, text=True, timeout=60, check=False)
     assert one.returncode == 1
-    assert one.stderr == 'pater: a cluster is reached by dask: pip install "pater[dask]".\n'
+    assert one.stderr == 'pater: a cluster needs Dask: pip install "pater[dask]".\n'
 
 
 @pytest.mark.slow

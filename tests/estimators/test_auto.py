@@ -86,7 +86,7 @@ def test_several_classes_choose_their_weights_separately():
     assert_allclose(proba.sum(axis=1), 1.0)
     assert (proba >= 0).all()
     plot_progress(auto, label="b")
-    with pytest.raises(ValueError, match="label must say which"):
+    with pytest.raises(ValueError, match="label must be one"):
         plot_progress(auto)
 
 
@@ -253,7 +253,7 @@ def test_the_picture_of_one_class_among_many():
     mpl.use("Agg")
     X = np.random.default_rng(0).standard_normal((300, 3))
     y = np.argmax(X, axis=1)
-    with pytest.raises(ValueError, match=r"label must say which of the classes \[0, 1, 2\]"):
+    with pytest.raises(ValueError, match=r"label must be one of the classes \[0, 1, 2\]"):
         plot_progress(SecondOrderPATERClassifier(), X, y)
     ax = plot_progress(SecondOrderPATERClassifier(), X, y, label=2)
     assert ax.lines[0].get_ydata()[-1] > 0.8

@@ -146,7 +146,7 @@ def test_several_classes_have_a_line_each():
     assert set(curves["class"]) == {0, 1, 2}
     axes = pater.plot_effects(model, label=2)
     assert axes[0].get_ylabel() == "adds to the margin of 2"
-    with pytest.raises(ValueError, match="label must say"):
+    with pytest.raises(ValueError, match="label must be"):
         pater.plot_effects(model)
 
 

@@ -146,7 +146,7 @@ def test_what_is_no_fitted_model_of_the_same_class():
             ):
                 merge_all(models)
     for models in (model, 3, None):
-        with pytest.raises(TypeError, match="merge_all wants several models, for example in a list, not a"):
+        with pytest.raises(TypeError, match="merge_all expects several models, for example in a list, not a"):
             merge_all(models)
     with pytest.raises(ValueError, match="at least one model"):
         merge_all([])

@@ -491,7 +491,7 @@ def test_tables_are_read_by_name(tmp_path: Path, capfd: pytest.CaptureFixture[st
         assert run("evaluate", data, "--model", tmp_path / "m", "--label", "truth", "--json") == 0
         assert json.loads(capfd.readouterr().out)["accuracy"] == pytest.approx(estimator.score(frame, y))
         assert run("evaluate", data, "--model", tmp_path / "m") == 1
-        assert "say which column is the label with --label" in capfd.readouterr().err
+        assert "name the label column with --label" in capfd.readouterr().err
         options = ["-i", tmp_path / "m", "--label", "truth", "-q"]
         assert run("train", data, "-m", tmp_path / "more", *options) == 0
         capfd.readouterr()

@@ -367,7 +367,7 @@ def test_what_cannot_be_exported_is_said():
         document(OnlinePipeline([("scale", StandardScaler()), ("learn", pater.Perceptron())]))
     with pytest.raises(NotFittedError):
         document(OnlinePipeline([("table", TableEncoder()), ("learn", pater.Perceptron())]))
-    with pytest.raises(ExportError, match="nothing was learned"):
+    with pytest.raises(ExportError, match="nothing has been learned"):
         document(stream.Learner(specs=()))
 
 
@@ -375,7 +375,7 @@ def test_weights_that_are_no_numbers_are_refused():
     X, y, _ = matrix(100)
     model = pater.TERClassifier().fit(X, y)
     model._model.state.vectors[...] = np.inf
-    with pytest.raises(ExportError, match="so large that its weights are none"):
+    with pytest.raises(ExportError, match="so large that its weights are not finite"):
         document(model)
 
 

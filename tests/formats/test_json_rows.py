@@ -125,7 +125,7 @@ def test_what_columns_are() -> None:
     assert columns == Columns(ENCODED, 0, (("x", NUMBER), ("c", TEXT), ("b", NUMBER)), "y")
     plain = columns_of_objects(rows, "rows", Wishes(label="y", categorical=("x",), drop=("b",)))
     assert plain == Columns(HASHED, 18, (("x", CATEGORY), ("c", CATEGORY)), "y")
-    with pytest.raises(InputError, match="say which column is the label"):
+    with pytest.raises(InputError, match="name the label column"):
         columns_of_objects([{"a": 1}], "rows", Wishes())
     apart = columns_of_rows([{"x": 1}, {"x": None, "c": "a"}], ["yes", 1], "rows", ENCODED_WISHES)
     assert apart == Columns(ENCODED, 0, (("x", TEXT), ("c", TEXT)), "label", None, False)

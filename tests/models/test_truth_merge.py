@@ -80,13 +80,13 @@ def refused(folder: Path, *models: Any) -> str:
 
 def test_another_order_of_the_classes_is_refused(tmp_path: Path) -> None:
     told = refused(tmp_path, half(PATERClassifier, 0, "False", "True"), half(PATERClassifier, 1, "false", "TRUE"))
-    assert "classes=['TRUE', 'false'] where model 1 has classes=['False', 'True']. Learn both" in told
+    assert "classes=['TRUE', 'false'] where model 1 has classes=['False', 'True']. Train both" in told
 
 
 @pytest.mark.parametrize("theirs", [["True", "true"], ["TRUE", "true"]])
 def test_two_classes_of_before_are_not_made_one(theirs: list[str]) -> None:
     check_classes(np.array(theirs), np.array(theirs))
-    with pytest.raises(DifferenceError, match="one spelling"):
+    with pytest.raises(DifferenceError, match="spelled alike"):
         check_classes(np.array(theirs), np.array(["False", "True"]))
 
 

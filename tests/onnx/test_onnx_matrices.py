@@ -164,7 +164,7 @@ def test_labels_that_onnx_does_not_have(labels):
 
 @pytest.mark.parametrize("wrong", [{}, {"form": 2, "input": {}}, {"form": 1}])
 def test_a_dict_that_is_no_document(wrong):
-    with pytest.raises(ExportError, match="the dict is no document of form 1"):
+    with pytest.raises(ExportError, match="the dict is not a document of form 1"):
         to_onnx(wrong)
 
 

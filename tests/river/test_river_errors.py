@@ -32,10 +32,10 @@ def state_of(model):
 
 
 BAD = {
-    "text": ({"a": "x", "b": 1.0}, True, TypeError, "'a' is 'x', which is no number.*OneHotEncoder.*TableEncoder"),
-    "text like a number": ({"a": 1.0, "b": "2"}, True, TypeError, "'b' is '2', which is no number"),
+    "text": ({"a": "x", "b": 1.0}, True, TypeError, "'a' is 'x', which is not a number.*OneHotEncoder.*TableEncoder"),
+    "text like a number": ({"a": 1.0, "b": "2"}, True, TypeError, "'b' is '2', which is not a number"),
     "date": ({"a": datetime.date(2024, 1, 1), "b": 1.0}, True, TypeError, "OneHotEncoder"),
-    "complex": ({"a": 1j, "b": 1.0}, True, TypeError, "which is no number"),
+    "complex": ({"a": 1j, "b": 1.0}, True, TypeError, "which is not a number"),
     "none": ({"a": None, "b": 1.0}, True, ValueError, "'a' is None.*StatImputer"),
     "nan": ({"a": float("nan"), "b": 1.0}, True, ValueError, "'a' is NaN.*StatImputer"),
     "infinity": ({"a": 1.0, "b": -np.inf}, True, ValueError, "'b' is infinite"),
@@ -87,7 +87,7 @@ def test_what_cannot_be_asked(kind):
     for ask in (model.predict_one, model.predict_proba_one):
         with pytest.raises(ValueError, match="'a' is NaN"):
             ask({"a": float("nan")})
-        with pytest.raises(TypeError, match="'b' is 'x', which is no number"):
+        with pytest.raises(TypeError, match="'b' is 'x', which is not a number"):
             ask({"b": "x"})
         with pytest.raises(TypeError, match="must be a dict"):
             ask(3.0)
@@ -204,9 +204,9 @@ def test_numbers_as_names_are_places():
 
 
 def test_what_cannot_be_converted():
-    with pytest.raises(TypeError, match="TERClassifier is none of the online learners: ALMAClassifier"):
+    with pytest.raises(TypeError, match="TERClassifier is not one of the online learners: ALMAClassifier"):
         to_river(pater.TERClassifier())
-    with pytest.raises(TypeError, match=r"no classifier of pater\.river"):
+    with pytest.raises(TypeError, match=r"not a classifier of pater\.river"):
         from_river(linear_model.PAClassifier())
     with pytest.raises(TypeError, match="last step, PATERClassifier"):
         from_river(compose.Pipeline(preprocessing.StandardScaler(), learners.PATERClassifier()))

@@ -63,7 +63,7 @@ def test_info(state, capfdbinary):
         (["export", "state", "-o", "nowhere/x"], 1, "nowhere/x: cannot be written: No such file"),
         (["export", "state", "--since", "-1"], 2, "--since"),
         (["info", "file"], 1, "it is not a state directory"),
-        (["trim", "state"], 2, "say --before-snapshot"),
+        (["trim", "state"], 2, "confirm with --before-snapshot"),
         (["trim", "state", "--before-snapshot"], 1, "is at work in it"),
         (["trim", "nowhere", "--before-snapshot"], 1, "it is not a state directory"),
     ],

@@ -303,7 +303,7 @@ def test_without_the_client_of_kafka_it_says_what_to_install(tmp_path):
     command = [sys.executable, "-c", script, "serve", "--state", state, "--port", "0", "--consume", url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 1
-    assert done.stderr == 'pater: --consume needs the client of Kafka: pip install "pater[kafka]".\n'
+    assert done.stderr == 'pater: --consume needs the Kafka client: pip install "pater[kafka]".\n'
 
 
 def test_a_broker_that_is_away_is_told_of_once_and_waited_for(tmp_path, monkeypatch, caplog):

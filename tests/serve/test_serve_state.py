@@ -60,7 +60,7 @@ def test_a_service_goes_on_with_the_model_it_began_with(models, tmp_path):
         opened(state, model=model)[0].close()
     with pytest.raises(StateError, match="began there with another model"):
         opened(state, model=models / "two.pater")
-    with pytest.raises(StateError, match="with a model, whose settings hold"):
+    with pytest.raises(StateError, match="with a model, whose settings are kept"):
         opened(state, settings={"algo": "pa"})
     with pytest.raises(InputError, match="No such file"):
         opened(state, model=tmp_path / "nothing")
@@ -112,7 +112,7 @@ def test_what_cannot_be_begun_with_leaves_nothing(models, tmp_path):
     (tmp_path / "no.pater").write_text("no")
     with pytest.raises(Exception, match=r"no\.pater"):
         opened(tmp_path / "state", model=tmp_path / "no.pater")
-    with pytest.raises(InputError, match="cannot go with a model"):
+    with pytest.raises(InputError, match="cannot be combined with a model"):
         opened(tmp_path / "state", model=models / "one.pater", settings={"algo": "pa"})
     log, settings = opened(tmp_path / "state", settings={"algo": "pa"})
     assert settings == {"algo": "pa"}

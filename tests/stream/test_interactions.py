@@ -201,5 +201,5 @@ def test_what_cannot_be_crossed(tmp_path: Path, settings: dict[str, Any], what: 
 def test_a_model_has_its_own_interactions(tmp_path: Path) -> None:
     frame(50).to_csv(tmp_path / "t.csv", index=False)
     train(tmp_path / "t.csv", label="y", model=tmp_path / "m")
-    with pytest.raises(InputError, match="the settings of that model hold"):
+    with pytest.raises(InputError, match="the model keeps its own settings"):
         train(tmp_path / "t.csv", initial=tmp_path / "m", interactions="all")

@@ -312,7 +312,7 @@ def test_files_and_settings_that_changed_are_refused(tmp_path: Path, monkeypatch
         with pytest.raises(InputError, match=what):
             run_in_shards(others, model, resume=True, **options)
     os.utime(paths[0], (1, 1))
-    with pytest.raises(InputError, match=r"0\.svm changed since it was learned from\. Start anew without --resume"):
+    with pytest.raises(InputError, match=r"0\.svm changed since it was learned from\. Start over without --resume"):
         run_in_shards(paths, model, resume=True, algo="pater-ii")
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps({**manifest, "pater": "0.0"}))

@@ -1,4 +1,4 @@
-"""The verbs, put together: one file for each group of them; a new group is a file and its line below."""
+"""All verbs together: one file for each group of them; a new group needs a file and a line below."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ app = typer.Typer(
 )
 ABOUT = """Linear classifiers that learn from a stream in one pass, made for imbalanced data.
 
-See it at work, in a new folder, in seconds:
+See it at work in seconds, in a new folder:
 
   pater demo
 
-With tables of your own, whose column "fraud" says what each row is:
+With your own table, whose column "fraud" holds the label:
 
 \b
   pater train payments.csv --label fraud -m fraud.pater
@@ -36,20 +36,20 @@ With tables of your own, whose column "fraud" says what each row is:
   pater explain fraud.pater
   pater predict fraud.pater new.csv -o predictions.csv
 
-`pater COMMAND --help` has every option of a command, with examples.
+`pater COMMAND --help` shows every option of a command, with examples.
 """
 SHORT = {  # of help texts that are longer than a line of the list
-    "demo": "Make a small table; train, judge and explain a model of it.",
+    "demo": "Make a small table; train, evaluate and explain a model.",
     "train": "Learn a model from labelled rows, in one pass.",
     "predict": "Predict rows with a model.",
-    "evaluate": "Judge a model, or a learner as it goes along the stream.",
+    "evaluate": "Evaluate a model, or a learner along the stream.",
     "inspect": "Show a model's settings, counts and largest weights.",
-    "explain": "Show what each column adds to a margin, or why, for rows.",
+    "explain": "Show the effect of each column, or explain rows.",
     "export": "Write a model as JSON, SQL or ONNX, for other programs.",
-    "merge": "Merge models of parts of the data into one.",
+    "merge": "Merge models trained on parts of the data.",
     "convert": "Convert data between libsvm, VW, CSV, JSON lines, Parquet ...",
-    "serve": "Predict over HTTP, and learn when the labels come.",
-    "reproduce": "Run the paper's experiment, beside the published figures.",
+    "serve": "Predict over HTTP, and learn when labels arrive.",
+    "reproduce": "Run the paper's experiment and compare the figures.",
     "log": "Show what a service has learned.",
 }
 for verb in (demo, train, predict, evaluate, inspect, explain, export, merge, convert, serve):
@@ -73,12 +73,12 @@ def pater(
 
 
 def run(arguments: list[str]) -> int:
-    """Run a command; its exit code.
+    """Run a command and return its exit code.
 
-    Typer's own way to do so would turn an interrupt and a closed pipe into endings of its own.
+    Typer's own runner would handle interrupts and closed pipes in its own way.
     """
     if any("\0" in argument for argument in arguments):
-        raise UsageError("an argument holds the character of code 0, which no name of a file or a column can.")
+        raise UsageError("an argument contains a null character, which no file or column name can contain.")
     verbs = _named(arguments)
     try:
         with verbs.make_context("pater", arguments) as context:
@@ -89,7 +89,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _named(arguments: list[str]) -> Any:
-    """The app with the one verb that is named, if one is: to make all of them takes longer than to import Typer."""
+    """The app with only the verb that is named, if any: building all of them takes longer than importing Typer."""
     named = [each for each in app.registered_commands if each.name in arguments[:1]]
     if not named:
         return get_command(app)

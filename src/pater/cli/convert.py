@@ -1,4 +1,4 @@
-"""`pater convert`: data from one format to another."""
+"""`pater convert`: convert data from one format to another."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ Examples:
 def convert(
     *,
     source: Annotated[str, typer.Argument(metavar="IN", help="A file, or - for standard input; plain or compressed.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT", dir_okay=False, help="Its ending says the format.")],
+    output: Annotated[
+        Path, typer.Argument(metavar="OUT", dir_okay=False, help="The output file; its ending sets the format.")
+    ],
     format: o.Format = None,
     output_format: Annotated[
         str | None,

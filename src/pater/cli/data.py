@@ -1,4 +1,4 @@
-"""`pater data list | info | fetch`: what data sets there are, where they come from, and to get them."""
+"""`pater data list | info | fetch`: list the data sets, show their sources, and download them."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ Folder = Annotated[
         exists=True,
         file_okay=False,
         metavar="FOLDER",
-        help="Where data sets are looked for first.  [default: the folder that PATER_DATA names]",
+        help="Where to look for data sets first.  [default: the folder set by PATER_DATA]",
     ),
 ]
 
 
 @app.callback()
 def data(context: typer.Context) -> None:
-    """The 31 data sets of the paper."""
+    """List, describe and download the 31 data sets of the paper."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
 @app.command("list")
 def list_sets(data: Folder = None) -> None:
-    """List the data sets and whether they are at hand."""
+    """List the data sets and whether they are available."""
     from pater.data import DATA_SETS, available
 
     at_hand = available(data)
@@ -58,12 +58,12 @@ def list_sets(data: Folder = None) -> None:
 
 @app.command("info")
 def info(key: Annotated[str, typer.Argument(help="The key of a data set.")], data: Folder = None) -> None:
-    """Say where a data set comes from and how it is coded, and why."""
+    """Show where a data set comes from, and how and why it is coded as it is."""
     from pater.data import DATA_SETS, available
 
     keys = chosen([key], tuple(DATA_SETS), "data set")
     if len(keys) != 1:
-        raise UsageError(f"info wants the key of one data set; got {key!r}.")
+        raise UsageError(f"info expects the key of one data set; got {key!r}.")
     for line in _described(DATA_SETS[keys[0]], at_hand=keys[0] in available(data)):
         tell(line)
 
@@ -86,9 +86,9 @@ def fetch(
     keys: Annotated[
         list[str] | None, typer.Argument(help="Keys of data sets.  [default: all that are missing]")
     ] = None,
-    mirror: Annotated[str | None, typer.Option(metavar="URL", help="A host with the same paths.")] = None,
+    mirror: Annotated[str | None, typer.Option(metavar="URL", help="A mirror with the same paths.")] = None,
     timeout: Annotated[
-        float, typer.Option(min=0.1, max=86_400, metavar="SECONDS", help="How long to wait in silence.")
+        float, typer.Option(min=0.1, max=86_400, metavar="SECONDS", help="How long to wait for a silent server.")
     ] = 30.0,
 ) -> None:
     """Download data sets from their public sources into the user's cache, verifying every file."""

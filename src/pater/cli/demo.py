@@ -1,4 +1,4 @@
-"""`pater demo`: a small table, and what one does with a table, in commands that can be typed again."""
+"""`pater demo`: make a small table and go through the main commands, which can be typed again."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ def demo(
         Path | None,
         typer.Argument(
             metavar="FOLDER",
-            help=f"A new folder for the files.  [default: {FOLDER}, or {FOLDER}-2 if that is there, ...]",
+            help=f"A new folder for the files.  [default: {FOLDER}, or {FOLDER}-2 if that exists, ...]",
         ),
     ] = None,
 ) -> None:
-    """Make a small table; train, judge and explain a model of it. Nothing is overwritten."""
+    """Make a small table; train, evaluate and explain a model on it. Nothing is overwritten."""
     place = _new_folder(folder)
     past, future, one, model, page = (
         place / name for name in ("payments.csv", "next.csv", "one.csv", "fraud.pater", "effects.html")
     )
     _make_tables(past, future, one)
     _prose(
-        f"{past} has {PAST:,} payments that are made up; three in a hundred are fraud. {future} has the {FUTURE:,} "
-        f"that came next, and {one} a fraud among them."
+        f"{past} has {PAST:,} made-up payments; three in a hundred are fraud. {future} has the {FUTURE:,} "
+        f"that came next, and {one} has one fraud among them."
     )
     _step("Learn from the past, in one pass.")
     _run("train", past, "--label", "fraud", "-m", model)
-    _step("Judge it on what came next: FPR is the share of honest payments with an alarm, FNR of frauds without one.")
+    _step("Evaluate it on what came next: FPR is the rate of false alarms, FNR the rate of missed frauds.")
     _run("evaluate", future, "--label", "fraud", "-m", model)
-    _step("See what it learned of the column that matters most.")
+    _step("See what it learned about the column that matters most.")
     _run("explain", model, "--top", 1)
     _step("All columns, on a page for a browser.")
     _run("explain", model, "--html", page)
-    _step("See why it takes that one payment for a fraud: the parts add up to the margin.")
+    _step("See why it considers that one payment a fraud: the parts add up to the margin.")
     _run("explain", model, one)
-    _prose("The files are yours to try. Fewer false alarms, and what the model says of each payment:")
+    _prose("Try the files yourself. With fewer false alarms, and a prediction for each payment:")
     tell(_typed("train", past, "--label", "fraud", "--max-fpr", 0.02, "-m", place / "careful.pater"))
     tell(_typed("predict", place / "careful.pater", future, "-o", place / "predictions.csv"))
     tell()
-    _prose("`pater` alone shows what else there is.")
+    _prose("Run `pater` to see all commands.")
 
 
 def _new_folder(wanted: Path | None) -> Path:
-    """A folder of that name, which is not there or holds nothing; without a name, the first that is not there."""
+    """Make a folder of that name, which must be new or empty; without a name, the first that does not exist."""
     if wanted is not None:
         if wanted.exists() and not (wanted.is_dir() and not any(wanted.iterdir())):
-            raise CommandError(f"{wanted} is there already, and nothing is overwritten: name a folder that is not.")
+            raise CommandError(f"{wanted} already exists, and nothing is overwritten: name a new folder.")
         wanted.mkdir(parents=True, exist_ok=True)
         return wanted
     for number in count(1):

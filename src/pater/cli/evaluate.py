@@ -1,4 +1,4 @@
-"""`pater evaluate`: a model against labelled data, or a learner by progressive validation."""
+"""`pater evaluate`: evaluate a model on labelled data, or a learner by progressive validation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def evaluate(
     *,
     model: Annotated[
         Path | None,
-        typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Judge this model, which does not learn."),
+        typer.Option(
+            "--model", "-m", dir_okay=False, metavar="FILE", help="Evaluate this model, which does not learn."
+        ),
     ] = None,
     algo: Algo = "auto",
     settings: dict[str, Any],
@@ -46,7 +48,7 @@ def evaluate(
         typer.Option(
             "--delay",
             metavar="ROWS|COLUMN",
-            help="Labels come so many rows after what they belong to, or at the moment that a column of a table tells.",
+            help="Labels arrive this many rows later, or at the time given by a column of a table.",
         ),
     ] = "0",
     time: Annotated[
@@ -54,7 +56,7 @@ def evaluate(
         typer.Option(
             "--time",
             metavar="COLUMN",
-            help="The time of a row, with --delay COLUMN.  [default: row numbers, or the only other column of dates]",
+            help="The time of each row, for --delay COLUMN.  [default: row numbers, or the only other date column]",
         ),
     ] = None,
     threshold: o.Threshold = None,
@@ -79,7 +81,7 @@ def evaluate(
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
 ) -> None:
-    """Judge a model on labelled data; without --model, a learner on each row before it learns from it."""
+    """Evaluate a model on labelled data; without --model, test a learner on each row before it learns from it."""
     o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
     pairs = o.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
@@ -92,11 +94,11 @@ def evaluate(
     }
     late = o.checked_delay(delay, time)
     if model and late:
-        raise UsageError("--delay cannot go with --model, which does not learn.")
+        raise UsageError("--delay cannot be combined with --model: a saved model does not learn.")
     if threshold is not None and not model:
-        raise UsageError("--threshold goes with --model; a learner has --max-fpr, --max-fnr or --cost.")
+        raise UsageError("--threshold needs --model; a learner has --max-fpr, --max-fnr or --cost.")
     if window_output and not window:
-        raise UsageError("--window-output goes with --window.")
+        raise UsageError("--window-output needs --window.")
     o.check_ending("--window-output", window_output, o.TABLES, data)
     o.check_ending("--plot", plot, o.PICTURES, data)
     o.check_outputs(window_output, plot)

@@ -1,4 +1,4 @@
-"""What `pater evaluate` shows: windows and alarms as they come, then how good the answers were."""
+"""What `pater evaluate` shows: windows and alarms along the stream, then the overall scores."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _WINDOW = (
 
 
 class Windows:
-    """Windows as they come: lines of a table, or of JSON."""
+    """Print each window as a line of a table, or as JSON."""
 
     def __init__(self, *, as_json: bool) -> None:
         self._as_json, self._begun = as_json, False
@@ -59,7 +59,7 @@ def _cell(value: float | int | None) -> str:
 
 
 class Alarms:
-    """Alarms as they come: the first few, and after the first of them what to do."""
+    """Print the first few alarms, and with the first one what to do."""
 
     def __init__(self, advice: str) -> None:
         self._advice, self._told = advice, 0
@@ -69,27 +69,27 @@ class Alarms:
         if self._told <= MOST_ALARMS:
             complain(f"drift: {alarm}.{f' {self._advice}' if self._told == 1 else ''}")
         elif self._told == MOST_ALARMS + 1:
-            complain("drift: there are more alarms, which are not shown; --json lists them all.")
+            complain("drift: further alarms are not shown; --json lists them all.")
 
 
 def advice(algo: str, settings: dict[str, Any], *, saved: bool) -> str:
     """What to do when a stream drifts."""
     if saved:
-        return "The model does not learn: go on from it with pater train --initial-model, or train anew."
+        return "The model does not learn: continue from it with pater train --initial-model, or train a new one."
     if settings.get("forgetting", 1.0) < 1:
         return "If it lasts, a smaller --forgetting follows faster."
     if algo == AUTO:
-        return "auto takes a shorter memory if that is better; --forgetting 0.99 makes it short from the start."
+        return "auto switches to a shorter memory if that is better; --forgetting 0.99 keeps it short from the start."
     if algo in RULES and SETTINGS["forgetting"].has(algo):
         return "If it lasts, follow the stream with --forgetting 0.999 or --algo auto."
     return "If it lasts, follow the stream with --algo auto."
 
 
 def show(result: dict[str, Any]) -> None:
-    """How good the answers were, in all."""
+    """Print the overall scores."""
     names = [printable(str(label)) for label in result["classes"]]
     width = max(8, *(len(name) for name in names), *(len(f"{n:,}") for row in result["confusion"] for n in row))
-    tell(f"{'truth, then said':<18}" + "".join(f"{name:>{width + 2}}" for name in names))
+    tell(f"{'actual / predicted':<18}" + "".join(f"{name:>{width + 2}}" for name in names))
     for name, row in zip(names, result["confusion"], strict=True):
         tell(f"{name:<18}" + "".join(f"{n:>{width + 2},}" for n in row))
     tell()
@@ -109,6 +109,6 @@ def show(result: dict[str, Any]) -> None:
 def _show_reliability(of_class: dict[str, Any]) -> None:
     tell()
     title = f"probability of {of_class['class']}"
-    tell(f"{title:<24}{'rows':>12}{'mean told':>12}{'observed':>12}")
+    tell(f"{title:<24}{'rows':>12}{'predicted':>12}{'observed':>12}")
     for step in of_class["reliability"]:
         tell(f"{step['from']:<7g}to {step['to']:<14g}{step['rows']:>12,}{step['told']:>12.4f}{step['observed']:>12.4f}")

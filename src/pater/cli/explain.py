@@ -1,4 +1,4 @@
-"""`pater explain`: what a model has learned of each column, and why it says what it says of rows."""
+"""`pater explain`: what a model has learned about each column, and why it predicts what it predicts for rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,12 @@ def explain(
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", dir_okay=False, metavar="FILE", help="Write one page with the curves, and the rows."),
+        typer.Option(
+            "--html",
+            dir_okay=False,
+            metavar="FILE",
+            help="Write one page with the curves, and the rows if there are any.",
+        ),
     ] = None,
     as_json: o.AsJson = False,
     format: o.Format = None,
@@ -57,9 +62,9 @@ def explain(
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
 ) -> None:
-    """Show what each column of a table adds to the margin, with how many rows and how sure; or why, for rows."""
+    """Show what each column of a table adds to the margin, with row counts and standard errors; or explain rows."""
     if html is not None and as_json:
-        raise UsageError("--html and --json cannot go together: run it twice.")
+        raise UsageError("--html and --json cannot be combined: run it twice.")
     with o.one_line_errors():
         from pater.formats.errors import Skipped
         from pater.stream import load
@@ -85,9 +90,9 @@ def explain(
                 for told in shown[:most]:
                     _row(told, 10 if top is None else top)
             if data and not shown:
-                say("There is no row to explain.")
+                say("There are no rows to explain.")
             if most is not None and len(shown) > most:
-                say(f"There are more rows than {most}: see more of them with --limit.")
+                say(f"Only the first {most} rows are shown: see more of them with --limit.")
         else:
             curves = curves_of(learner)
             if as_json:
@@ -126,7 +131,7 @@ def _curves(told: dict[str, Any], curves: list[Curve], top: int) -> None:
 
 
 def _effects(curve: Curve, rounding: float) -> None:
-    """The effects of a curve, with bars unless all of them are rounding."""
+    """Print the effects of a curve, with bars unless all effects are rounding errors."""
     effects = curve.foremost(MOST_VALUES)
     largest = curve.largest if curve.largest > rounding else inf
     names = [printable(effect.value) for effect in effects]
@@ -144,7 +149,7 @@ def _sized(effect: Effect) -> str:
 
 
 def _tell_with_bars(lines: list[tuple[str, float]], largest: float) -> None:
-    """Lines, each with a bar as long as its number is large; on a narrow terminal bars take what is left."""
+    """Print lines, each with a bar in proportion to its number; on a narrow terminal, bars are shorter."""
     bar = BAR
     if sys.stdout.isatty():
         bar = max(0, min(BAR, shutil.get_terminal_size().columns - max(len(text) for text, _ in lines)))

@@ -1,4 +1,4 @@
-"""`pater export`: a model for programs that do not know pater."""
+"""`pater export`: write a model for programs that do not use pater."""
 
 from __future__ import annotations
 
@@ -29,37 +29,39 @@ def export(
     model: o.ModelIn,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="FORM", help="json, sql or onnx.  [default: by the ending, json without one]"),
+        typer.Option(
+            "--to", metavar="FORM", help="json, sql or onnx.  [default: by the ending of the output, else json]"
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", dir_okay=False, metavar="FILE", help="[default: standard output]")
     ] = None,
     table: Annotated[
-        str | None, typer.Option("--table", metavar="NAME", help="Of SQL, the table to score.  [default: rows]")
+        str | None, typer.Option("--table", metavar="NAME", help="For SQL: the table to score.  [default: rows]")
     ] = None,
     key: Annotated[
         list[str] | None,
-        typer.Option("--key", metavar="COLUMN", help="Of SQL, a column to keep beside the answers; may be repeated."),
+        typer.Option("--key", metavar="COLUMN", help="For SQL: a column to keep beside the predictions. Repeatable."),
     ] = None,
     dialect: Annotated[
-        str | None, typer.Option("--dialect", metavar="NAME", help="Of SQL, sqlite or duckdb.  [default: sqlite]")
+        str | None, typer.Option("--dialect", metavar="NAME", help="For SQL: sqlite or duckdb.  [default: sqlite]")
     ] = None,
 ) -> None:
-    """Write a model as JSON, as an SQL query or as ONNX, for programs that do not know pater."""
+    """Write a model as JSON, as an SQL query or as ONNX, for programs that do not use pater."""
     ending = output.suffix[1:].lower() if output is not None else ""
     form = to or ending or "json"
     if form not in FORMS:
         wrong = f"--to must be json, sql or onnx, got {to!r}." if to else None
-        raise UsageError(wrong or f"{output} has an ending that says no form: say --to json, sql or onnx.")
+        raise UsageError(wrong or f"{output} does not end in .json, .sql or .onnx: give --to json, sql or onnx.")
     given = [name for name, value in (("--table", table), ("--key", key), ("--dialect", dialect)) if value]
     if given and form != "sql":
-        raise UsageError(f"{given[0]} goes with --to sql.")
+        raise UsageError(f"{given[0]} needs --to sql.")
     with o.one_line_errors():
         from pater.files.writing import is_stream, writing
         from pater.stream import load
 
         if form == "onnx" and is_stream(output):
-            raise UsageError("ONNX goes to a file: name it with --output.")
+            raise UsageError("ONNX must be written to a file: name it with --output.")
         learner = load(model)
         try:
             if form == "onnx":

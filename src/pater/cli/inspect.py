@@ -23,7 +23,7 @@ def inspect(
     ] = 10,
     as_json: o.AsJson = False,
 ) -> None:
-    """Say what a model learned from, its settings and counts, which columns matter, and its largest weights."""
+    """Show what a model learned from, its settings and counts, the columns that matter, and its largest weights."""
     with o.one_line_errors():
         from pater.stream import load
         from pater.stream.inspection import summary

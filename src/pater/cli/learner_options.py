@@ -1,4 +1,4 @@
-"""The options of the command line that are settings of a learner, made from the table of them.
+"""The command-line options for the settings of a learner, generated from the table of settings.
 
 Knows `models/settings.py` and Typer.
 """
@@ -26,17 +26,17 @@ Algo = Annotated[
         "--algo",
         "-a",
         metavar="NAME",
-        help=f"{', '.join((*SIDE_BY_SIDE, *(name for name, rule in RULES.items() if not rule.second_order)))}; of "
-        "second order "
+        help=f"{', '.join((*SIDE_BY_SIDE, *(name for name, rule in RULES.items() if not rule.second_order)))}; "
+        "second order: "
         f"{in_words(tuple(name for name, rule in RULES.items() if rule.second_order), 'or')}.",
     ),
 ]
 
 
 def with_settings(verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a verb an option for each setting, in the place of its parameter `settings`.
+    """Replace a verb's parameter `settings` by an option for each setting.
 
-    The verb is handed what was given of them, by name.
+    The verb receives those that were given, by name.
     """
 
     def call(**arguments: Any) -> None:
@@ -81,7 +81,7 @@ def _rules(setting: Setting, shown: Callable[[str], str] = str) -> str:
 
 
 def _default(setting: Setting) -> str:
-    """What a setting is where it is not given, in words."""
+    """The default of a setting, in words."""
     rules_of: dict[Any, list[str]] = {}
     for rule, value in setting.other_defaults:
         rules_of.setdefault(value, []).append(rule)
@@ -104,15 +104,15 @@ def table() -> str:
 
 
 def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved: str | None) -> dict[str, Any]:
-    """What was given of the settings, by the keywords of `stream.train`.
+    """The settings that were given, by the keywords of `stream.train`.
 
-    It is wrong usage if one has a wrong value, or would be ignored. `saved` is the option that named a saved model,
-    whose own settings hold; `others` says of the learner's other options whether they were given.
+    Raises a UsageError if one has a wrong value or would be ignored. `saved` is the option that named a saved model,
+    which keeps its own settings; `others` says which of the learner's other options were given.
     """
     ignored = [option for option, there in {"--algo": algo != AUTO, **others}.items() if there]
     ignored += [SETTINGS[name].off if value is False else SETTINGS[name].options[0] for name, value in given.items()]
     if saved and ignored:
-        raise UsageError(f"{', '.join(ignored)} cannot go with {saved}: the settings of that model hold.")
+        raise UsageError(f"{', '.join(ignored)} cannot be combined with {saved}: the model keeps its own settings.")
     known = (*SIDE_BY_SIDE, *RULES)
     if algo not in known:
         raise UsageError(f"there is no algorithm {algo!r}; there are {', '.join(known)}.")
@@ -126,13 +126,13 @@ def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved:
 
 
 def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | None) -> dict[str, Any]:
-    """The operating point that options ask for, as a keyword of `stream.train`; wrong usage if they ask for two."""
+    """The operating point from its options, as a keyword of `stream.train`; a UsageError if there are two."""
     given = {"--max-fpr": max_fpr, "--max-fnr": max_fnr, "--cost": cost}
     there = [option for option, value in given.items() if value is not None]
     if not there:
         return {}
     if len(there) > 1:
-        raise UsageError(f"{in_words(tuple(there))} cannot go together: there is one operating point.")
+        raise UsageError(f"{in_words(tuple(there))} cannot be combined: there can be only one operating point.")
     (option,) = there
     if cost is not None:
         point: dict[str, Any] = {"cost": _costs(cost)}
@@ -146,7 +146,7 @@ def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | No
 
 
 def _costs(text: str) -> dict[str, float]:
-    """From 1:50, a false positive and a false negative, or from false_negative=50,false_positive=1."""
+    """Parse 1:50 (a false positive, then a false negative) or false_negative=50,false_positive=1."""
     names = ("false_positive", "false_negative")
     pairs = [part.strip().partition("=") for part in text.split(",")] if "=" in text else []
     given = (
@@ -160,7 +160,7 @@ def _costs(text: str) -> dict[str, float]:
         return {name: float(given[name]) for name in names}
     except ValueError:
         raise UsageError(
-            f"--cost wants two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got {text!r}."
+            f"--cost expects two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got {text!r}."
         ) from None
 
 
@@ -176,7 +176,7 @@ def _taken(setting: Setting, value: Any) -> Any:
 
 
 def _class_weight(text: str) -> dict[str, float] | str:
-    """From spam:3,ham:1 to weights by label."""
+    """Parse spam:3,ham:1 into weights by label."""
     if text == "balanced":
         return text
     weights: dict[str, float] = {}
@@ -188,6 +188,6 @@ def _class_weight(text: str) -> dict[str, float] | str:
             label = ""
         if not label or not POSITIVE.allows(weights[label.strip()]):
             raise UsageError(
-                f"--class-weight wants LABEL:WEIGHT with a positive weight, as in spam:3; got {part.strip()!r}."
+                f"--class-weight expects LABEL:WEIGHT with a positive weight, as in spam:3; got {part.strip()!r}."
             )
     return weights

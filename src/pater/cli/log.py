@@ -1,4 +1,4 @@
-"""`pater log export | info | trim`: what a service has learned, out of its state directory."""
+"""`pater log export | info | trim`: what a service has learned, from its state directory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ State = Annotated[Path, typer.Argument(metavar="DIR", help="The state directory 
 
 @app.callback()
 def log(context: typer.Context) -> None:
-    """What a service has learned, out of its state directory."""
+    """Show, export or trim what a service has learned, from its state directory."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -47,17 +47,18 @@ def _opened(path: Path) -> Iterator[Log]:
 def export(
     state: State,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to.  [default: standard output]")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The file to write.  [default: standard output]"),
     ] = None,
     since: Annotated[
         int | None,
-        typer.Option("--since", min=0, metavar="ROWS", help="Leave out the first so many of all rows ever learned."),
+        typer.Option("--since", min=0, metavar="ROWS", help="Leave out the first N of all rows ever learned."),
     ] = None,
 ) -> None:
-    """Write the rows that were learned as JSON lines, which `pater train` learns from; a server may be running.
+    """Write the rows that were learned as JSON lines for `pater train`; the server may be running.
 
-    These are the rows since the last model that was swapped in, and the command that makes the same model of them is
-    told; --since 0 writes all there are.
+    By default these are the rows since the last model was swapped in, and the command that trains the same model from
+    them is printed; --since 0 writes all rows.
     """
     stop_in_order()
     with _opened(state) as found:
@@ -76,7 +77,9 @@ def export(
             why = why_not(error) if output is None else f"{output}: cannot be written: {error.strerror or error}."
             raise CommandError(why) from None
         if since is None and start.position:
-            say(f"{start.position:,} rows before the model that is served began are left out; --since 0 has them, too.")
+            say(
+                f"{start.position:,} rows from before the model now being served are left out; --since 0 includes them."
+            )
         say(f"{n:,} rows")
         if since is None:
             say(f"the same model: {shlex.join(command(found, output or EXPORTED, start))}")
@@ -84,7 +87,7 @@ def export(
 
 @app.command("info")
 def info(state: State, as_json: o.AsJson = False) -> None:
-    """Say what a state directory holds; a server may be running."""
+    """Show what a state directory holds; the server may be running."""
     with _opened(state) as found:
         from pater.serve.store.export import begins, command
 
@@ -130,16 +133,16 @@ def _time(seconds: float) -> str:
 def trim(
     state: State,
     before_snapshot: Annotated[
-        bool, typer.Option("--before-snapshot", help="Drop what the last snapshot has learned.")
+        bool, typer.Option("--before-snapshot", help="Drop the rows that the last snapshot has learned.")
     ] = False,
 ) -> None:
-    """Drop rows from the log that the last snapshot of the model has learned, to make room on the disk.
+    """Drop rows from the log that the last snapshot of the model has learned, to free disk space.
 
-    The server is stopped first. The log then begins with that snapshot: what is exported later, and learned by
-    `pater train -i` of it, is the same model, but rows that were dropped are gone.
+    Stop the server first. The log then begins with that snapshot: `pater train -i` with the snapshot and a later
+    export still gives the same model, but the dropped rows are gone.
     """
     if not before_snapshot:
-        raise UsageError("trim drops rows for good: say --before-snapshot.")
+        raise UsageError("trim drops rows for good: confirm with --before-snapshot.")
     with o.one_line_errors():
         from pater.serve.store.state import trim as drop
 

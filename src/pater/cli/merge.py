@@ -1,4 +1,4 @@
-"""`pater merge`: one model of what several have seen."""
+"""`pater merge`: combine several models into one."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Example:
 
 
 def merge(
-    models: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Model files of the same settings.")],
+    models: Annotated[list[Path], typer.Argument(metavar="A B ...", help="Model files with the same settings.")],
     model: o.ModelOut,
 ) -> None:
-    """Merge models: class sums and counts add, weights average by the rows that each has seen.
+    """Merge models: class sums and counts are added, weights are averaged by the rows that each model has seen.
 
-    They are read one by one and merged in the order given, however many there are, with memory for two. The result may
-    take the place of one of them: all are read before it is written.
+    Files are read one by one and merged in the order given, with memory for only two models. The result may replace
+    one of them: all are read before it is written.
     """
     if len(models) < 2:
-        raise UsageError("merge wants at least two models.")
+        raise UsageError("merge expects at least two models.")
     with o.one_line_errors():
         from pater.files.container import check_place, lock_place
         from pater.stream import load

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how the errors of the library become lines for the reader."""
+"""Options that several verbs share, and how errors of the library become one-line messages."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ TABLES = ("csv", "jsonl", "parquet", "ndjson")
 
 
 def _checked_decimal(decimal: str | None) -> str | None:
-    """It is wrong usage if numbers are said to have anything but a point or a comma."""
+    """Raise a UsageError unless the decimal mark is a point or a comma."""
     if decimal is not None and decimal.lower() not in (".", ",", "point", "comma"):
         raise UsageError(f"--decimal must be . or , (a point or a comma), got {decimal!r}.")
     return decimal
 
 
 def check_ending(option: str, path: Path | None, endings: tuple[str, ...], data: list[str]) -> None:
-    """It is wrong usage to ask for a file in a format that cannot be written; what is read is refused elsewhere."""
+    """Raise a UsageError for an output in a format that cannot be written. Inputs are refused elsewhere."""
     if path is not None and path.suffix[1:].lower() not in ("", *endings) and str(path) not in data:
         wanted = ", ".join(f".{ending}" for ending in endings[:3])
-        raise UsageError(f"{option} wants a file that ends in {wanted} or the like, got {path}.")
+        raise UsageError(f"{option} expects a file that ends in {wanted} or the like, got {path}.")
 
 
 Data = Annotated[
@@ -50,15 +50,17 @@ Format = Annotated[
 ]
 Label = Annotated[
     str | None,
-    typer.Option("--label", "-l", metavar="COLUMN", help="A table's label.  [default: label, target, class or y]"),
+    typer.Option(
+        "--label", "-l", metavar="COLUMN", help="The label column of a table.  [default: label, target, class or y]"
+    ),
 ]
 WeightColumn = Annotated[
-    str | None, typer.Option("--weight-column", metavar="COLUMN", help="A table's importance of each row.")
+    str | None, typer.Option("--weight-column", metavar="COLUMN", help="The column with the importance of each row.")
 ]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(
-        "--categorical", metavar="COLUMN", help="This column of a table holds categories, not numbers. Repeatable."
+        "--categorical", metavar="COLUMN", help="Treat this column of a table as categories, not numbers. Repeatable."
     ),
 ]
 Drop = Annotated[
@@ -67,7 +69,9 @@ Drop = Annotated[
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        "--delimiter", metavar="CHAR", help="Between fields of CSV.  [default: comma, semicolon or tab, recognised]"
+        "--delimiter",
+        metavar="CHAR",
+        help="The delimiter of CSV fields.  [default: comma, semicolon or tab, as recognised]",
     ),
 ]
 Decimal = Annotated[
@@ -75,7 +79,7 @@ Decimal = Annotated[
     typer.Option(
         "--decimal",
         metavar=".|,",
-        help="In numbers of CSV.  [default: a comma between semicolons, else a point]",
+        help="The decimal mark of CSV numbers.  [default: comma if fields end in semicolons, else point]",
         callback=_checked_decimal,
     ),
 ]
@@ -92,7 +96,7 @@ Interactions = Annotated[
     typer.Option(
         "--interactions",
         metavar="A:B|all",
-        help="Cross two columns of a table, or all of up to twenty. Repeatable, or a:b,c:d.",
+        help="Cross two columns of a table, or all pairs of up to twenty. Repeatable, or a:b,c:d.",
     ),
 ]
 MaxClasses = Annotated[
@@ -112,47 +116,60 @@ Bits = Annotated[
         min=1,
         max=26,
         metavar="N",
-        help="Hash feature names to 2^N columns.  [default: 18 for VW and for tables with text, else no hash]",
+        help="Hash feature names to 2^N columns.  [default: 18 for VW and for tables with text, else no hashing]",
     ),
 ]
 Features = Annotated[
-    int, typer.Option("--features", min=1, metavar="N", help="The most features that indices may ask for.")
+    int, typer.Option("--features", min=1, metavar="N", help="The largest number of features that indices may need.")
 ]
 OnError = Annotated[
     str,
     typer.Option("--on-error", metavar="stop|skip", help="What to do with a malformed line; skipped ones are counted."),
 ]
 Threads = Annotated[
-    int | None, typer.Option("--threads", "-j", min=1, metavar="N", help="Threads.  [default: one a processor]")
+    int | None,
+    typer.Option("--threads", "-j", min=1, metavar="N", help="Number of threads.  [default: one per processor]"),
 ]
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", min=1, max=1024, metavar="N", help="Learn shards of the files by N processes, and merge them."
+        "--workers",
+        min=1,
+        max=1024,
+        metavar="N",
+        help="Train on shards of the files in N processes, and merge the models.",
     ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="The same on a Dask cluster whose workers see the files."),
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="Do the same on a Dask cluster whose workers can read the files."
+    ),
 ]
 ShardSize = Annotated[
     str | None,
-    typer.Option("--shard-size", metavar="SIZE", help="Cut larger files into such pieces.  [default: 128M]"),
+    typer.Option("--shard-size", metavar="SIZE", help="Split larger files into pieces of this size.  [default: 128M]"),
 ]
 Scoring = Annotated[
     str,
-    typer.Option("--scoring", metavar="NAME", help="What best means to auto: accuracy, balanced_accuracy, ter, f1 ..."),
+    typer.Option(
+        "--scoring", metavar="NAME", help="The score by which auto chooses: accuracy, balanced_accuracy, ter, f1 ..."
+    ),
 ]
 MaxFpr = Annotated[
     float | None,
     typer.Option(
-        "--max-fpr", metavar="RATE", help="Decide so that at most this share of the negatives is called positive."
+        "--max-fpr",
+        metavar="RATE",
+        help="Set the threshold so that at most this share of negatives is predicted positive.",
     ),
 ]
 MaxFnr = Annotated[
     float | None,
     typer.Option(
-        "--max-fnr", metavar="RATE", help="Decide so that at most this share of the positives is called negative."
+        "--max-fnr",
+        metavar="RATE",
+        help="Set the threshold so that at most this share of positives is predicted negative.",
     ),
 ]
 Cost = Annotated[
@@ -160,7 +177,7 @@ Cost = Annotated[
     typer.Option(
         "--cost",
         metavar="FP:FN",
-        help="Decide by what a false positive and a false negative cost: 1:50, or false_negative=50,false_positive=1.",
+        help="Set the threshold by the costs of mistakes: 1:50, or false_negative=50,false_positive=1.",
     ),
 ]
 Threshold = Annotated[
@@ -168,41 +185,46 @@ Threshold = Annotated[
     typer.Option(
         "--threshold",
         metavar="MARGIN",
-        help="Of two classes, predict the second from this margin on.  [default: what the model has learned]",
+        help="Predict the second of two classes from this margin on.  [default: the model's threshold]",
     ),
 ]
 Window = Annotated[
     int | None,
     typer.Option(
-        "--window", min=1, metavar="ROWS", help="Tell how good the answers were in every so many rows, and of drift."
+        "--window", min=1, metavar="ROWS", help="Report how good the predictions were in every N rows, and drift."
     ),
 ]
 WindowOutput = Annotated[
     Path | None,
-    typer.Option("--window-output", dir_okay=False, metavar="FILE", help="Windows as .csv, .jsonl or .parquet."),
+    typer.Option(
+        "--window-output", dir_okay=False, metavar="FILE", help="Write the windows as .csv, .jsonl or .parquet."
+    ),
 ]
-Scale = Annotated[bool, typer.Option("--scale", help="Standardise as the stream passes.")]
-ModelOut = Annotated[Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.")]
+Scale = Annotated[bool, typer.Option("--scale", help="Standardise features as the stream passes.")]
+ModelOut = Annotated[
+    Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="The model file to write.")
+]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", dir_okay=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 LIMIT_OF_FEATURES = 1 << 22
 MOST_CLASSES = 100
 
 
 def check_encoding(encoding: str | None, *, scale: bool, bits: int | None, crossed: bool = False) -> None:
-    """It is wrong usage if options of plain columns go with an encoder, or if there is no such encoding."""
+    """Raise a UsageError if options of plain columns come with an encoder, or if there is no such encoding."""
     if encoding not in (None, "table", "plain"):
         raise UsageError(f"--encoding must be table or plain, got {encoding!r}.")
     given = [option for option, there in (("--scale", scale), ("--bits", bits is not None)) if there]
     if encoding == "table" and given:
-        raise UsageError(f"{given[0]} cannot go with --encoding table: it is for plain columns.")
+        raise UsageError(f"{given[0]} cannot be combined with --encoding table: it is for plain columns.")
     if crossed and (given or encoding == "plain"):
-        raise UsageError(f"--interactions cannot go with {(*given, '--encoding plain')[0]}: it is for encoded tables.")
+        other = (*given, "--encoding plain")[0]
+        raise UsageError(f"--interactions cannot be combined with {other}: it is for encoded tables.")
 
 
 def pairs_of(interactions: list[str] | None) -> list[tuple[str, str]] | str | None:
-    """The columns that are to be crossed: from a:b and c:d,e:f to pairs, or all."""
+    """Parse the columns to cross: a:b and c:d,e:f become pairs; all stays."""
     parts = [part.strip() for text in interactions or () for part in text.split(",")]
     if parts == ["all"]:
         return "all"
@@ -211,19 +233,19 @@ def pairs_of(interactions: list[str] | None) -> list[tuple[str, str]] | str | No
         one, colon, other = (name.strip() for name in part.partition(":"))
         if not (one and colon and other) or ":" in other:
             what = "all stands alone" if part == "all" else f"got {part!r}"
-            raise UsageError(f"--interactions wants two columns, as in country:amount, or all; {what}.")
+            raise UsageError(f"--interactions expects two columns, as in country:amount, or all; {what}.")
         pairs.append((one, other))
     return pairs or None
 
 
 def checked_delay(delay: str, time: str | None) -> int | str:
-    """After how many rows labels come, or the column that says when."""
+    """The number of rows after which labels arrive, or the column that says when."""
     rows = delay.strip()
     if rows.lstrip("+-").isdecimal():
         if len(rows) > 15 or rows.startswith("-"):
-            raise UsageError(f"--delay must be a number of rows from 0 on, or a column, got {delay[:40]}.")
+            raise UsageError(f"--delay must be a number of rows, 0 or more, or a column, got {delay[:40]}.")
         if time is not None:
-            raise UsageError("--time goes with --delay COLUMN.")
+            raise UsageError("--time needs --delay COLUMN.")
         return int(rows)
     if not rows:
         raise UsageError("--delay must be a number of rows or a column, got nothing.")
@@ -231,7 +253,7 @@ def checked_delay(delay: str, time: str | None) -> int | str:
 
 
 def check_outputs(*paths: Path | None) -> None:
-    """It is wrong usage to write two things to one place."""
+    """Raise a UsageError if two outputs are the same file."""
     places = [path.resolve() for path in paths if path is not None]
     for place in places:
         if places.count(place) > 1:
@@ -239,7 +261,7 @@ def check_outputs(*paths: Path | None) -> None:
 
 
 def checked_threshold(threshold: float | None, learner: Learner) -> float | None:
-    """A threshold that was given, for a model that decides by one."""
+    """Check a threshold that was given; the model must have two classes."""
     if threshold is None:
         return None
     if math.isnan(threshold):
@@ -251,7 +273,7 @@ def checked_threshold(threshold: float | None, learner: Learner) -> float | None
 
 @contextmanager
 def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: bool = False) -> Iterator[None]:
-    """Whatever is wrong with an input or a model file ends in one line; `compiling` is called if there is a wait."""
+    """Turn errors of inputs and model files into one line; call `compiling` before kernels are compiled."""
     without_blas()
     from pater.files.model_file import ModelFileError
     from pater.formats.errors import Hint, InputError, UnseenLabelWarning

@@ -1,4 +1,4 @@
-"""`pater predict`: what a model says of rows, in their order, one for each."""
+"""`pater predict`: predict rows with a model, one prediction for each, in order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def predict(
         Path | None, typer.Option("--output", "-o", dir_okay=False, metavar="FILE", help="[default: standard output]")
     ] = None,
     margins: Annotated[
-        bool, typer.Option("--margins", help="Add the margin of each class, or of the second of two.")
+        bool, typer.Option("--margins", help="Add the margin of each class; with two classes, that of the second.")
     ] = False,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Add the probability of each class.")] = False,
     output_format: Annotated[
@@ -43,7 +43,7 @@ def predict(
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
 ) -> None:
-    """Predict the rows of DATA with a model. A line that was skipped as malformed has empty fields."""
+    """Predict the rows of DATA with a model. For a malformed line that is skipped, the fields are empty."""
     with o.one_line_errors():
         from pater.stream import load
         from pater.stream.prediction import predict_to

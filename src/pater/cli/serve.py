@@ -1,4 +1,4 @@
-"""`pater serve`: predict over HTTP, and learn when the labels come."""
+"""`pater serve`: predict over HTTP, and learn when the labels arrive."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serve(
     ],
     model: Annotated[
         Path | None,
-        typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Begin with this model, its settings."),
+        typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Start with this model and its settings."),
     ] = None,
     algo: Annotated[
         str | None, typer.Option("--algo", "-a", metavar="NAME", help="As for pater train.  [default: auto]")
@@ -62,55 +62,57 @@ def serve(
     max_fnr: o.MaxFnr = None,
     cost: o.Cost = None,
     max_classes: Annotated[
-        int, typer.Option("--max-classes", min=1, metavar="N", help="Refuse rows that would bring more labels.")
+        int, typer.Option("--max-classes", min=1, metavar="N", help="Refuse rows that would add more labels than this.")
     ] = o.MOST_CLASSES,
     host: Annotated[str, typer.Option("--host", metavar="NAME", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, metavar="N", help="0 picks one.")] = 8000,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, metavar="N", help="The port to listen on; 0 picks a free one.")
+    ] = 8000,
     tokens: Annotated[
         Path | None,
         typer.Option(
             "--tokens",
             dir_okay=False,
             metavar="FILE",
-            help="Who may do what: lines of predict, learn or admin, and TOKEN.",
+            help="Who may do what: lines of a role (predict, learn, admin) and a token.",
         ),
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", dir_okay=False, metavar="FILE", help="For TLS, in PEM.")
+        Path | None, typer.Option("--certificate", dir_okay=False, metavar="FILE", help="A TLS certificate, in PEM.")
     ] = None,
-    key: Annotated[Path | None, typer.Option("--key", dir_okay=False, metavar="FILE", help="Its key.")] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", dir_okay=False, metavar="FILE", help="The key of the certificate.")
+    ] = None,
     remember: Annotated[
         str, typer.Option("--remember", metavar="TIME", help="How long a prediction waits for its label: 12h, 30d.")
     ] = "30d",
     expire_as: Annotated[
-        str | None, typer.Option("--expire-as", metavar="LABEL", help="Learn this label if none came in that time.")
+        str | None, typer.Option("--expire-as", metavar="LABEL", help="Learn this label if none has arrived by then.")
     ] = None,
     consume: Annotated[
         str | None,
-        typer.Option("--consume", metavar="URL", help="Learn from a topic of Kafka, too: kafka://host:9092/topic."),
+        typer.Option("--consume", metavar="URL", help="Also learn from a Kafka topic: kafka://host:9092/topic."),
     ] = None,
     snapshot_every: Annotated[
-        str, typer.Option("--snapshot-every", metavar="N|TIME", help="Rows, or a time such as 60s or 5m.")
+        str, typer.Option("--snapshot-every", metavar="N|TIME", help="Save the model every N rows, or every 60s or 5m.")
     ] = "60s",
     window: Annotated[
-        int, typer.Option("--window", min=1, metavar="ROWS", help="Tell how good answers were in every so many rows.")
+        int, typer.Option("--window", min=1, metavar="ROWS", help="Report how good predictions were in every N rows.")
     ] = 1_000,
-    max_body: Annotated[str, typer.Option("--max-body", metavar="SIZE", help="Of a request.")] = "16M",
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, metavar="N", help="Of a request.")] = 100_000,
-    max_columns: Annotated[int, typer.Option("--max-columns", min=1, metavar="N", help="Of a row.")] = 10_000,
+    max_body: Annotated[str, typer.Option("--max-body", metavar="SIZE", help="The largest request.")] = "16M",
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, metavar="N", help="Rows per request.")] = 100_000,
+    max_columns: Annotated[int, typer.Option("--max-columns", min=1, metavar="N", help="Columns per row.")] = 10_000,
     max_pending: Annotated[
         int, typer.Option("--max-pending", min=1, metavar="N", help="Rows that may wait for their labels.")
     ] = 50_000_000,
     max_waiting: Annotated[
         int, typer.Option("--max-waiting", min=1, metavar="N", help="Requests that may wait to be written to the log.")
     ] = 10_000,
-    check: Annotated[
-        bool, typer.Option("--check", help="Look whether the state directory is sound, and do not start.")
-    ] = False,
-    log_json: Annotated[bool, typer.Option("--log-json", help="Log JSON lines, for machines.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check the state directory, and do not start.")] = False,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Log JSON lines.")] = False,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Log every request.")] = False,
 ) -> None:
-    """Predict over HTTP, learn when the labels come, and lose nothing that was acknowledged."""
+    """Predict over HTTP, learn when the labels arrive, and lose nothing that was acknowledged."""
     if check:
         _check(state, as_json=log_json)
         return
@@ -157,12 +159,12 @@ def serve(
 
         if tokens is None and not is_loopback(host):
             raise UsageError(
-                f"--host {host} lets other machines in, and without --tokens they may do everything: name a file of "
-                "tokens, or listen at 127.0.0.1."
+                f"--host {host} lets other machines in, and without --tokens they may do everything: give a file of "
+                "tokens, or listen on 127.0.0.1."
             )
         if tokens is not None and certificate is None and not is_loopback(host):
             say(
-                "pater: warning: without --certificate and --key tokens travel in the clear; see that a proxy does TLS."
+                "pater: warning: without --certificate and --key tokens are sent unencrypted; put a TLS proxy in front."
             )
         keeping = Keeping(
             remember=_seconds("--remember", remember),
@@ -201,7 +203,7 @@ def _check_installed() -> None:
 
 def _topic(url: str) -> Address:
     if find_spec("confluent_kafka") is None:
-        raise CommandError('--consume needs the client of Kafka: pip install "pater[kafka]".')
+        raise CommandError('--consume needs the Kafka client: pip install "pater[kafka]".')
     from pater.serve.kafka import Address
 
     try:
@@ -227,16 +229,16 @@ def _check(state: Path, *, as_json: bool) -> None:
 def _seconds(option: str, text: str) -> float:
     match = _TIME.fullmatch(text.strip().lower())
     if not match or int(match[1]) == 0:
-        raise UsageError(f"{option} wants a time such as 60s, 5m, 12h or 30d, got {text!r}.")
+        raise UsageError(f"{option} expects a time such as 60s, 5m, 12h or 30d, got {text!r}.")
     return float(int(match[1]) * _SECONDS[match[2]])
 
 
 def _every(text: str) -> tuple[int, float]:
-    """After how many rows, and how many seconds, a snapshot is due: the other one is not asked for."""
+    """The number of rows and of seconds after which a snapshot is due; one of them is practically infinite."""
     rows = text.strip()
     if rows.isdecimal() and len(rows) < 16 and int(rows):
         return int(rows), float("inf")
     try:
         return 1 << 62, _seconds("--snapshot-every", text)
     except UsageError:
-        raise UsageError(f"--snapshot-every wants a number of rows, or a time such as 60s; got {text!r}.") from None
+        raise UsageError(f"--snapshot-every expects a number of rows, or a time such as 60s; got {text!r}.") from None

@@ -1,4 +1,4 @@
-"""`pater train --workers N` and `--scheduler ADDRESS`: shards learned side by side, one display, one model."""
+"""`pater train --workers N` and `--scheduler ADDRESS`: train on shards in parallel, with one display and one model."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _SIZE = re.compile(r"([0-9]{1,15})\s*([kmgt]?)(i?b)?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _WHY_NOT = {
     "--passes": "shards are learned in one pass.",
-    "--initial-model": "every shard begins anew; pater merge puts models together.",
-    "--checkpoint-every": "what is done is kept shard by shard, and --resume goes on from it.",
+    "--initial-model": "every shard starts from scratch; pater merge combines models.",
+    "--checkpoint-every": "finished shards are kept anyway, and --resume continues from them.",
     "--threads": "each worker has one thread.",
     "--window": "windows follow one stream.",
     "-": "standard input can be read once, by one process; name files.",
@@ -34,26 +34,26 @@ _WHY_NOT = {
 
 
 def bytes_of(option: str, text: str) -> int:
-    """From 128M or 64MiB to bytes."""
+    """Parse a size such as 128M or 64MiB."""
     match = _SIZE.fullmatch(text.strip())
     size = int(match[1]) << _UNITS[match[2].lower()] if match else 0
     if not 1 << 10 <= size < 1 << 60:
-        raise UsageError(f"{option} wants a size from 1K on, such as 128M or 1G, got {text!r}.")
+        raise UsageError(f"{option} expects a size of at least 1K, such as 128M or 1G, got {text!r}.")
     return size
 
 
 def in_shards(workers: int | None, scheduler: str | None, shard_size: str | None, given: dict[str, bool]) -> bool:
-    """Whether shards are asked for; it is wrong usage if an option makes no sense with them, or without."""
+    """Whether to train in shards; a UsageError if an option makes no sense with shards, or without."""
     if workers is not None and scheduler is not None:
-        raise UsageError("--workers and --scheduler cannot go together: a cluster has its own workers.")
+        raise UsageError("--workers and --scheduler cannot be combined: a cluster has its own workers.")
     if workers is None and scheduler is None:
         if shard_size is not None:
-            raise UsageError("--shard-size goes with --workers or --scheduler.")
+            raise UsageError("--shard-size needs --workers or --scheduler.")
         return False
     for option, there in given.items():
         if there:
             asked = "--workers" if scheduler is None else "--scheduler"
-            raise UsageError(f"{option} cannot go with {asked}: {_WHY_NOT[option]}")
+            raise UsageError(f"{option} cannot be combined with {asked}: {_WHY_NOT[option]}")
     if scheduler is not None:
         _check_dask()
     return True
@@ -65,11 +65,11 @@ def _check_dask() -> None:
     except ValueError:  # someone has put something else in their place
         there = None
     if not there:
-        raise CommandError('a cluster is reached by dask: pip install "pater[dask]".')
+        raise CommandError('a cluster needs Dask: pip install "pater[dask]".')
 
 
 class ShardDisplay:
-    """Follows a run in shards: a bar on a terminal, nothing elsewhere, a line at the end."""
+    """Shows a run in shards: a bar on a terminal, nothing elsewhere, and a line at the end."""
 
     def __init__(self, *, quiet: bool, log_json: bool) -> None:
         self.quiet, self.log_json = quiet, log_json
@@ -82,7 +82,7 @@ class ShardDisplay:
             self._bar = Bar()
 
     def compiling(self) -> None:
-        """Say why nothing happens for a while, in the bar if there is one."""
+        """Say that code is being compiled, in the bar if there is one."""
         self._waits = True
         if self._bar is not None:
             self._bar.compiling()
@@ -104,7 +104,7 @@ class ShardDisplay:
             self._bar = None
 
     def finish(self, run: ShardedRun) -> None:
-        """The last line, and what was skipped."""
+        """Print the last line, and what was skipped."""
         self.close()
         assert run.learner is not None
         seconds = (run.ended or time.monotonic()) - run.started
@@ -123,7 +123,7 @@ class ShardDisplay:
 
 
 def _so_far(run: ShardedRun, width: int | None) -> str:
-    """How a run stands, as much of it as there is room for."""
+    """The state of a run, as much of it as there is room for."""
     seconds, share = time.monotonic() - run.started, run.share
     rows, shards = f"{run.rows:,} rows", f"{run.n_done:,} of {len(run.plan.shards):,} shards"
     speed = f"{(run.rows - run.resumed_at) / max(seconds, 1e-9):,.0f}/s"
@@ -153,7 +153,7 @@ def train_in_shards(
     size: int | None,
     max_classes: int,
 ) -> None:
-    """Learn by workers; what is done is kept whatever happens."""
+    """Train with workers; finished shards are kept whatever happens."""
     paths = [os.path.abspath(path) for path in data] if scheduler else data  # workers of a cluster stand elsewhere
     stop_in_order()
     try:
@@ -203,4 +203,4 @@ def _kept(model: Path) -> str:
     done = len([path for path in folder_of(model).glob("*.json") if path.stem.isdecimal()])
     if not done:
         return "nothing was saved."
-    return f"{done:,} {'shard is' if done == 1 else 'shards are'} kept; --resume goes on from there."
+    return f"{done:,} {'shard is' if done == 1 else 'shards are'} kept; --resume continues from there."

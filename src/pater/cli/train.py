@@ -34,12 +34,14 @@ def train(
     algo: Algo = "auto",
     settings: dict[str, Any],
     passes: Annotated[
-        int, typer.Option("--passes", min=1, max=10_000, metavar="N", help="How often to pass over the files.")
+        int, typer.Option("--passes", min=1, max=10_000, metavar="N", help="Number of passes over the files.")
     ] = 1,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint, if there is one.")] = False,
     checkpoint_every: Annotated[
         str | None,
-        typer.Option("--checkpoint-every", metavar="N|TIME", help="Rows, or a time such as 30s or 5m."),
+        typer.Option(
+            "--checkpoint-every", metavar="N|TIME", help="Write a checkpoint every N rows, or every 30s or 5m."
+        ),
     ] = None,
     workers: o.Workers = None,
     scheduler: o.Scheduler = None,
@@ -47,7 +49,7 @@ def train(
     initial: Annotated[
         Path | None,
         typer.Option(
-            "--initial-model", "-i", dir_okay=False, metavar="FILE", help="Go on from this model, its settings."
+            "--initial-model", "-i", dir_okay=False, metavar="FILE", help="Continue from this model, with its settings."
         ),
     ] = None,
     format: o.Format = None,
@@ -75,9 +77,9 @@ def train(
         Path | None,
         typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw the windows: png, pdf or svg."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors and what was skipped.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and skipped lines.")] = False,
     log_json: Annotated[
-        bool, typer.Option("--log-json", help="Print a JSON line at every power of two of rows, and at the end.")
+        bool, typer.Option("--log-json", help="Print a JSON line after 1, 2, 4, 8 ... rows, and at the end.")
     ] = False,
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
@@ -92,7 +94,7 @@ def train(
         **point,
     }
     if (window_output or plot) and not window:
-        raise UsageError(f"{'--window-output' if window_output else '--plot'} goes with --window.")
+        raise UsageError(f"{'--window-output' if window_output else '--plot'} needs --window.")
     o.check_ending("--window-output", window_output, o.TABLES, data)
     o.check_ending("--plot", plot, o.PICTURES, data)
     o.check_outputs(model, window_output, plot)
@@ -175,7 +177,7 @@ def train(
         except KeyboardInterrupt as stop:
             display.close()
             there = checkpoint_every and Path(f"{model}.checkpoint").exists()
-            kept = "the last checkpoint is kept; --resume goes on from it." if there else "nothing was saved."
+            kept = "the last checkpoint is kept; --resume continues from it." if there else "nothing was saved."
             raise StoppedError(stop, kept) from None
         finally:
             display.close()

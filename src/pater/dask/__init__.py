@@ -1,6 +1,6 @@
-"""Learning from collections of Dask, block by block, on the workers of a cluster.
+"""Learning from Dask collections, block by block, on the workers of a cluster.
 
-The data stays where it is: models travel, as bytes of model files. What comes back is an ordinary estimator.
+The data stays where it is: only models are sent, as bytes of model files. The result is an ordinary estimator.
 
 Examples
 --------
@@ -44,35 +44,35 @@ def fit(
 ) -> Any:
     """Learn from all blocks of rows, each where it is.
 
-    Each block is learned by itself, by `partial_fit`, and the models are merged in the order of the blocks. So the
-    result is the same, to the bit, on any number of workers, whichever block is done first and whichever worker fails:
-    it is that of:
+    Each block is learned separately by `partial_fit`, and the models are merged in the order of the blocks. So the
+    result is the same, to the bit, with any number of workers, whichever block finishes first and whichever worker
+    fails. It equals:
 
         merge_all(clone(estimator).partial_fit(X_of_block, y_of_block) for each block that has rows)
 
-    Blocks of a table, behind a `TableEncoder`, go on from one beginning: the first rows of eight blocks, spread over
-    all (of more, if these are short), 10,000 in all, decide how columns are encoded and begin to be learned from. What
-    the beginning has counted is taken out of each block again, so that each row counts once. Fewer rows than that in
-    all blocks are learned in one stream. Data is read once, and none of it comes to the client.
+    Blocks of a table, behind a `TableEncoder`, start from a common model: the first rows of eight blocks, spread over
+    all of them (of more if these are short), 10,000 in total, decide how columns are encoded, and the model learns from
+    them. What it had counted is subtracted from each block again, so that each row counts once. If all blocks together
+    have fewer rows, they are learned in one stream. Data is read once, and none of it is sent to the client.
 
     Parameters
     ----------
     estimator : estimator
-        A learner of pater, or an `OnlinePipeline` of a `TableEncoder` and one. It stays as it is.
+        A learner of pater, or an `OnlinePipeline` of a `TableEncoder` and one. It is not changed.
     X : dask array, dask DataFrame, or list of delayed batches
-        The rows. An array has one chunk of columns; its blocks are dense or sparse, and need not know how many rows
-        they have. A batch is (X, y) or (X, y, sample_weight).
+        The rows. An array has one chunk of columns; its blocks are dense or sparse, and their sizes may be unknown. A
+        batch is (X, y) or (X, y, sample_weight).
     y : dask array or Series
-        The labels, cut like X; None where batches bring them.
+        The labels, split like X; None if batches include them.
     sample_weight : dask array or Series, optional
-        Importance of each sample, cut like X.
+        Importance of each sample, split like X.
     classes : array-like of labels, optional
-        All classes there may be; a label outside is an error. Without it, they are those that turn up in some block.
+        All classes; any other label is an error. Without it, the classes are those that occur in some block.
     client : distributed.Client, optional
-        Whose workers learn. None is for the current client if there is one, and else for Dask's local scheduler.
+        The client whose workers learn. None means the current client if there is one, else Dask's local scheduler.
     exact : {None, "sequential"}
-        With "sequential" one model is passed from block to block, which is one pass over all rows in order, to the bit,
-        in the time of one worker.
+        With "sequential" one model is passed from block to block: exactly one pass over all rows in order, but no
+        faster than one worker.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def fit(
 
 
 def predict(model: Any, X: Any) -> Any:
-    """The label of each row, when it is asked for.
+    """The label of each row, computed lazily.
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ def predict(model: Any, X: Any) -> Any:
     Returns
     -------
     dask array or Series
-        The labels; of a DataFrame, a Series with its index.
+        The labels; for a DataFrame, a Series with its index.
     """
     return said_of_blocks(model, "predict", X)
 
 
 def decision_function(model: Any, X: Any) -> Any:
-    """The margins of each row, when they are asked for.
+    """The margins of each row, computed lazily.
 
     Parameters
     ----------
@@ -117,13 +117,13 @@ def decision_function(model: Any, X: Any) -> Any:
     Returns
     -------
     dask array, Series or DataFrame
-        One number a row for two classes, else one for each class; of a DataFrame, with its index.
+        One number per row for two classes, else one for each class; for a DataFrame, with its index.
     """
     return said_of_blocks(model, "decision_function", X)
 
 
 def predict_proba(model: Any, X: Any) -> Any:
-    """Probabilities of the classes, when they are asked for.
+    """Probabilities of the classes, computed lazily.
 
     Parameters
     ----------
@@ -135,6 +135,6 @@ def predict_proba(model: Any, X: Any) -> Any:
     Returns
     -------
     dask array or DataFrame
-        A column for each class; of a DataFrame, with its index.
+        A column for each class; for a DataFrame, with its index.
     """
     return said_of_blocks(model, "predict_proba", X)

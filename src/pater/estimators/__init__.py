@@ -1,1 +1,1 @@
-"""The scikit-learn face: every learner as an estimator, and what estimators need around them."""
+"""The learners as scikit-learn estimators, and what estimators need around them."""

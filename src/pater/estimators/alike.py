@@ -24,7 +24,7 @@ def check_type(mine: Any, other: Any) -> None:
 
 
 def check_alike(mine: OnlineClassifier, other: OnlineClassifier) -> None:
-    """Raise an error for the first thing in which two learners differ that must be the same where they are merged."""
+    """Raise an error that names the first difference that keeps two learners from being merged."""
     own = mine._fitted_model()
     check_type(mine, other)
     theirs = other._fitted_model()
@@ -47,7 +47,7 @@ def check_features(mine: LinearClassifier, other: LinearClassifier) -> None:
 
 
 def _judged(learner: OnlineClassifier) -> tuple[Any, ...]:
-    """The settings of what was learned, and by which score its models are chosen."""
+    """The settings of what was learned, and the score by which its models are chosen."""
     model = learner._fitted_model()
     scoring, settings, fading = learner._judged_by()
     of_pool = (fading or model.usual_fading) if isinstance(model, Pool) else None
@@ -55,7 +55,7 @@ def _judged(learner: OnlineClassifier) -> tuple[Any, ...]:
 
 
 def _differing_parameter(mine: OnlineClassifier, other: OnlineClassifier) -> str | None:
-    """The first parameter that makes other models of mine if it is as the other has it."""
+    """The first parameter whose value in the other learner would give different models here."""
     kind: Any = type(mine)
     params = mine.get_params(deep=False)
     asked = mine._checked_specs(), mine._judged_by()

@@ -1,4 +1,4 @@
-"""The learner for whoever does not know which one to take: several side by side, of which the best predicts.
+"""The default learner: several candidates side by side, of which the best predicts.
 
 Knows `online`, `pater`, `candidates`, `choice` and `search`.
 """
@@ -30,51 +30,51 @@ class AutoPATERClassifier(OnlineClassifier):
     """Several learners side by side in one pass; the best so far predicts.
 
     Without `variants` and `weights`: second-order PATER and balanced AROW, each with a weak, a usual and a strong
-    prior, and with three lengths of memory. Every candidate says what it thinks of a sample before it learns from it,
-    and these answers tell which one is best, honestly and at any time, without a second pass or data set aside.
-    Candidates that trail by more than chance stop, so that in the long run four are left. Of up to 256 columns they
-    keep a full covariance, of more a diagonal one.
+    prior, and with three lengths of memory. Every candidate predicts a sample before it learns from it, and these
+    predictions show honestly and at any time which one is best, without a second pass or a validation set. Candidates
+    that trail by more than chance are dropped, so that in the long run four are left. They keep a full covariance for
+    up to 256 columns, and a diagonal one for more.
 
     With `variants` or `weights`: the paper's wPATER, PATER-I and -II with many class weights.
 
     Parameters
     ----------
     variants : tuple of {"I", "II"} or None, default=None
-        The variants of wPATER to try; both, if only `weights` are given.
+        The variants of wPATER to try; both if only `weights` is given.
     weights : tuple of float or None, default=None
-        The weights of wPATER to try, each as α⁻ with α⁺ = 1 and the other way round, beside the unweighted form; those
-        of the paper, if only `variants` are given: (0.01, 0.1, 0.3, 0.5, 0.9, 0.99).
+        The weights of wPATER to try, each as α⁻ with α⁺ = 1 and the other way round, beside the unweighted form. If
+        only `variants` is given, those of the paper: (0.01, 0.1, 0.3, 0.5, 0.9, 0.99).
     scoring : {"accuracy", "balanced_accuracy", "ter", "wter", "f1", "g_mean", "cost"}, default="balanced_accuracy"
-        What "best" means. Of equals, the first candidate is chosen. For "accuracy" the candidates are AROW without
-        class weights; for "f1" and "cost" both kinds race.
+        What "best" means. Among equals, the first candidate is chosen. For "accuracy" the candidates are AROW without
+        class weights; for "f1" and "cost" candidates of both kinds compete.
     scoring_settings : dict or None, default=None
         For "wter" `alpha_neg` and `alpha_pos`, for "cost" `of_false_positive` and `of_false_negative`; 1 by default.
     fading : float or None, default=None
-        What is left of an answer's part in the scores when the next sample of its class comes; None is 0.985, which
-        looks at about the last seventy of each class, and 0.995 behind a TableEncoder. While all candidates fail by
-        more than chance, answers fade faster. Of wPATER: when the next sample comes, and None is 1.
+        The factor by which older predictions fade in the scores with each new sample of their class. None means 0.985,
+        which covers about the last seventy samples of each class, or 0.995 behind a TableEncoder. While all candidates
+        fail by more than chance, predictions fade faster. For wPATER they fade with every sample, and None means 1.
     discount : bool, default=True
-        Of wPATER: whether a sample counts in proportion to its place in the stream, so that the clumsy beginnings of a
-        model tell less than what it has become.
+        For wPATER: whether a sample counts in proportion to its place in the stream, so that a model's early mistakes
+        count less than later ones.
     average : bool or None, default=None
-        Whether the average of the weights predicts; None is as each candidate is best.
+        Whether to predict with the averaged weights; None uses what is best for each candidate.
     forgetting : float or None, default=None
-        What is left of the past when the next sample comes; None is found out along the stream, of 1, 0.999 and 0.99.
+        The factor by which the past fades with each new sample; None chooses among 1, 0.999 and 0.99 along the stream.
     operating_point : dict or None, default=None
-        As in `PATERClassifier`; the scores are then those of what was predicted at the operating point.
+        As in `PATERClassifier`; the scores are then those of predictions at the operating point.
     class_weight, fit_intercept, n_passes, shuffle, probability, warm_start, random_state, n_jobs
         As in `PATERClassifier`; class weights multiply those that are tried.
 
     Attributes
     ----------
     best_params_ : dict
-        The settings of the candidate that predicts. Of wPATER with more than two classes, a list with one for each.
+        The settings of the candidate that predicts; for wPATER with more than two classes, a list with one for each.
     progressive_score_ : float
-        The score of the answers that were given, each before the sample was learned from, the mean over the classes.
+        The score of the predictions, each made before the sample was learned from; the mean over the classes.
     progressive_scores_ : ndarray of shape (n_settings,) or (n_classes, n_settings)
-        The score that every candidate is compared by, in the order of `scores_frame()`.
+        The score by which each candidate is compared, in the order of `scores_frame()`.
     classes_, coef_, intercept_, n_features_in_, feature_names_in_, t_
-        As in `PATERClassifier`, of the candidate that predicts.
+        As in `PATERClassifier`, for the candidate that predicts.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class AutoPATERClassifier(OnlineClassifier):
             raise ValueError(f"scoring_settings names {sorted(unknown)}, which {self.scoring!r} does not use.")
         for name, value in settings.items():
             if not (isinstance(value, int | float | np.number) and 0 <= value < math.inf):
-                raise ValueError(f"scoring_settings must hold numbers from 0 on, got {value!r} for {name!r}.")
+                raise ValueError(f"scoring_settings must hold non-negative numbers, got {value!r} for {name!r}.")
         base = self._spec(self._rules["I"], watch=True)
         if self.variants is None and self.weights is None:
             memories = MEMORIES if self.forgetting is None else (base.forgetting,)
@@ -170,7 +170,7 @@ class AutoPATERClassifier(OnlineClassifier):
 
     @property
     def best_params_(self) -> dict[str, Any] | list[dict[str, Any]]:
-        """The settings of the candidate that predicts; of wPATER with more than two classes, those of each class."""
+        """The settings of the candidate that predicts; for wPATER with more than two classes, those of each class."""
         model = self._fitted_model()
         if isinstance(model, Pool):
             return _candidate(model, model.leader)
@@ -179,7 +179,7 @@ class AutoPATERClassifier(OnlineClassifier):
 
     @property
     def progressive_score_(self) -> float:
-        """The score of the answers that were given, each before the sample was learned from."""
+        """The score of the predictions, each made before the sample was learned from."""
         counts = self._fitted_model().progressive(*self._scored_by())
         return float(np.mean(score(counts, *self._scored_by())))
 
@@ -193,7 +193,7 @@ class AutoPATERClassifier(OnlineClassifier):
         return values if len(values) > 1 else values[0]
 
     def scores_frame(self) -> Any:
-        """All candidates and their progressive scores as a pandas DataFrame; of wPATER, a row for each class, too."""
+        """All candidates and their progressive scores as a pandas DataFrame; for wPATER, with a row for each class."""
         import pandas as pd
 
         model = self._fitted_model()

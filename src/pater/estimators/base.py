@@ -1,6 +1,6 @@
-"""What every estimator here shares: it holds a model, says what the model says, and is saved as it.
+"""What all estimators share: they hold a model, predict with it, and are saved as model files.
 
-Knows scikit-learn, `inputs`, `model`, `predict` and `model_file`. Nothing is lost in a failed call.
+Knows scikit-learn, `inputs`, `model`, `predict` and `model_file`. A failed call changes nothing.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return "balanced_accuracy", None
 
     def _chosen(self, model: Model | Pool) -> list[int]:
-        """Which model speaks for each class, or for both of two."""
+        """The index of the model that predicts for each class (with two classes, for both)."""
         return model.chosen(*self._scored_by())
 
     def _average_of(self, model: Model | Pool) -> bool:
-        """Whether the average of the weights predicts."""
+        """Whether the averaged weights predict."""
         return model.spec.average
 
     def _threshold(self, model: Model | Pool) -> float:
-        """The margin from which on a row is of the second of two classes."""
+        """The margin from which on the second of two classes is predicted."""
         return 0.0
 
     @property
@@ -55,7 +55,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights, (1, n_features) for two classes, else (n_classes, n_features). Made when asked for."""
+        """Weights, (1, n_features) for two classes, else (n_classes, n_features). Computed on access."""
         return self._weights()[0]
 
     @property
@@ -75,14 +75,14 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model
 
     def _speaking_model(self) -> Model | Pool:
-        """The model, which has something to say; an error if all rows so far were of weight 0."""
+        """The model, if it can predict; an error if all rows so far were of weight 0."""
         model = self._fitted_model()
         if not model.classes.size:
             raise NotFittedError(f"This {type(self).__name__} instance has learned from no row: all were of weight 0.")
         return model
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Margins: for two classes one number a row, positive for the second class; else one for each class.
+        """Margins: for two classes one number per row, positive for the second class; else one for each class.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return margins if margins.shape[1] > 1 else margins[:, 0]
 
     def _checked_margins(self, X: Any) -> NDArray[np.float64]:
-        """Margins (rows, models); an error if one is not finite, which says what is wrong with its row."""
+        """Margins (rows, models); if one is not finite, an error says what is wrong with its row."""
         model = self._speaking_model()
         rows = take_rows(self, X, reset=False)
         margins = model.margins(rows, self._scored_by(), average=self._average_of(model))
@@ -110,7 +110,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return margins
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row: of two, the second from the threshold on, 0 as a rule; of more, the largest margin's.
+        """The class of each row: of two, the second from the threshold on (usually 0); else that of the largest margin.
 
         Parameters
         ----------
@@ -137,31 +137,31 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         pandas DataFrame
-            A line for each row, and of more than two classes one for each row and class. A column for each feature, of
-            a sparse matrix for each that some row has; then "(base)", which is the intercept, and "(rounding)". A line
-            added from left to right is the margin that `decision_function` tells, to the bit.
+            A line for each row; with more than two classes, one for each row and class. A column for each feature (for
+            a sparse matrix, for each that occurs in a row), then "(base)", the intercept, and "(rounding)". The sum of
+            a line from left to right is the margin that `decision_function` returns, to the bit.
         """
         from .explaining import explanation_frame
 
         return explanation_frame(self, X, None, X)
 
     def effect_curves(self) -> Any:
-        """Of a classifier behind a `TableEncoder` in an `OnlinePipeline`: see there. By itself, a TypeError."""
+        """Available behind a `TableEncoder` in an `OnlinePipeline`: see there. A plain estimator raises a TypeError."""
         from .explaining import NEEDS_ENCODER
 
         raise TypeError(NEEDS_ENCODER)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator to a model file, from which `pater.load` brings it back to the bit.
+        """Write the estimator to a model file, from which `pater.load` restores it to the bit.
 
-        The file appears whole or not at all, and only after it was read back: after an error, what was there before is
-        there still. A link is written through. It holds numbers and JSON, no code; `pater predict`, `inspect` and
+        The file is written completely or not at all, and is read back first: after an error, the previous file is
+        still there. A link is followed. The file holds numbers and JSON, no code; `pater predict`, `inspect` and
         `merge` read it, too.
 
         Parameters
         ----------
         path : str or path
-            Where to.
+            The file to write.
         """
         from .load import ESTIMATORS, estimator_of  # which knows every estimator
 
@@ -179,11 +179,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         modelfile.save(path, saved, accept=estimator_of)
 
     def _to_save(self) -> Model | Pool:
-        """What was learned; a ValueError if it does not go with the parameters."""
+        """What was learned; a ValueError if it does not match the parameters."""
         raise NotImplementedError
 
     def _take_over(self, model: Model | Pool) -> None:
-        """Be what such a model was saved from; a ValueError if it does not go with the parameters."""
+        """Take over a saved model; a ValueError if it does not match the parameters."""
         raise NotImplementedError
 
     def _all_or_nothing(self, learn: Callable[..., None], *arguments: Any) -> Self:
@@ -204,7 +204,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return vars(self).get("feature_names_in_")
 
     def _check_weighted_classes(self, classes: NDArray[Any]) -> None:
-        """A weight for a class that there is not is a slip of the pen."""
+        """Raise an error for a weight of a class that does not exist."""
         if isinstance(self.class_weight, dict):
             known = set(classes.tolist())
             unknown = [label for label in self.class_weight if label not in known]
@@ -212,7 +212,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"class_weight names {unknown}, which are not among the classes {classes.tolist()}.")
 
     def __copy__(self) -> Self:
-        """A copy that learns by itself."""
+        """An independent copy."""
         result = type(self).__new__(type(self))
         result.__dict__.update(self.__dict__)
         if "_model" in vars(self):
@@ -229,7 +229,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def wanted_classes(classes: Any, model: Model | Pool | None) -> NDArray[Any]:
-    """The classes that there will be, sorted; an error if a model knows of others."""
+    """The given classes, sorted; an error if the model already has others."""
     wanted = np.unique(as_labels(classes, "classes"))
     if wanted.size < 2:
         raise ValueError(f"classes must name at least two labels, got {wanted.tolist()}.")

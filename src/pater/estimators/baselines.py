@@ -1,4 +1,4 @@
-"""The learners of first order to compare with: the Perceptron, the passive-aggressive family and ALMA.
+"""First-order learners for comparison: the Perceptron, the passive-aggressive family and ALMA.
 
 Knows `online`, which does the work.
 """
@@ -11,7 +11,7 @@ from .online import OnlineClassifier
 
 
 class Perceptron(OnlineClassifier):
-    """Rosenblatt's rule: a mistake adds the sample to the weights, or takes it away.
+    """Rosenblatt's rule: a mistake adds the sample to the weights, or subtracts it.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Perceptron(OnlineClassifier):
 
 
 class PassiveAggressiveClassifier(OnlineClassifier):
-    """Passive-aggressive learning: the smallest step after which a sample is right by a margin of 1.
+    """Passive-aggressive learning: the smallest step that classifies a sample correctly with a margin of 1.
 
     Unlike in scikit-learn and River, the intercept's constant 1 is part of ‖x‖², so that an uncapped step ends exactly
     on the margin.
@@ -65,7 +65,7 @@ class PassiveAggressiveClassifier(OnlineClassifier):
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-        "PA" always goes all the way; "PA-I" goes at most `C`; "PA-II" goes less far, the smaller `C` is.
+        "PA" always takes the full step; "PA-I" caps it at `C`; "PA-II" shortens it the more, the smaller `C` is.
     C : float, default=1.0
         Aggressiveness. Not used by "PA".
     class_weight : dict of label: weight, "balanced" or None, default=None
@@ -119,12 +119,12 @@ class PassiveAggressiveClassifier(OnlineClassifier):
 
 
 class ALMAClassifier(OnlineClassifier):
-    """The approximate large margin algorithm: a perceptron of shrinking steps, kept in the unit ball (p = 2).
+    """The approximate large margin algorithm: a perceptron with shrinking steps, kept in the unit ball (p = 2).
 
     Parameters
     ----------
     alpha : float, default=0.9
-        On separable data the margin reaches at least 1 − α of the largest; above 0 and at most 1.
+        On separable data the margin reaches at least 1 − α times the largest possible; above 0 and at most 1.
     class_weight : dict of label: weight, "balanced" or None, default=None
         Multiplies the step, as sample weights do.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs

@@ -1,4 +1,4 @@
-"""The learners of second order to compare with: AROW, confidence-weighted learning, the second-order perceptron.
+"""Second-order learners for comparison: AROW, confidence-weighted learning and the second-order perceptron.
 
 Knows `online`, which does the work.
 """
@@ -16,9 +16,9 @@ class AROWClassifier(OnlineClassifier):
     Parameters
     ----------
     r : float, default=1.0
-        The larger, the smaller the steps, and the less noise in the labels matters.
+        The larger r, the smaller the steps, and the less label noise matters.
     covariance : {"full", "diagonal"}, default="full"
-        "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+        "full" costs O(d²) time per row and memory, "diagonal" only touches the non-zeros of a row.
     forgetting : float, default=1.0
         As in `SecondOrderPATERClassifier`.
     class_weight : dict of label: weight, "balanced" or None, default=None
@@ -74,22 +74,22 @@ class AROWClassifier(OnlineClassifier):
 
 
 class ConfidenceWeightedClassifier(OnlineClassifier):
-    """Confidence-weighted learning: weights with a normal distribution, changed least to be right with probability η.
+    """Confidence-weighted learning: the smallest change of normally distributed weights to be right with probability η.
 
     Parameters
     ----------
     variant : {"CW", "SCW-I", "SCW-II"}, default="SCW-I"
-        "CW" always goes all the way, which noise in the labels upsets; the soft ones go as far as `C` lets them.
+        "CW" always takes the full step, which suffers from label noise; the soft variants are limited by `C`.
     eta : float, default=0.9
         The probability, above 0.5 and below 1.
     C : float, default=1.0
         Aggressiveness. Not used by "CW".
     covariance : {"full", "diagonal"}, default="full"
-        "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+        "full" costs O(d²) time per row and memory, "diagonal" only touches the non-zeros of a row.
     forgetting : float, default=1.0
         As in `SecondOrderPATERClassifier`.
     class_weight : dict of label: weight, "balanced" or None, default=None
-        Multiplies C, as sample weights do; in "CW", which has none, the step.
+        Multiplies C, as sample weights do; in "CW", which has no C, it multiplies the step.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in `PATERClassifier`.
 
@@ -152,11 +152,11 @@ class SecondOrderPerceptron(OnlineClassifier):
     r : float, default=1.0
         The paper's a: how many mistakes of unit size it takes to outweigh the prior.
     covariance : {"full", "diagonal"}, default="full"
-        "full" costs O(d²) of time a row and of memory, "diagonal" what the row holds.
+        "full" costs O(d²) time per row and memory, "diagonal" only touches the non-zeros of a row.
     forgetting : float, default=1.0
         As in `SecondOrderPATERClassifier`.
     class_weight : dict of label: weight, "balanced" or None, default=None
-        How many times a mistake counts; sample weights multiply it.
+        How many times a mistake counts, multiplied by the sample weight.
     fit_intercept, n_passes, shuffle, average, probability, operating_point, warm_start, random_state, n_jobs
         As in `PATERClassifier`.
 

@@ -1,4 +1,4 @@
-"""Estimators learned in blocks of rows, wherever these are: what all engines share.
+"""Estimators trained on blocks of rows, wherever these are: what all engines share.
 
 Knows estimators, `shards` and bytes of model files; knows no engine.
 """
@@ -40,7 +40,7 @@ class OtherVersionError(RuntimeError):
 
 
 class Plan:
-    """What all tasks of a call share: the estimator, which has learned nothing, all classes if known, and versions.
+    """What all tasks of a call share: the unfitted estimator, all classes if known, and versions.
 
     `block` is what the engine calls a block of rows.
     """
@@ -54,12 +54,12 @@ class Plan:
 
     @property
     def warm_up(self) -> int:
-        """How many rows of a table an encoder begins with; 0 where there is none."""
+        """How many rows an encoder needs to begin; 0 without an encoder."""
         return int(self.estimator.steps[0][1].warm_up) if isinstance(self.estimator, OnlinePipeline) else 0
 
     @property
     def beginning(self) -> int:
-        """How many rows all blocks of a table begin with."""
+        """How many rows the shared beginning of all blocks of a table has."""
         return rows_to_begin_with(self.warm_up)
 
     def said_of(self, number: int) -> Any:
@@ -68,12 +68,12 @@ class Plan:
 
 
 def versions() -> tuple[str, str]:
-    """Those that all processes must share: of pater and of Python."""
+    """The versions of pater and Python, which all processes must share."""
     return pater.__version__, PYTHON
 
 
 def check_estimator(estimator: Any) -> None:
-    """An error if blocks of an estimator could not be merged, or if it asks for more than one pass in order."""
+    """Raise an error if models of blocks could not be merged, or if more than one ordered pass is needed."""
     if isinstance(estimator, OnlinePipeline):
         kinds = [type(step) for _, step in estimator.steps]
         if len(kinds) != 2 or kinds[0] is not TableEncoder or not issubclass(kinds[1], OnlineClassifier):
@@ -102,12 +102,12 @@ def check_estimator(estimator: Any) -> None:
 
 
 def spread(n: int, m: int) -> list[int]:
-    """About `m` of the numbers below `n`, evenly spread; all of them are among those for twice as many."""
+    """About `m` evenly spread numbers below `n`; doubling `m` keeps all of them."""
     return list(range(n)) if m >= n else sorted({k * n // m for k in range(m)})
 
 
 def shares(rows: dict[int, int], total: int) -> dict[int, int]:
-    """How many rows each block gives to a total: as many as the others, or all that it has."""
+    """How many rows each block contributes to a total: an equal share, or all that it has."""
     taken, left = dict[int, int](), total
     in_turn = sorted(rows, key=lambda number: (rows[number], number))
     for k, number in enumerate(in_turn):
@@ -117,7 +117,7 @@ def shares(rows: dict[int, int], total: int) -> dict[int, int]:
 
 
 def begun(plan: Plan, samples: list[Batch]) -> bytes:
-    """The encoder and the model that all blocks of a table begin with."""
+    """The encoder and the model from which all blocks of a table start."""
     try:
         return begun_bytes(plan.estimator, samples, plan.classes)
     except (ValueError, TypeError) as error:
@@ -125,14 +125,14 @@ def begun(plan: Plan, samples: list[Batch]) -> bytes:
 
 
 def learned(plan: Plan, content: bytes | None, batch: Batch) -> bytes:
-    """The model of a block by itself; of a table, from what all blocks begin with."""
+    """The model of one block; for a table, starting from the shared beginning."""
     if content is None:
         return model_bytes(_learn(clone(plan.estimator), plan, batch))
     return model_bytes(without_begun(content, _learn(starting_from(content, plan.estimator), plan, batch)))
 
 
 def go_on(model: Any, plan: Plan, batches: Iterable[Numbered]) -> Any:
-    """The model after some more blocks, of a stream in one pass."""
+    """The model after some more blocks of a stream in one pass."""
     for number, batch in batches:
         with plan.said_of(number):
             model = _learn(model, plan, batch)
@@ -140,7 +140,7 @@ def go_on(model: Any, plan: Plan, batches: Iterable[Numbered]) -> Any:
 
 
 def as_one(plan: Plan, batches: list[Numbered]) -> bytes:
-    """The model of blocks of a table that are one stream, however short."""
+    """The model of a table whose blocks are learned as one stream, however short."""
     model = go_on(clone(plan.estimator), plan, batches)
     with plan.said_of(batches[-1][0]):
         steps = model._speaking()
@@ -158,9 +158,9 @@ def merged(plan: Plan, number: int, before: Any, block: Any) -> Any:
 
 
 def final(plan: Plan, model: Any, begun: bytes | None) -> Any:
-    """The model of all blocks, to go on by itself, with the names of the steps as they were given.
+    """The model of all blocks, ready to continue, with the names of the steps as given.
 
-    `begun` is what they began with, if that was something. An error if it is no classifier that `fit` would have made.
+    `begun` is their shared beginning, if any. Raises an error if `fit` would not have made such a classifier.
     """
     learner = model
     if isinstance(model, OnlinePipeline):
@@ -173,7 +173,7 @@ def final(plan: Plan, model: Any, begun: bytes | None) -> Any:
 
 
 def model_bytes(model: Any) -> bytes:
-    """A model as a file would hold it."""
+    """The bytes of the model file."""
     return to_bytes(model.save)
 
 

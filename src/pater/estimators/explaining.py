@@ -1,4 +1,4 @@
-"""What an estimator learned, in the terms of its user: contributions to margins, and effects of raw columns.
+"""What an estimator learned, in terms of the user's columns: contributions to margins, and effects of columns.
 
 Knows `base`, the table encoder, and how contributions and effects are computed; pandas comes with the first frame.
 """
@@ -62,13 +62,13 @@ def explanation_frame(classifier: LinearClassifier, X: Any, described: Described
 
 
 def spoken_for(classifier: LinearClassifier) -> list[Any]:
-    """The class that each model speaks for: of two the second."""
+    """The class that each model stands for; with two classes, the second."""
     classes: NDArray[Any] = classifier.classes_
     return list(classes.tolist()) if classes.size != 2 else [classes.tolist()[1]]
 
 
 def curves_of(steps: list[tuple[str, Any]]) -> list[Curve]:
-    """The effects of the raw columns of a table, in front of a classifier."""
+    """The effects of the raw columns of a table on the margins of a classifier."""
     from .base import LinearClassifier
 
     encoder, classifier = steps[0][1], steps[-1][1]

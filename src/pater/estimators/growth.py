@@ -1,4 +1,4 @@
-"""Classifiers behind an encoder: what its columns are, room for those that turn up, other places for those there.
+"""Classifiers behind an encoder: what its columns are, room for new ones, and moving those that exist.
 
 Knows `online`, `ter` and `placement`.
 """
@@ -20,7 +20,7 @@ Growing = OnlineClassifier | TERClassifier
 
 
 def make_room(classifier: Any, n_features: int, name: str) -> None:
-    """Let a classifier, the step of this name, take rows of more columns, which were 0 in all rows so far."""
+    """Let a classifier, the step of this name, take rows with more columns, which were 0 in all rows so far."""
     known = getattr(classifier, "n_features_in_", n_features)
     if n_features <= known:
         return
@@ -54,7 +54,7 @@ def check_steps(others: list[tuple[str, Any]], steps: list[tuple[str, Any]]) -> 
 
 
 def with_columns_moved(classifier: Growing, columns: NDArray[np.int64], n_features: int) -> Growing:
-    """A copy of a classifier in which column j is `columns[j]` of so many, or is left out where that is −1."""
+    """A copy of a classifier in which column j moves to `columns[j]`, or is dropped where that is −1."""
     result = copy(classifier)
     result._model = with_columns_at(classifier._fitted_model(), columns, n_features)
     result.n_features_in_ = n_features

@@ -1,8 +1,8 @@
 """What the estimators accept: rows, labels and weights in any form that scikit-learn takes, checked once.
 
 Knows scikit-learn, `matrices`, `doors` and `labels`. An array that is already in the form of the kernels passes without
-a copy and in a few microseconds; everything else goes through scikit-learn's own validation. Whether the numbers are
-finite is seen by the kernels as they read them.
+a copy and in a few microseconds; everything else goes through scikit-learn's own validation. The kernels check whether
+numbers are finite as they read them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ENCODE = "Encode text, categories and dates first: pater.preprocessing.TableEnco
 
 
 def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
-    """The rows of X; the estimator's `n_features_in_` and `feature_names_in_` are set, or X is held against them."""
+    """The rows of X; sets the estimator's `n_features_in_` and `feature_names_in_`, or checks X against them."""
     known = vars(estimator)
     if not reset and "feature_names_in_" not in known:
         ready = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.carray
@@ -89,7 +89,7 @@ def _is_temporal(kind: Any) -> bool:
 
 
 def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
-    """Row, column and value of the first entry that is no number, if that is what is wrong with X."""
+    """Row, column and value of the first entry that is not a number, if there is one."""
     try:
         table = np.asarray(X, dtype=object)
     except ValueError:
@@ -106,7 +106,7 @@ def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
 
 
 def check_labels(y: Any, rows: Rows) -> NDArray[Any]:
-    """One label a row."""
+    """Check that there is one label per row."""
     if type(y) is not np.ndarray or y.ndim != 1:
         if y is None:
             raise ValueError("y is None: a classifier requires y to be passed, but the target y is None.")
@@ -121,7 +121,7 @@ def check_labels(y: Any, rows: Rows) -> NDArray[Any]:
 
 
 def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
-    """One importance a row, finite and not negative; nothing for importance 1 throughout."""
+    """Check that there is one finite, non-negative weight per row; None if all are 1."""
     if sample_weight is None:
         return NOTHING
     return readable(check_weights(sample_weight, number_of_rows(rows), "sample_weight"))

@@ -1,4 +1,4 @@
-"""Weighted least squares for all rows at once, where no moments are kept: of many columns, or of many sparse rows.
+"""Weighted least squares over all rows at once, where no moments are kept: for many columns, or many sparse rows.
 
 Knows NumPy and SciPy.
 """

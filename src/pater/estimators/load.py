@@ -1,7 +1,7 @@
-"""From a model file to the estimator that it is: the one that saved it, or the one that `pater train` was.
+"""Load a model file as an estimator: the one that was saved, or the equivalent of what `pater train` learned.
 
-Knows every estimator, and `stream`, whose files these are, too. The class comes from the table below, never from a name
-looked up elsewhere.
+Knows every estimator, and `stream`, which writes the same files. The class comes from the table below, never from a
+name looked up elsewhere.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ OF_RULE: dict[str, tuple[Any, str]] = {
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The estimator that a model file holds, as it was when it was saved, to the bit.
+    """Load an estimator from a model file, as it was when it was saved, to the bit.
 
-    Nothing in the file is executed. A file that is damaged, cut off or forged is refused with a `ModelFileError`, which
-    is a ValueError. A model that `pater train` has learned becomes the estimator of its rule, if it took the features
-    as they were; behind a `TableEncoder`, in an `OnlinePipeline`, if it encoded a table. What `--scale` and hashing do
-    to a row is done by `pater predict`, not by an estimator.
+    Nothing in the file is executed. A damaged, truncated or forged file is refused with a `ModelFileError`, which is a
+    ValueError. A model from `pater train` becomes the estimator of its rule if it used the features as they were, or
+    an `OnlinePipeline` with a `TableEncoder` if it encoded a table. Models with `--scale` or hashing cannot be loaded
+    as estimators; use `pater predict`.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Fitted, and ready to go on with `partial_fit`.
+        Fitted, and ready to continue with `partial_fit`.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _beyond_estimators(learner: Learner) -> str | None:
-    """What a learner does that no estimator does."""
+    """The features of a learner that no estimator has."""
     if learner.scaler is not None:
         return "its features are scaled along the stream, which no estimator does"
     if learner.columns is not None and learner.columns.bits:
@@ -108,7 +108,7 @@ def _beyond_estimators(learner: Learner) -> str | None:
 
 
 def pipeline_of(saved: Saved) -> OnlinePipeline:
-    """The estimator of encoded tables that a model file describes, behind its encoder."""
+    """The pipeline of an encoder and an estimator that a model file describes."""
     encoder, estimator = Learner.from_saved(saved).encoder, estimator_of(saved)
     assert encoder is not None
     encoding = encoder.encoding
@@ -119,7 +119,7 @@ def pipeline_of(saved: Saved) -> OnlinePipeline:
 
 
 def estimator_of(saved: Saved) -> LinearClassifier:
-    """The estimator that a model file describes; a ValueError or the like if it describes none."""
+    """The estimator that a model file describes; a ValueError or similar if it describes none."""
     described, model = saved.estimator, saved.model
     if described is None:
         estimator = _of_specs(saved)
@@ -141,7 +141,7 @@ def estimator_of(saved: Saved) -> LinearClassifier:
 
 
 def _of_specs(saved: Saved) -> LinearClassifier:
-    """The estimator whose parameters come to these settings."""
+    """The estimator whose parameters give these settings."""
     specs = saved.model.specs
     rule, more = specs[0].rule, {}
     if rule == modelfile.BATCH_RULE:
@@ -165,7 +165,7 @@ def _of_specs(saved: Saved) -> LinearClassifier:
 
 
 def _tried(model: Model | Pool) -> dict[str, Any]:
-    """What several learners differ in. Of wPATER the variants, and the weights: each first as α⁻, later as α⁺."""
+    """In what several learners differ. For wPATER: the variants and the weights, each first as α⁻, then as α⁺."""
     specs = model.specs
     if isinstance(model, Pool):
         memories = {spec.forgetting for spec in specs}
@@ -186,5 +186,5 @@ def _tried(model: Model | Pool) -> dict[str, Any]:
 
 
 def _told(spec: Spec) -> Spec:
-    """What matters to the rule: whether it was watched does not, nor a setting that it does not have."""
+    """The settings that matter to the rule: not whether it was watched, nor settings that it does not have."""
     return spec.without_unused()._replace(watch=True)  # type: ignore[no-any-return]

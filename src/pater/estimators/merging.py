@@ -1,6 +1,6 @@
-"""Any number of models made one.
+"""Merging any number of models into one.
 
-Knows what can be merged by its `merge` alone.
+Knows models only by their method `merge`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ T = TypeVar("T")
 
 
 def merge_all(models: Iterable[T]) -> T:
-    """One model of what all have learned, each from rows of its own; they stay as they are, after an error, too.
+    """Merge models, each trained on different rows, into a new one. The given models do not change, even on an error.
 
-    Models are taken one by one in the order given, so that a generator, for example of `pater.load`, needs memory
-    for two. Any other order or grouping gives the same to rounding.
+    Models are merged one by one in the order given, so a generator, for example of `pater.load`, needs memory for only
+    two. Any other order or grouping gives the same up to rounding.
 
-    Classes that only some of them have met are added to the others; a model that has met one class only, or no row
-    (all of weight 0), adds what it knows. Of three classes and more, a model that has not met a class has no rows
-    against it: give `classes` to `partial_fit` where shards may lack some, or the order matters. Settings, features and
-    the type of the classes must be the same: an error names the first difference and the number of the model, from 1
-    on. So does one for a model that is not fitted.
+    Classes that only some models have seen are added to the others; a model that has seen only one class, or no row
+    (all of weight 0), contributes what it has. With three or more classes, a model that lacks a class has no negative
+    rows for it: pass `classes` to `partial_fit` if shards may lack some, otherwise the order matters. Settings,
+    features and the type of the classes must be the same: an error names the first difference and the number of the
+    model, counted from 1. A model that is not fitted is an error, too.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def merge_all(models: Iterable[T]) -> T:
     Returns
     -------
     estimator
-        A new one; of a single model, a copy.
+        A new one; for a single model, a copy.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def merge_all(models: Iterable[T]) -> T:
     4
     """
     if isinstance(models, str | bytes | os.PathLike) or not isinstance(models, Iterable):
-        raise TypeError(f"merge_all wants several models, for example in a list, not {_shown(models)}.")
+        raise TypeError(f"merge_all expects several models, for example in a list, not {_shown(models)}.")
     result: Any = None
     several, number = iter(models), 0
     while True:
@@ -59,12 +59,12 @@ def merge_all(models: Iterable[T]) -> T:
         except StopIteration:
             break
     if result is None:
-        raise ValueError("merge_all wants at least one model.")
+        raise ValueError("merge_all expects at least one model.")
     return result  # type: ignore[no-any-return]
 
 
 def _with(result: Any, model: Any, number: int) -> Any:
-    """What was merged so far, a new one, with one more model; an error says which."""
+    """Merge one more model into the result so far; an error says which model it was."""
     if not (hasattr(model, "merge") and hasattr(model, "fit")) or isinstance(model, type):
         raise TypeError(f"model {number} is {_shown(model)}, which cannot be merged.")
     try:
@@ -85,7 +85,7 @@ def _with(result: Any, model: Any, number: int) -> Any:
 
 
 def _shown(value: Any) -> str:
-    """What somebody has given, and what to do about a file."""
+    """What was given instead of models, with a hint if it is a file."""
     if isinstance(value, str | bytes | os.PathLike):
         return f"the name of a file ({os.fspath(value)!r}): use pater.load to get the model in it"
     name = type(value).__name__ if not isinstance(value, type) else f"class {value.__name__}"

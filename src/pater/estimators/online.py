@@ -34,7 +34,7 @@ FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
 
 
 class OnlineClassifier(LinearClassifier):
-    """A subclass says which models its parameters ask for."""
+    """A subclass defines which models its parameters stand for."""
 
     variant: str
     fit_intercept: bool
@@ -51,12 +51,12 @@ class OnlineClassifier(LinearClassifier):
     _rules: ClassVar[dict[str, str]]  # by variant; "" where there is one rule only, and no parameter `variant`
 
     def _specs(self) -> Specs:
-        """The models that the parameters ask for, one or several for each class."""
+        """The models that the parameters stand for, one or several for each class."""
         variant = one_of("variant", self.variant, tuple(self._rules)) if "" not in self._rules else ""
         return (self._spec(self._rules[variant]),)
 
     def _value(self, setting: Setting) -> Any:
-        """What the parameter of a setting asks for."""
+        """The value of a setting from its parameter."""
         return getattr(self, setting.parameter)
 
     def _averages(self, rule: str) -> bool:
@@ -73,7 +73,7 @@ class OnlineClassifier(LinearClassifier):
         y : array-like of shape (n_samples,)
             Their labels, of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Importance of each sample; one of weight 0 is as if it were not there, and brings no class.
+            Importance of each sample; one of weight 0 is ignored, and adds no class.
 
         Returns
         -------
@@ -110,9 +110,9 @@ class OnlineClassifier(LinearClassifier):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows, once and in order.
 
-        The result does not depend on how a stream is cut into calls. Parameters that are changed between calls count
-        from the next row on. Some ask for other models than have been learned and are an error: `fit_intercept`,
-        `covariance`, `form`, `variants`, `weights`, and `probability` turned on.
+        The result does not depend on how a stream is split into calls. Parameters that are changed between calls apply
+        from the next row on. Changes that would need different models are an error: `fit_intercept`, `covariance`,
+        `form`, `variants`, `weights`, and `probability` turned on.
 
         Parameters
         ----------
@@ -121,10 +121,10 @@ class OnlineClassifier(LinearClassifier):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of labels, optional
-            All classes there will be. With it, a label outside is an error; without it, a class that turns up later is
-            added, and its one-vs-rest model starts at the row that brings it.
+            All classes. If given, any other label is an error; if not, a class that appears later is added, and its
+            one-vs-rest model starts at that row.
         sample_weight : array-like of shape (n_samples,), optional
-            Importance of each sample; one of weight 0 is as if it were not there, and brings no class.
+            Importance of each sample; one of weight 0 is ignored, and adds no class.
 
         Returns
         -------
@@ -169,21 +169,21 @@ class OnlineClassifier(LinearClassifier):
         return model
 
     def merge(self, other: Self) -> Self:
-        """Take in what `other` has learned from other rows of the same kind.
+        """Add what `other` has learned from other rows of the same kind.
 
-        Class sums, counts and the inverse of a covariance add exactly. The weights become the average of both, by the
-        number of samples each has seen; those of second-order PATER are made anew from the sums.
+        Class sums, counts and inverse covariances are added exactly. The weights become the average of both, weighted
+        by the number of samples each has seen; those of second-order PATER are computed again from the sums.
 
         Parameters
         ----------
         other : estimator of the same class
             Fitted on the same features, with the same settings; an error names the first difference. Classes that only
-            one of both has met are added to the other.
+            one of the two has seen are added to the other.
 
         Returns
         -------
         self
-            The estimator. `other` stays as it is; after an error, so does this one.
+            The estimator. `other` does not change; after an error, neither does this one.
         """
         check_alike(self, other)
         mine, theirs = self._fitted_model(), other._fitted_model()
@@ -202,8 +202,8 @@ class OnlineClassifier(LinearClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            A column for each class, in the order of `classes_`. Of more than two, the one-vs-rest probabilities are
-            scaled to sum to 1.
+            A column for each class, in the order of `classes_`. With more than two classes, the one-vs-rest
+            probabilities are scaled to sum to 1.
         """
         model = self._fitted_model()
         if not model.spec.calibrate:
@@ -229,7 +229,7 @@ class OnlineClassifier(LinearClassifier):
         return model.threshold(self._checked_specs()[0].operating_point, *self._scored_by())
 
     def _average_of(self, model: Model | Pool) -> bool:
-        """Whether the average predicts. It may be left alone at any time, but not be had where it was not kept."""
+        """Whether the average predicts. It can be turned off at any time, but not on where no average was kept."""
         kept = super()._average_of(model)
         if self.average and not kept:
             raise ValueError("average=True, but no average was kept: it begins with the next rows that are learned.")
@@ -259,7 +259,7 @@ class OnlineClassifier(LinearClassifier):
         return tags
 
     def _threads(self, model: Model | Pool, rows: Rows) -> int | None:
-        """How many threads may share the models; None for one on each processor."""
+        """How many threads may share the models; None means one per processor."""
         if self.n_jobs is None:  # a few numbers are learned from before joblib has answered
             return 1 if rows[-1].size < FEW or model.state.n_models == 1 else int(effective_n_jobs(None))
         if self.n_jobs > 0:
@@ -267,7 +267,7 @@ class OnlineClassifier(LinearClassifier):
         return None if self.n_jobs == -1 else max(1, available_threads() + 1 + int(self.n_jobs))
 
     def _checked_specs(self) -> Specs:
-        """The specs that the parameters ask for. They are looked at again only when a parameter has changed."""
+        """The specs that the parameters stand for, checked again only when a parameter has changed."""
         weight = self.class_weight
         kind: Any = type(self)
         values = [*map(self.__dict__.__getitem__, names_of(kind))]

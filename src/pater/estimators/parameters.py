@@ -1,7 +1,7 @@
-"""The parameters of estimators: what they may be, and how they become JSON and come back.
+"""The parameters of estimators: which values are allowed, and how they are converted to JSON and back.
 
 Knows scikit-learn, signatures, `settings` and `codec`; knows no estimator. What is written has passed the checks of
-whoever reads it.
+the reader.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
 
 def asked_for_probabilities(estimator: Any) -> bool:
     if not estimator.probability:
-        raise AttributeError("predict_proba is there with probability=True, set before the first row is learned.")
+        raise AttributeError("predict_proba needs probability=True, set before the first row is learned.")
     return True
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """The value, if it is one of those; a ValueError that names the parameter if it is not."""
+    """The value, if it is one of those; otherwise a ValueError that names the parameter."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
     return str(value)
@@ -49,7 +49,7 @@ def names_of(kind: Any) -> tuple[str, ...]:
 
 
 def settings_of(kind: Any) -> list[tuple[str, Setting]]:
-    """The settings that are parameters of an estimator, by the names that they have in `Spec`."""
+    """The settings that are parameters of an estimator, by their names in `Spec`."""
     return [(name, setting) for name, setting in SETTINGS.items() if setting.parameter in names_of(kind)]
 
 
@@ -67,7 +67,7 @@ def to_json(estimator: Any, kinds: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_json(kind: Any, params: Any, *, newer: bool = False) -> dict[str, Any]:
-    """Arguments for `kind`, or a ValueError if these will not do. Their ranges are for the estimator to check.
+    """Arguments for `kind`, or a ValueError if these are not valid. The estimator checks their ranges.
 
     What a `newer` version of the format adds is left out.
     """
@@ -93,7 +93,7 @@ def _defaults(kind: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any, default: Any) -> Any:
-    """As JSON has it."""
+    """A value in JSON's types."""
     if isinstance(default, bool):
         return bool(value)
     if isinstance(value, np.generic):

@@ -14,7 +14,7 @@ from .online import OnlineClassifier
 class PATERClassifier(OnlineClassifier):
     """Passive-aggressive minimisation of the total error rate, the sum of false-positive and false-negative rates.
 
-    Each step moves the weights along the difference of the class means, by as much as the loss asks for. With
+    Each step moves the weights along the difference of the class means, by as much as the loss requires. With
     `class_weight` it is the weighted form, wPATER, whose α⁻ and α⁺ are the weights of the classes.
 
     Parameters
@@ -23,7 +23,7 @@ class PATERClassifier(OnlineClassifier):
         "I" learns from samples inside the margin only, by the loss of each; "II" learns from every sample, by the mean
         loss so far.
     class_weight : dict of label: weight, "balanced" or None, default=None
-        The α⁻ and α⁺ of wPATER. The total error rate weighs both classes alike however rare one is, so "balanced"
+        The α⁻ and α⁺ of wPATER. The total error rate weighs both classes equally however rare one is, so "balanced"
         changes nothing here. Weights far from 1 ruin a first-order model: every step moves the intercept the same way,
         until it predicts one class only (a `OneClassWarning` says so). For costs, use `SecondOrderPATERClassifier` with
         weights of cost times the share of the class, {0: 0.99, 1: 50 * 0.01} for 1 % positives and misses that cost
@@ -31,33 +31,33 @@ class PATERClassifier(OnlineClassifier):
     fit_intercept : bool, default=True
         Whether there is a constant feature 1. It takes part in the class means.
     n_passes : int, default=1
-        How often `fit` passes over the data.
+        The number of passes of `fit` over the data.
     shuffle : bool, default=False
         Whether each pass of `fit` takes the rows in a new random order.
     average : bool, default=False
-        Whether predictions use the average of the weights after each sample. Asked for in mid-stream, it begins there,
-        with the weights of that moment as those after each sample before.
+        Whether to predict with the weights averaged over the stream. If turned on in mid-stream, the average starts as
+        if the weights had been the current ones all along.
     forgetting : float, default=1.0
-        For streams that drift: what is left of the sum, count and loss of a class when its next sample comes. 1 forgets
-        nothing; with 0.999 a class remembers about its last thousand samples. At least 1e-12.
+        For streams that drift: the factor by which the sum, count and loss of a class fade with each new sample of that
+        class. 1 forgets nothing; with 0.999 a class remembers about its last thousand samples. At least 1e-12.
     probability : bool, default=False
-        Whether to fit probabilities along the stream, for `predict_proba`; to be set before the first row is learned.
+        Whether to fit probabilities along the stream, for `predict_proba`. Must be set before the first row.
     operating_point : dict or None, default=None
         Where to decide between two classes: {"max_fpr": 0.01}, {"max_fnr": 0.05} or {"cost": {"false_positive": 1,
-        "false_negative": 50}}. `predict` then says the second class from `threshold_` on, which is estimated along the
-        stream from what was said of each sample before it was learned from. None decides at 0, as the rule does.
+        "false_negative": 50}}. `predict` then returns the second class from `threshold_` on, which is estimated along
+        the stream from the margin of each sample before it was learned from. None decides at 0, as the rule does.
     warm_start : bool, default=False
-        Whether `fit` goes on from what was learned before.
+        Whether `fit` continues from what was learned before.
     random_state : int, RandomState or None, default=None
         For `shuffle`.
     n_jobs : int or None, default=None
         Threads that share the classes of a multiclass problem. None means one, unless in a `joblib.parallel_config`
-        context; -1 means one on each processor, -2 one less. The result does not depend on it.
+        context; -1 means one per processor, -2 one less. The result does not depend on it.
 
     Attributes
     ----------
     classes_, coef_, intercept_, n_features_in_, feature_names_in_
-        As everywhere in scikit-learn; `coef_` and `intercept_` are made when asked for.
+        As everywhere in scikit-learn; `coef_` and `intercept_` are computed on access.
     t_ : int
         Samples seen.
     threshold_ : float
@@ -112,11 +112,11 @@ class PATERClassifier(OnlineClassifier):
 
 
 class SecondOrderPATERClassifier(OnlineClassifier):
-    """PATER in the metric of a running covariance: it allows for the features' scales and for their correlations.
+    """PATER in the metric of a running covariance, which accounts for the scales and correlations of the features.
 
-    Σ⁻¹, to which each sample adds x·xᵀ/r, remembers how much is known in which direction; each class weighs the same in
-    it, however rare it is. The weights go along Σz instead of z, the difference of the class means, which is where the
-    batch solution of the total error rate lies.
+    Σ⁻¹, to which each sample adds x·xᵀ/r, records how much is known in each direction; both classes weigh the same in
+    it, however rare one is. The weights move along Σz instead of z, the difference of the class means. Along Σz lies
+    the batch solution of the total error rate.
 
     Parameters
     ----------
@@ -125,19 +125,19 @@ class SecondOrderPATERClassifier(OnlineClassifier):
     r : float, default=30.0
         How many samples of unit size it takes to outweigh the prior, Σ = I.
     covariance : {"full", "diagonal"}, default="full"
-        "full" costs O(d²) of time a row and of memory; "diagonal" only what the row holds, as the first-order learners.
+        "full" costs O(d²) time per row and memory; "diagonal" only touches the non-zeros of a row, as in first order.
     form : {"leader", "step"}, default="leader"
-        "leader": the weights are the best fit to all that was learned from, and stay of a size. "step": the paper's
-        step taken in the metric of Σ, w ← w + τΣz; on data that no plane separates the weights grow without end, as
-        those of PATER-II do.
+        "leader": the weights are the best fit to all samples learned from, and stay bounded. "step": the paper's step
+        in the metric of Σ, w ← w + τΣz; on data that no plane separates, the weights grow without limit, as those of
+        PATER-II do.
     average : bool or None, default=None
-        Whether predictions use the average of the weights after each sample. None: with a diagonal covariance, whose
-        leader oscillates, but not with `forgetting`, because an average is over the whole past.
+        Whether to predict with the weights averaged over the stream. None averages with a diagonal covariance, whose
+        leader oscillates, but not with `forgetting`, because the average covers the whole past.
     forgetting : float, default=1.0
-        For streams that drift: what is left of Σ⁻¹, class sums, counts and losses when the next sample comes. 1 forgets
-        nothing; with 0.999 the learner remembers about its last thousand samples. It goes by time, whatever the class,
-        because both classes share Σ; in first order each class fades at its own samples. A full covariance costs O(d²)
-        a row as long as 1 − `forgetting` is at most about 1/d. At least 1e-12.
+        For streams that drift: the factor by which Σ⁻¹, class sums, counts and losses fade with each new sample. 1
+        forgets nothing; with 0.999 the learner remembers about its last thousand samples. Samples of both classes
+        count, because both share Σ; in first order each class fades with its own samples. A full covariance costs
+        O(d²) per row as long as 1 − `forgetting` is at most about 1/d. At least 1e-12.
     class_weight, fit_intercept, n_passes, shuffle, probability, operating_point, warm_start, random_state, n_jobs
         As in `PATERClassifier`; class weights are wPATER's α⁻ and α⁺.
 

@@ -22,27 +22,27 @@ from .table_inputs import weighing
 
 
 def _last_has(name: str) -> Any:
-    """There if the last step has it; if not, the error says why the last step has none."""
+    """Whether the last step has this method; otherwise the error says why it does not."""
     return available_if(lambda self: callable(getattr(self.steps[-1][1], name)))
 
 
 class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Transformers and a classifier, one after the other, with `partial_fit`.
 
-    In `partial_fit` each transformer that has a `partial_fit` of its own first learns from the batch, then transforms
-    it for the next step; one without is taken to need no learning (FeatureHasher, HashingVectorizer, a fitted scaler).
-    A `pater.preprocessing.TableEncoder` as the first step encodes each row by what was seen up to it; it holds back the
-    first rows until it knows how to encode them. What is asked for meanwhile is answered as if the stream ended there.
+    In `partial_fit`, each transformer that has a `partial_fit` of its own first learns from the batch, then transforms
+    it for the next step; one without is assumed to need no learning (FeatureHasher, HashingVectorizer, a fitted
+    scaler). A `pater.preprocessing.TableEncoder` as the first step encodes each row from the rows up to it; it holds
+    back the first rows until it knows how to encode them. Predictions made meanwhile are as if the stream ended there.
 
     Parameters
     ----------
     steps : list of (name, estimator)
-        The last is the classifier, and has `partial_fit`.
+        The last is the classifier, which must have `partial_fit`.
 
     Attributes
     ----------
     classes_
-        Of the classifier.
+        The labels of the classifier.
     named_steps : dict
         The steps by name.
 
@@ -69,7 +69,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.steps = steps
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Forget everything, fit each step on all of X but rows of weight 0, and the classifier on what comes out."""
+        """Forget everything and fit all steps on X, without rows of weight 0."""
         self._check()
         X, y, params = weighing(X, y, params)
         self.steps = [(name, clone(step)) for name, step in self.steps]
@@ -83,9 +83,9 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
-        """Learn from some more rows: each step from what comes out of the one before it.
+        """Learn from some more rows: each step from the output of the one before it.
 
-        More parameters are those of the classifier's `partial_fit`; rows of a `sample_weight` of 0 are left out.
+        Further parameters are those of the classifier's `partial_fit`; rows with a `sample_weight` of 0 are left out.
         """
         self._check()
         X, y, params = weighing(X, y, params)
@@ -96,7 +96,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             _learn(self.steps, X, y, classes, params)
             return self
         if params.keys() - {"sample_weight"}:
-            raise TypeError(f"rows of a table go with a sample_weight at most, not with {sorted(params)}.")
+            raise TypeError(f"behind a TableEncoder, only sample_weight can be passed on, got {sorted(params)}.")
         weights, before = params.get("sample_weight"), copy(first)
         labels = as_labels(y)  # while rows are held back, nobody else looks at them
         pieces = first.partial_fit_transform(X, labels, None if weights is None else np.asarray(weights))
@@ -116,10 +116,10 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def merge(self, other: Self) -> Self:
-        """Take in what another pipeline, of a TableEncoder and an online learner, has learned from other rows.
+        """Add what another pipeline of a TableEncoder and an online learner has learned from other rows.
 
         Both must have begun with the same rows: let one learn the first ones (`warm_up`), copy it, and let each copy
-        learn from a shard. Categories that only one of them has met find their places in both.
+        learn from a shard. Categories that only one of them has seen are added.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         self
-            The pipeline. `other` stays as it is; after an error, so does this one.
+            The pipeline. `other` does not change; after an error, neither does this one.
         """
         check_type(self, other)
         steps, others = self.steps, other.steps
@@ -142,27 +142,27 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a pipeline of a TableEncoder and an online learner to a model file, as `pater train` writes a table's.
+        """Write a pipeline of a TableEncoder and an online learner to a model file, as `pater train` does for a table.
 
-        `pater.load` brings it back to the bit, with the steps called "table" and "model"; `pater predict`,
-        `explain`, `inspect` and `merge` read it, too. Other pipelines, and rows that are held back, are an error.
+        `pater.load` restores it to the bit, with the steps called "table" and "model"; `pater predict`, `explain`,
+        `inspect` and `merge` read it, too. Other pipelines are an error, and so is saving while rows are held back.
 
         Parameters
         ----------
         path : str or path
-            Where to.
+            The file to write.
         """
         from .pipeline_file import save  # which knows every estimator
 
         save(self.steps, path)
 
     def _more(self, classes: Any, weights: Any) -> tuple[Any, dict[str, Any]]:
-        """What the classifier is told beside rows and labels: the classes, if any call has named them, and weights."""
+        """Further arguments for the classifier: the classes, if any call has named them, and weights."""
         classes = classes if classes is not None else vars(self).get("_classes")
         return classes, {} if weights is None else {"sample_weight": weights}
 
     def _speaking(self) -> list[tuple[str, Any]]:
-        """The steps that predict: while rows are held back, copies that have learned from those, too."""
+        """The steps that predict: while rows are held back, copies that have also learned from these."""
         if not vars(self).get("_holds"):
             return self.steps
         if self._ended is None:
@@ -176,7 +176,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check(self) -> None:
         names = [name for name, _ in self.steps]
         if not names or len(set(names)) != len(names):
-            raise ValueError(f"steps must have names of their own, got {names}.")
+            raise ValueError(f"steps must have different names, got {names}.")
         for name, step in self.steps[:-1]:
             if not hasattr(step, "transform"):
                 raise TypeError(f"step {name!r} cannot transform: {step!r}.")
@@ -185,7 +185,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise TypeError(f"the last step, {name!r}, has no partial_fit: {last!r}.")
 
     def _transformed(self, X: Any) -> tuple[Any, Any]:
-        """The classifier, and what it is to see."""
+        """The classifier, and the transformed rows."""
         steps = self._speaking()
         for _, step in steps[:-1]:
             X = step.transform(X)
@@ -198,7 +198,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @_last_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        """What the classifier says of each row."""
+        """The margins of the classifier for each row."""
         last, X = self._transformed(X)
         return last.decision_function(X)
 
@@ -219,34 +219,34 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         pandas DataFrame
-            A line for each row, and of more than two classes one for each row and class. A column for each raw column
-            of the table, and for each cross of two; then "(base)", the margin of the average row, and "(rounding)". A
-            line added from left to right is the margin that `decision_function` tells, to the bit. Behind other
-            transformers than a `TableEncoder`, a column for each feature that the classifier sees.
+            A line for each row; with more than two classes, one for each row and class. A column for each raw column of
+            the table, and for each cross of two; then "(base)", the margin of the average row, and "(rounding)". The
+            sum of a line from left to right is the margin that `decision_function` returns, to the bit. Behind
+            transformers other than a `TableEncoder`, a column for each feature that the classifier sees.
         """
         from .explaining import described_by, explanation_frame
 
         last, rows = self._transformed(X)
         if not isinstance(last, LinearClassifier):
-            raise TypeError(f"{type(last).__name__} is no learner of pater, which could be explained.")
+            raise TypeError(f"{type(last).__name__} is not a learner of pater and cannot be explained.")
         encoder = self._speaking()[0][1]
         is_table = isinstance(encoder, TableEncoder) and len(self.steps) == 2
         described = described_by(encoder, last._fitted_model().n_features) if is_table else None
         return explanation_frame(last, rows, described, X)
 
     def effect_curves(self) -> Any:
-        """What each raw column of the table adds to the margin, as a function of what it holds.
+        """What each value of each raw column of the table adds to the margin.
 
-        Effects are differences from the average row, so that those of all columns and the margin of the average row
-        make up the margin. A cross of two columns has a curve of its own.
+        Effects are differences from the average row, so the effects of all columns and the margin of the average row
+        add up to the margin. A cross of two columns has a curve of its own.
 
         Returns
         -------
         pandas DataFrame
-            A line for each thing that a column can hold, columns that matter most first: `column`, `part` (of dates,
-            "hour", "weekday" or "month"), `value`, of numbers and dates the range from `low` on and below `high`, how
-            many `rows` held it, its `effect` (of a range, in its middle) and its `standard_error`, NaN where the model
-            does not know. Of more than two classes, first the `class` whose margin it is.
+            A line for each value or range of each column, with the columns that matter most first: `column`, `part`
+            (for dates, "hour", "weekday" or "month"), `value`, for numbers and dates the range from `low` to below
+            `high`, how many `rows` had it, its `effect` (of a range, at its middle) and its `standard_error`, NaN where
+            the model has no estimate. With more than two classes, the first column is the `class` of the margin.
         """
         from .explaining import curves_frame
 
@@ -290,7 +290,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _learn(steps: list[tuple[str, Any]], X: Any, y: Any, classes: Any, params: dict[str, Any]) -> None:
-    """Let each step learn from what comes out of the one before it."""
+    """Let each step learn from the output of the one before it."""
     for _, step in steps[:-1]:
         if hasattr(step, "partial_fit"):
             step.partial_fit(X, y)

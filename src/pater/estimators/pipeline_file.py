@@ -1,4 +1,4 @@
-"""A pipeline of a TableEncoder and an online learner as a model file, such as `pater train` writes of a table.
+"""A pipeline of a TableEncoder and an online learner as a model file, as `pater train` writes it for a table.
 
 Knows every estimator, `stream`, whose file this is, and `columns`.
 """
@@ -47,7 +47,7 @@ def save(steps: list[tuple[str, Any]], path: str | os.PathLike[str]) -> None:
 
 
 def _checked(steps: list[tuple[str, Any]]) -> tuple[TableEncoder, OnlineClassifier | TERClassifier]:
-    """The encoder and the learner; an error if the steps are others, or have not learned what a file holds."""
+    """The encoder and the learner; an error if there are other steps, or if there is nothing to save yet."""
     fits = (lambda step: type(step) is TableEncoder, lambda step: isinstance(step, OnlineClassifier | TERClassifier))
     others = [
         f"step {name!r} is a {type(step).__name__}"
@@ -69,6 +69,6 @@ def _checked(steps: list[tuple[str, Any]]) -> tuple[TableEncoder, OnlineClassifi
 
 
 def _read_as(column: ColumnEncoder) -> str:
-    """How a column is read from a file: as numbers, or as what is written there."""
+    """How a column is read from a file: as numbers, or as text."""
     is_number = column.kind == "number" or getattr(column, "unit", 0.0) > 0  # seconds since 1970, or parts of them
     return NUMBER if is_number and getattr(column, "style", "plain") == "plain" else TEXT

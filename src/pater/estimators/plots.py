@@ -1,4 +1,4 @@
-"""Pictures of learning. Matplotlib comes with the `study` extra, and only when a picture is asked for."""
+"""Plots. Matplotlib comes with the `study` extra and is imported only when something is drawn."""
 
 from __future__ import annotations
 
@@ -37,22 +37,22 @@ def plot_progress(
 ) -> Any:
     """Draw progressive scores along the stream, each row judged before it is learned from.
 
-    An `AutoPATERClassifier` has kept the score of its answers: it is drawn; of the paper's wPATER, the scores of all
-    settings, the chosen one on top of the others.
-    Any other online learner keeps none; given rows, a fresh copy of it learns from them, and its score is drawn.
+    For an `AutoPATERClassifier`, the score of its predictions is drawn; for the paper's wPATER, the scores of all
+    settings, with the chosen one on top. Any other online learner keeps no scores: given rows, a fresh copy of it
+    learns from them, and its score is drawn.
 
     Parameters
     ----------
     estimator : AutoPATERClassifier, a pipeline that ends in one, or another online learner
-        Auto fitted on at least sixteen rows; any other fitted or not.
+        Auto must be fitted on at least sixteen rows; any other may be unfitted.
     X : array-like or sparse matrix of shape (n_samples, n_features), optional
         The rows for a learner that keeps no scores, in the order of the stream.
     y : array-like of shape (n_samples,), optional
         Their labels.
     label : optional
-        Whose problem to draw, when there are more than two classes.
+        The class whose problem to draw, if there are more than two.
     scoring : str, default="balanced_accuracy"
-        The score to draw of a learner that keeps none, by a name that `AutoPATERClassifier` has for it.
+        The score to draw for a learner that keeps none, by its name in `AutoPATERClassifier`.
     ax : matplotlib Axes, optional
         Where to draw; a new figure otherwise.
 
@@ -79,7 +79,7 @@ def plot_progress(
     history = model.history.points if model.history is not None else []
     kept = [(rows, counts) for rows, counts in history if len(counts) == model.state.n_models and counts.any()]
     if not kept:
-        raise ValueError("there is nothing to draw yet: learn from at least sixteen rows, of both classes, first.")
+        raise ValueError("there is nothing to draw yet: first learn from at least sixteen rows of both classes.")
     rows = np.array([n for n, _ in kept])
     counts = np.stack([c[problem * width : (problem + 1) * width] for _, c in kept])
     values = score(Confusion(*np.moveaxis(counts, 2, 0)), estimator.scoring, estimator.scoring_settings)
@@ -102,7 +102,7 @@ def plot_progress(
 
 
 def _auto_of(pipeline: OnlinePipeline) -> AutoPATERClassifier:
-    """The last step, which has kept its scores."""
+    """The last step, if it has kept its scores."""
     last = pipeline.steps[-1][1]
     if not isinstance(last, AutoPATERClassifier):
         raise ValueError(
@@ -121,7 +121,7 @@ def _labelled(ax: Any, scoring: str) -> Any:
 def _along(
     estimator: OnlineClassifier, X: Any, y: Any, label: Any, scoring: str
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Numbers of rows, and the score up to there of a copy that learns from them in their order."""
+    """Row numbers, and the score up to each of a copy that learns from the rows in order."""
     fresh = clone(estimator)
     rows = take_rows(fresh, X, reset=True)
     classes, codes = classes_and_codes(check_labels(y, rows))
@@ -138,29 +138,29 @@ def _along(
 
 
 def _problem(classes: NDArray[Any], label: Any) -> int:
-    """Which of the one-vs-rest problems is the label's; of two classes there is one."""
+    """The index of the label's one-vs-rest problem; with two classes there is only one."""
     if classes.size <= 2:
         return 0
     if label not in classes.tolist():
-        raise ValueError(f"label must say which of the classes {classes.tolist()} to draw, got {label!r}.")
+        raise ValueError(f"label must be one of the classes {classes.tolist()}, got {label!r}.")
     return int(classes.tolist().index(label))
 
 
 def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = None, axes: Any = None) -> Any:
     """Draw what each raw column of a table adds to the margin, compared with the average row.
 
-    Numbers and dates are drawn as lines, everything else as bars; a band or a bar of error is as wide as two standard
-    errors on either side, where the model knows them. Grey columns are the rows that lie there.
+    Numbers and dates are drawn as lines, everything else as bars; bands and error bars show two standard errors on
+    either side, where the model has them. Grey columns show how many rows lie there.
 
     Parameters
     ----------
     model : OnlinePipeline
         A `TableEncoder` and a fitted classifier.
     columns : list of str, optional
-        What to draw: the columns of the table, or of dates also "when: hour", "when: weekday" and "when: month". By
+        What to draw: columns of the table, or for dates also "when: hour", "when: weekday" and "when: month". By
         default, the nine curves that matter most.
     label : optional
-        Whose margin to draw, when there are more than two classes.
+        The class whose margin to draw, if there are more than two.
     axes : sequence of matplotlib Axes, optional
         Where to draw, one for each curve; a new figure otherwise.
 
@@ -205,7 +205,7 @@ def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = Non
 
 
 def _draw_line(ax: Any, curve: Curve) -> None:
-    """The effect of numbers or dates along their axis; what is missing is a dotted line."""
+    """Draw the effect of numbers or dates along their axis; missing values are a dotted line."""
     pieces = curve.pieces
     at: NDArray[Any] = np.array([value for piece in pieces for value in (piece.start, piece.end)])
     at = at.astype(np.int64).astype("M8[s]") if curve.kind == "date" else at
@@ -233,7 +233,7 @@ def _draw_line(ax: Any, curve: Curve) -> None:
 
 
 def _draw_bars(ax: Any, curve: Curve) -> None:
-    """The effect of each of some things; of too many, of those that matter most."""
+    """Draw the effect of each value; if there are too many, of those that matter most."""
     effects = curve.foremost(MOST_BARS)
     if not curve.part:
         effects.sort(key=lambda effect: effect.effect)

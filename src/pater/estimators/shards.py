@@ -1,7 +1,7 @@
-"""Pipelines behind a `TableEncoder` that learn shards of a table: what each starts from, and what it has learned since.
+"""Pipelines with a `TableEncoder` that learn shards of a table: what each starts from, and what it has learned since.
 
 Knows `table_encoder`, `pipeline` and `models/shards.py`. All shards start from one pipeline, which has begun with some
-rows of the whole, so that they can be merged. Pipelines come and go as bytes of model files.
+rows of the whole, so that they can be merged. Pipelines are passed as bytes of model files.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ Batch = tuple[Any, Any, Any]  # rows, labels, importances or None
 
 
 def begun_bytes(estimator: OnlinePipeline, batches: Sequence[Batch], classes: Any = None) -> bytes:
-    """A pipeline of these settings that has begun with some rows, as bytes to start shards from.
+    """A pipeline with these settings that has begun with some rows, as bytes from which shards start.
 
-    Batches without rows say nothing.
+    Empty batches are ignored.
     """
     result: OnlinePipeline = clone(estimator)
     table, (name, classifier) = result.steps[0][1], result.steps[1]
@@ -49,7 +49,7 @@ def begun_bytes(estimator: OnlinePipeline, batches: Sequence[Batch], classes: An
 
 
 def starting_from(content: bytes, estimator: OnlinePipeline) -> OnlinePipeline:
-    """A pipeline of these settings for a shard, as it has begun."""
+    """A pipeline with these settings for a shard, starting from these bytes."""
     begun = from_bytes(content, load)
     table, classifier = (step for _, step in begun.steps)
     _take_stream(table, StreamEncoder.of_shard(table.encoding_))
@@ -59,7 +59,7 @@ def starting_from(content: bytes, estimator: OnlinePipeline) -> OnlinePipeline:
 
 
 def without_begun(content: bytes, pipeline: OnlinePipeline) -> OnlinePipeline:
-    """What a pipeline, which started from these bytes, has counted and learned of a shard of its own."""
+    """What a pipeline that started from these bytes has counted and learned from its own shard."""
     begun = from_bytes(content, load)
     (name, table), (last, classifier) = ((name, copy(step)) for name, step in pipeline.steps)
     encoding = without(table.encoding_, begun.steps[0][1].encoding_)
@@ -71,7 +71,7 @@ def without_begun(content: bytes, pipeline: OnlinePipeline) -> OnlinePipeline:
 
 
 def together(content: bytes, pipeline: OnlinePipeline) -> OnlinePipeline:
-    """The pipeline that merged shards come to which started from these bytes, to go on by itself."""
+    """The final pipeline of merged shards that started from these bytes, ready to continue."""
     begun = from_bytes(content, load)
     classifier = pipeline.steps[1][1]
     classifier._model = ended(classifier._model, begun.steps[1][1]._model)

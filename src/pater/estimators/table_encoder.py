@@ -30,62 +30,62 @@ from .table_inputs import has_names, table_like
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Raw columns of a table as sparse features for a linear model, learned as the rows pass.
+    """Encode raw columns of a table as sparse features for a linear model, learned as the rows pass.
 
     The kind of each column is decided once, from the first `warm_up` rows:
 
-    - numbers: the z-score by running mean and deviation, clipped, and one indicator for each of some quantile bins;
-    - categories: an indicator each in the order in which they turn up, up to a bound; beyond it they share a bounded
-      number of hashed ones, and those that were hardly seen yet share one;
-    - dates and times (of datetime types, ISO 8601, or seconds since 1970 in a column called a time): hour, weekday and
+    - numbers: the clipped z-score by running mean and deviation, and an indicator for each quantile bin;
+    - categories: an indicator for each, in order of appearance, up to a limit; beyond it they share a fixed number of
+      hashed indicators, and those that have hardly been seen share one;
+    - dates and times (datetime types, ISO 8601, or seconds since 1970 in a column named as a time): hour, weekday and
       month, and the moment itself as a number;
     - free text: its words, hashed;
-    - texts that are nearly all different, of one word each, such as ids: nothing.
+    - ids, that is, single words that are nearly all different: nothing.
 
     In every column, missing values have an indicator of their own. A text in a column of numbers or dates is a missing
-    value, a number in a column of categories is the category of that number. The number of output columns grows at the
-    end as categories turn up, and is bounded. In `pater.stream.OnlinePipeline`, each row is encoded by what was seen up
-    to it, so that nothing depends on how a stream is cut.
+    value; a number in a column of categories is the category of that number. New output columns are added at the end as
+    categories appear, and their number is bounded. In `pater.stream.OnlinePipeline`, each row is encoded from the rows
+    up to it, so the result does not depend on how a stream is split.
 
     Parameters
     ----------
     resolution : {"nested", "fine", "coarse", "none"}, default="nested"
-        The bins that indicators stand for. "nested" has coarse and fine ones side by side; an `AutoPATERClassifier`
-        behind it in an `OnlinePipeline` finds out whether to look at none, at the coarse ones, or at both.
+        Which bins to use. "nested" has coarse and fine ones side by side; an `AutoPATERClassifier` behind it in an
+        `OnlinePipeline` finds out whether to use none, the coarse ones, or both.
     warm_up : int, default=1000
-        Rows from which kinds and bins are decided.
+        The number of first rows that decide kinds and bins.
     fine_bins : int, default=12
-        Fine bins of a column of numbers.
+        The number of fine bins of a column of numbers.
     coarse_bins : int, default=4
-        Its coarse bins: each is a group of fine ones.
+        The number of coarse bins; each is a group of fine ones.
     clip : float, default=3.0
         The largest z-score.
     max_categories : int, default=100
-        Categories of a column that have an indicator of their own.
+        The most categories of a column that get indicators of their own.
     buckets : int, default=32
-        Hashed indicators that those beyond share.
+        The number of hashed indicators that further categories share.
     min_count : int, default=3
-        How many times a category must come to have an indicator of its own.
+        How often a category must occur to get an indicator of its own.
     word_buckets : int, default=1024
-        Hashed indicators of the words of a column of free text.
+        The number of hashed indicators for the words of a column of free text.
     interactions : list of pairs of names, or "all", optional
-        Columns that are crossed: an indicator for each pair of what they hold, such as `country=fr × amount: 12 to 40`.
-        Numbers are crossed by their coarse bins, dates by hour, weekday and month. "all" crosses all columns that are
-        neither text nor id, up to twenty of them. An `AutoPATERClassifier` behind it in an `OnlinePipeline` finds out
-        whether to look at the crosses.
+        Columns to cross: each pair of values gets an indicator, such as `country=fr × amount: 12 to 40`. Numbers are
+        crossed by their coarse bins, dates by hour, weekday and month. "all" crosses all columns that are neither text
+        nor id, up to twenty of them. An `AutoPATERClassifier` behind it in an `OnlinePipeline` finds out whether to use
+        the crosses.
     cross_buckets : int, default=1024
-        Indicators of two columns; where their crosses could be more, they are hashed to as many.
+        The most indicators for two crossed columns; if there could be more crosses, they are hashed to this number.
 
     Attributes
     ----------
     kinds_ : dict
-        What each column of the table was taken for: "number", "date", "category", "text" or "id".
+        The kind of each column of the table: "number", "date", "category", "text" or "id".
     encoding_ : Encoding
         What was learned: the edges of bins in the units of the table, categories, means and deviations.
     n_features_in_ : int
-        Columns of the table.
+        The number of columns of the table.
     feature_names_in_ : ndarray of str
-        Their names, where the table has names.
+        The names of the columns, if the table has names.
 
     Examples
     --------
@@ -149,27 +149,27 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def partial_fit_transform(self, X: Any, *beside: Any) -> list[tuple[Any, ...]]:
-        """Learn from some more rows and encode each by what was seen up to it, as one who learns in one pass needs it.
+        """Learn from some more rows and encode each from the rows up to it, as learning in one pass requires.
 
-        The first `warm_up` rows are held back, together with whatever is handed over beside them (labels, weights), and
-        come when all of them are there.
+        The first `warm_up` rows are held back, together with what belongs to them (labels, weights), and are returned
+        once all of them have arrived.
 
         Parameters
         ----------
         X : table
             The rows.
-        *beside : arrays of one entry a row, or None
+        *beside : arrays with one entry per row, or None
             What belongs to the rows.
 
         Returns
         -------
         list of tuples
-            Encoded rows and what belongs to them, in the order of the stream; none while rows are held back.
+            Encoded rows and what belongs to them, in the order of the stream; empty while rows are held back.
         """
         return [(self._matrix(encoded), *rest) for encoded, rest in self._learn(X, *beside)]
 
     def held_back(self) -> list[tuple[Any, ...]]:
-        """What `partial_fit_transform` would give if the stream ended here. It changes nothing."""
+        """What `partial_fit_transform` would return if the stream ended here. It changes nothing."""
         check_is_fitted(self)
         return [(self._matrix(encoded), *rest) for encoded, rest in self._stream.ended()[1]]
 
@@ -180,7 +180,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = self._table(X, begins=begins)
         stream = StreamEncoder(settings) if begins else self._stream
         if stream.settings != settings:
-            raise ValueError("the settings of an encoder can be changed until it learns; to change them, fit it again.")
+            raise ValueError(
+                "the settings of an encoder cannot change once it has learned; to change them, fit it again."
+            )
         for array in beside:
             if array is not None and len(array) != rows_in(table):
                 raise ValueError(f"X has {rows_in(table)} rows, but what belongs to them has {len(array)}.")
@@ -196,11 +198,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return pieces
 
     def _wanted(self) -> EncodingSettings:
-        """What the parameters ask for; a ValueError if one cannot be."""
+        """The settings from the parameters; a ValueError if one is not valid."""
         return EncodingSettings(**{name: getattr(self, name) for name in self._settings})
 
     def transform(self, X: Any) -> Any:
-        """Encode rows by what is known.
+        """Encode rows by what has been learned.
 
         Parameters
         ----------
@@ -227,13 +229,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def encoding_(self) -> Encoding:
-        """What was learned; of a stream shorter than `warm_up`, as if it ended here."""
+        """What was learned; if the stream is shorter than `warm_up`, as if it ended here."""
         check_is_fitted(self)
         return self._stream.ended()[0]
 
     @property
     def kinds_(self) -> dict[str, str]:
-        """What each column of the table was taken for."""
+        """The kind of each column of the table."""
         return self.encoding_.kinds
 
     def features(self) -> list[Feature]:
@@ -252,23 +254,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.array([feature.name for feature in self.features()], object)
 
     def merge(self, other: Self) -> Self:
-        """Take in what a copy of this encoder, or one that began with the same rows, has learned from other rows.
+        """Add what a copy of this encoder, or one that began with the same rows, has learned from other rows.
 
         Parameters
         ----------
         other : TableEncoder
-            One of the same settings that has decided alike on kinds and bins; an error names the first difference.
+            An encoder with the same settings, kinds and bins; an error names the first difference.
 
         Returns
         -------
         self
-            The encoder. `other` stays as it is; after an error, so does this one.
+            The encoder. `other` does not change; after an error, neither does this one.
         """
         self._stream = self.placing(other)[0]._stream
         return self
 
     def placing(self, other: Self) -> tuple[Self, NDArray[np.int64]]:
-        """An encoder of what both have seen, and the column in it of each output column of `other`, or −1 for none."""
+        """The merged encoder, and the column in it of each output column of `other`, or −1 for none."""
         check_type(self, other)
         for each, which in ((self, "this one"), (other, "the other")):
             check_is_fitted(each)
@@ -281,7 +283,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return result, columns
 
     def __copy__(self) -> Self:
-        """A copy that learns by itself."""
+        """An independent copy."""
         result = type(self).__new__(type(self))
         result.__dict__.update(self.__dict__)
         if "_stream" in vars(self):

@@ -1,4 +1,4 @@
-"""Tables as an encoder takes them: with rows, and with the columns that it knows.
+"""Tables as an encoder needs them: with rows, and with the columns that it knows.
 
 Knows the readers of tables, and how scikit-learn picks rows.
 """
@@ -39,7 +39,7 @@ def has_names(X: Any) -> bool:
 
 
 def that_weigh(X: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """Rows in any form, labels and importances without the rows of weight 0, which are as if they were not there."""
+    """Rows in any form, labels and weights, without the rows of weight 0, which are ignored."""
     found = np.asarray(weights)
     if found.dtype.kind not in "iufb" or found.ndim != 1 or found.all() or len(y) != found.size:
         return X, y, weights  # if they are wrong, the learner says so
@@ -54,7 +54,7 @@ def _picked(X: Any, rows: Any) -> Any:
 
 
 def weighing(X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """The same, with the importances, if there are any, among other parameters."""
+    """The same, with the weights, if there are any, among other parameters."""
     if params.get("sample_weight") is None:
         return X, y, params
     X, y, weights = that_weigh(X, y, params["sample_weight"])

@@ -33,16 +33,16 @@ Floats = NDArray[np.float64]
 
 
 class TERClassifier(LinearClassifier):
-    """The batch total-error-rate solution: least squares in which each class weighs the same, however many it has.
+    """The batch total-error-rate solution: least squares in which each class weighs the same, however many rows it has.
 
-    It is also learned in parts, `partial_fit` by `partial_fit` and shard by shard (`merge`), and is the solution for
-    all rows to rounding, whatever the parts and their order. For that it keeps, of each class, how many rows it had,
-    their mean and a triangle of their second moments, from which `solve` makes another solution at any time.
+    It can also be learned in parts, by `partial_fit` or shard by shard (`merge`), and is then the solution for all rows
+    up to rounding, whatever the parts and their order. For that it keeps, for each class, the number of rows, their
+    mean and a triangle of their second moments, from which `solve` can compute another solution at any time.
 
     Parameters
     ----------
     ridge : float, default=0.0
-        Penalty on ‖w‖², beside squared errors that sum to about one for each class.
+        Penalty on ‖w‖², relative to squared errors that sum to about one for each class.
     class_weight : dict of label: weight, "balanced" or None, default=None
         The α⁻ and α⁺ of the weighted total error rate. Without it the classes weigh the same, so "balanced" changes
         nothing.
@@ -116,11 +116,11 @@ class TERClassifier(LinearClassifier):
         self._model = model
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Take in some more rows. The solution is that of all rows so far, and is made when it is asked for.
+        """Learn from some more rows. The solution is that of all rows so far, and is computed when needed.
 
-        It does not depend on how rows are cut into calls, but for rounding. Parameters that were changed count from
-        here on, for all rows. Sparse rows are filled in, some at a time; of d columns, moments take up to 2·d² numbers
-        for each class, and 4 GiB for all at most.
+        Up to rounding, it does not depend on how rows are split into calls. Changed parameters apply from now on, to
+        all rows. Sparse rows are made dense, some at a time; with d columns, moments take up to 2·d² numbers for each
+        class, and 4 GiB in total at most.
 
         Parameters
         ----------
@@ -129,9 +129,8 @@ class TERClassifier(LinearClassifier):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of labels, optional
-            All classes there will be. With it, a label outside is an error; without it, a class that turns up later is
-            added, as if it had been known from the start. As long as there are rows of one class only, that is what is
-            predicted.
+            All classes. If given, any other label is an error; if not, a class that appears later is added, as if it
+            had been known from the start. As long as there are rows of only one class, that class is predicted.
         sample_weight : array-like of shape (n_samples,), optional
             Importance of each row; a row of weight 0 is left out.
 
@@ -159,14 +158,14 @@ class TERClassifier(LinearClassifier):
         self._model = model.learned(rows, labels, s)
 
     def merge(self, other: Self) -> Self:
-        """Take in what `other` has learned from other rows: the solution is that of the rows of both, to rounding.
+        """Add what `other` has learned from other rows: the solution is that of the rows of both, up to rounding.
 
-        The parameters of this estimator count, as they are at the time.
+        The current parameters of this estimator apply.
 
         Parameters
         ----------
         other : TERClassifier
-            Fitted on the same features. Its parameters and its classes may be others.
+            Fitted on the same features. Its parameters and classes may differ.
 
         Returns
         -------
@@ -182,7 +181,7 @@ class TERClassifier(LinearClassifier):
         return self
 
     def solve(self) -> Self:
-        """Solve again, without data, with the parameters as they are now: another `ridge`, say, or `class_weight`.
+        """Solve again, without data, with the current parameters: another `ridge`, for example, or `class_weight`.
 
         Returns
         -------
@@ -194,7 +193,7 @@ class TERClassifier(LinearClassifier):
 
     @property
     def t_(self) -> int:
-        """How many rows of positive weight the moments are made of."""
+        """The number of rows of positive weight in the moments."""
         moments = self._batch().moments
         if moments is None:
             raise AttributeError("t_ is not known: only the solution was kept.")
@@ -206,7 +205,7 @@ class TERClassifier(LinearClassifier):
         return model
 
     def _checked(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Rows, NDArray[Any], Floats]:
-        """Sound rows, their labels, and their weights, if there are any."""
+        """Checked rows, their labels, and their weights, if there are any."""
         rows = take_rows(self, X, reset=reset)
         labels, s = check_labels(y, rows), check_sample_weight(sample_weight, rows)
         bad = first_bad_row(rows)
@@ -215,7 +214,7 @@ class TERClassifier(LinearClassifier):
         return rows, labels, s
 
     def _asked(self) -> Asked:
-        """What the parameters ask for."""
+        """The settings from the parameters."""
         self._validate_params()
         return Asked(float(self.ridge), self._specs())
 
@@ -248,7 +247,7 @@ class TERClassifier(LinearClassifier):
 
 
 def _on_both_sides(weights: NDArray[Any], classes: NDArray[Any]) -> None:
-    """An error if one class has no weight, or all of it."""
+    """Raise an error if one class has no weight, or all of it."""
     for k in [1] if classes.size == 2 else range(classes.size):
         if weights[k] == 0 or weights.sum() == weights[k]:
             raise ValueError(

@@ -26,20 +26,20 @@ FORM = 1
 def document(model: Any) -> dict[str, Any]:
     """Describe how a model scores a row: complete, and in JSON's types only.
 
-    The margins of a row are the intercepts, and what each thing that the row holds adds to them. Everything that is
-    needed for that is in the document: how raw columns are encoded or scaled, the weights that speak (of several
-    candidates the chosen one's, of averages the average), the threshold, and how margins become probabilities.
-    docs/export.md says what each field means, and has a page of plain Python that scores rows by it.
+    The margins of a row are the intercepts plus what each value of the row adds. Everything needed for that is in the
+    document: how raw columns are encoded or scaled, the weights that predict (of the chosen candidate, averaged where
+    the average predicts), the threshold, and how margins become probabilities. docs/export.md says what each field
+    means, and has a page of plain Python that scores rows with it.
 
     Parameters
     ----------
     model : estimator, OnlinePipeline or stream.Learner
-        Fitted. A pipeline is a TableEncoder or a scaler of scikit-learn, and a classifier of pater.
+        A fitted model. A pipeline consists of a TableEncoder or a scikit-learn scaler, and a classifier of pater.
 
     Returns
     -------
     dict
-        With dicts, lists, texts, numbers, truth values and None in it.
+        It contains only dicts, lists, strings, numbers, booleans and None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A query that scores the rows of a table of a database, made from a document.
+"""A query that scores the rows of a database table, made from a document.
 
 Knows `dialects`, `sql_columns` and what a document is. What SQL cannot do (hash names) is an error here; what it cannot
 read for sure in some row makes the answers of that row NULL.
@@ -21,24 +21,24 @@ MOST_COLUMNS = 999  # that are read: each takes two columns of the 2,000 that SQ
 def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = (), dialect: str = "sqlite") -> str:
     """Make a query that scores the rows of a table.
 
-    Columns are called as they were when the model learned, or x0, x1, … if they had no names. NULL is missing.
+    Columns are named as in training, or x0, x1, … if they had no names. NULL is missing.
 
     Parameters
     ----------
     document : dict
-        What :func:`document` gives.
+        The result of :func:`document`.
     table : str
-        The table, a view or a common table expression.
+        A table, a view or a common table expression.
     keys : iterable of str
-        Columns that are to stand beside the answers.
+        Columns to keep beside the predictions.
     dialect : {"sqlite", "duckdb"}
-        Whose SQL. SQLite needs its mathematical functions for dates and probabilities, which most builds have.
+        The SQL dialect. SQLite needs its mathematical functions for dates and probabilities, which most builds have.
 
     Returns
     -------
     str
         A SELECT. Its columns are the keys, `margin` or one for each class, `predicted`, and the probability of each
-        class if there are any. They are NULL for a row of which SQL cannot tell what pater would say.
+        class if there are any. They are NULL for a row for which SQL cannot be sure what pater would predict.
     """
     if dialect not in DIALECTS:
         raise ExportError(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}.")

@@ -67,7 +67,7 @@ class Speaker:
     @classmethod
     def of_learner(cls, learner: Learner) -> Speaker:
         if learner.model is None:
-            raise ExportError("nothing was learned yet: there is nothing to export.")
+            raise ExportError("nothing has been learned yet: there is nothing to export.")
         model = learner.model
         _check_classes(model)
         return _speaker(
@@ -112,7 +112,9 @@ def _speaker(
         used = np.flatnonzero(model.views.places(model.level(model.leader)) >= 0)[used]
     weights, intercepts = weights_of(model, scored_by, used, average=average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
-        raise ExportError("the model's numbers are so large that its weights are none: scale the features, fit again.")
+        raise ExportError(
+            "the model's numbers are so large that its weights are not finite: scale the features, fit again."
+        )
     matter = (weights != 0).any(axis=0)
     chosen = model.chosen(*scored_by)
     specs = [model.spec if isinstance(model, Pool) else model.specs[k % len(model.specs)] for k in chosen]

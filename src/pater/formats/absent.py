@@ -48,7 +48,7 @@ def file_like(path: str) -> str:
 
 def label_to_name(header: Sequence[str], source: str) -> InputError:
     """The error of a table of which nobody says which column is the label."""
-    what = f"say which column is the label with --label; the header names {listed(header)}"
+    what = f"name the label column with --label; the header names {listed(header)}"
     return InputError(f"{source}: {what}.{_todo(header)}")
 
 
@@ -66,5 +66,5 @@ def _todo(header: Sequence[str]) -> str:
     """What to do about a header that cannot be right."""
     if len(header) == 1:
         between = next((mark for mark in _OTHER_DELIMITERS if mark in header[0].strip()), None)
-        return f" If fields are parted by {between!r}, say --delimiter {between!r}." if between else ""
+        return f" If fields are separated by {between!r}, use --delimiter {between!r}." if between else ""
     return f" {DATA_FIRST[0].upper()}{DATA_FIRST[1:]}." if looks_like_a_row(header) else ""

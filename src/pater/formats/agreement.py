@@ -26,7 +26,7 @@ def check_columns_named(wishes: Wishes, found: Sequence[Source]) -> None:
             first.open().close()  # which says so if it is something else altogether
         raise InputError(
             f"{first.shown} is read as {first.format}, which has no column {name!r}; "
-            "if it is a table, say so with --format csv."
+            "if it is a table, use --format csv."
         )
 
 
@@ -45,7 +45,7 @@ def agreed(columns: Columns, wishes: Wishes) -> Columns:
             raise InputError(f"column {name!r} cannot be left out, as the model has learned from it.")
     for name in wishes.categorical:
         if features.get(name, CATEGORY) != CATEGORY:
-            raise InputError(f"column {name!r} cannot become categorical: the model holds what it is.")
+            raise InputError(f"column {name!r} cannot become categorical: the model has already settled its kind.")
     if not columns.table:
         return columns
     label = columns.label if columns.label is None else wishes.label or columns.label

@@ -97,5 +97,5 @@ def after(place: Place, blocks: Iterator[B], source: str) -> Iterator[B]:
             return
     raise InputError(
         f"{source} changed before line {place.lines + 1}, where this run is to go on. "
-        "Bring the old input back, or start anew without --resume."
+        "Bring the old input back, or start over without --resume."
     )

@@ -1,4 +1,4 @@
-"""From paths to batches: the right parser for each source, read and parsed ahead of the one who asks.
+"""From paths to batches: the right parser for each source, reading and parsing ahead in the background.
 
 Knows every format and `background`.
 """
@@ -235,36 +235,36 @@ def read(
     columns: Columns | None = None,
     keep_missing: bool = False,
 ) -> Iterator[Batch]:
-    r"""Batches of files, in order, read and parsed ahead by threads of their own.
+    r"""Read batches from files, in order; separate threads read and parse ahead.
 
     Parameters
     ----------
     paths : path, glob or iterable of them
         "-" is standard input. Files compressed with gzip, bzip2, xz or zstd are recognised by their first bytes.
     format : {"libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow"} or None, default=None
-        By the ending of each name, if not given.
+        By default, recognised by the ending of each file name.
     label, weight : str, optional
         Columns of a table with the label and with the importance of each row.
     categorical, drop : iterable of str
-        Columns of a table to hash as `column=value` although they hold numbers, and to leave out.
+        Columns of a table to treat as categories although they hold numbers, and columns to leave out.
     bits : int, optional
-        Hash to 2^bits columns. Names of VW and text in tables are hashed in any case, to 2^18 by default.
+        Hash to 2^bits columns. VW names and text in tables are always hashed, to 2^18 columns by default.
     features : int
-        The largest number of features that indices may ask for.
+        The largest number of features that indices may need.
     labelled : bool, default=True
         Whether a row without a label is an error.
     on_error : {"stop", "skip"}
         "skip" leaves malformed lines out and lists them in `faults` of their batch.
     threads : int, optional
-        That parse. The result does not depend on it.
+        The number of parsing threads. The result does not depend on it.
     delimiter : str, optional
-        Between the fields of CSV. By itself it is recognised: a comma, a semicolon or a tab.
+        The delimiter of CSV fields. By default recognised: a comma, a semicolon or a tab.
     decimal : {".", ","} or None, default=None
-        What stands in the numbers of CSV: by itself a comma where fields are parted by semicolons, else a point.
+        The decimal mark of CSV numbers: by default a comma where fields are separated by semicolons, else a point.
     columns : Columns, optional
-        Those of a learner, `learner.columns`, to read a table as it has learned to.
+        The columns of a learner, `learner.columns`, to read a table as it did in training.
     keep_missing : bool, default=False
-        Whether missing numbers of a table are NaN, which a learner that scales takes for their mean, instead of 0.
+        Whether missing numbers of a table are NaN, which a scaling learner treats as the mean, instead of 0.
 
     Yields
     ------

@@ -1,4 +1,4 @@
-"""A batch solution, and what it is made from: moments that go on growing, from which it is solved anew.
+"""A batch solution and the moments that it is computed from, which can grow and be solved again.
 
 Knows `model`, `moments`, `labels` and `truth`; knows neither files nor scikit-learn.
 """
@@ -35,7 +35,7 @@ NO_MOMENTS = (
 
 
 class Asked(NamedTuple):
-    """What a batch solution is to be: the penalty, and the settings of its rule."""
+    """The penalty and the settings of a batch solution."""
 
     ridge: float
     specs: Specs
@@ -43,9 +43,9 @@ class Asked(NamedTuple):
 
 @dataclass
 class BatchModel(Model):
-    """Weights that solve for all rows at once. They are made from the `moments` of the rows when they are asked for.
+    """Weights that solve for all rows at once, computed from the `moments` of the rows on access.
 
-    Without moments there are weights alone. Moments are shared by copies, since they never change.
+    Without moments there are only weights. Copies share moments, since they never change.
     """
 
     moments: Moments | None = None
@@ -54,7 +54,7 @@ class BatchModel(Model):
 
     @classmethod
     def begun(cls, classes: NDArray[Any], n_features: int, asked: Asked) -> BatchModel:
-        """Of no rows."""
+        """A model of no rows."""
         if is_too_wide(max(1, classes.size), n_features):
             raise TooWideForMomentsError(max(1, classes.size), n_features)
         warn_of_many(0, classes.size)
@@ -71,7 +71,7 @@ class BatchModel(Model):
         self._state = state
 
     def solve(self) -> State:
-        """Make the weights, unless they are there."""
+        """Compute the weights, unless they are known."""
         if self._state is None:
             assert self.moments is not None
             self._state = _state_of(self._solutions(), self.moments.n_features, self.moments.rows)
@@ -97,7 +97,7 @@ class BatchModel(Model):
         return result
 
     def solved(self, asked: Asked) -> BatchModel:
-        """To be solved with this penalty and these settings."""
+        """The same model, to be solved with this penalty and these settings."""
         return self._with(self._kept(), ridge=asked.ridge, specs=asked.specs)
 
     def with_specs(self, specs: Specs, judged_by: JudgedBy | None = None) -> BatchModel:
@@ -108,7 +108,7 @@ class BatchModel(Model):
         return result
 
     def learned(self, rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]) -> BatchModel:
-        """With more rows, which are sound."""
+        """The model after more rows, which have been checked."""
         encoded = self.encoded(labels)
         found = np.concatenate([self.classes, encoded.new]) if encoded.new.size else self.classes
         classes, codes = in_order(found, encoded.codes)
@@ -116,12 +116,12 @@ class BatchModel(Model):
         return self._with(moments.learned(matrix_of(rows, self.n_features), codes, s), classes=classes)
 
     def check_room(self, n_classes: int) -> None:
-        """An error before anything is made, if the moments of so many classes are too large."""
+        """Raise an error if the moments of this many classes would be too large."""
         if self.moments is not None and is_too_wide(n_classes, self.n_features):
             raise TooWideForMomentsError(n_classes, self.n_features)
 
     def with_classes(self, classes: NDArray[Any]) -> BatchModel:
-        """With more classes, in order, of which there was no row."""
+        """The model with more classes, in order, which have no rows yet."""
         if np.array_equal(classes, self.classes):
             return copy(self)
         warn_of_many(self.classes.size, classes.size)
@@ -131,7 +131,7 @@ class BatchModel(Model):
         return self._with(self._kept().among(places, classes.size), classes=classes)
 
     def learn(self, rows: Rows, labels: NDArray[Any], **more: Any) -> None:
-        """Take in rows that are sound."""
+        """Learn from rows that have been checked."""
         vars(self).update(vars(self.learned(rows, labels, more.get("weights", NOTHING))))
 
     def add_classes(self, labels: NDArray[Any]) -> None:
@@ -139,7 +139,7 @@ class BatchModel(Model):
         vars(self).update(vars(self.with_classes(np.sort(np.concatenate([self.classes, labels])))))
 
     def emptied(self) -> BatchModel:
-        """Of the same columns and classes, without rows."""
+        """A model with the same columns and classes, without rows."""
         return self._with(Moments.empty(self.classes.size, self.n_features))
 
     def merge(self, other: Model) -> BatchModel:
@@ -152,12 +152,12 @@ class BatchModel(Model):
         return self._with(mine.together(theirs), classes=classes, fixed=self.fixed and other.fixed)
 
     def resize(self, n_features: int) -> None:
-        """Make room for more columns, which were zero so far, or leave out the last."""
+        """Make room for more columns, which were zero so far, or drop the last ones."""
         columns = np.arange(self.n_features)
         vars(self).update(vars(self.with_columns_at(np.where(columns < n_features, columns, -1), n_features)))
 
     def with_columns_at(self, columns: NDArray[np.int64], n_features: int) -> BatchModel:
-        """A copy in which column j of before is `columns[j]` of so many, or is left out where that is −1."""
+        """A copy in which column j moves to `columns[j]`, or is dropped where that is −1."""
         from .placement import placed  # which knows batch solutions
 
         result = self.copy()
@@ -175,14 +175,14 @@ class BatchModel(Model):
         return self.moments
 
     def _with(self, moments: Moments, **changed: Any) -> BatchModel:
-        """The same of these moments, to be solved when asked for."""
+        """The same model with these moments, to be solved on access."""
         result = copy(self)
         vars(result).update(moments=moments, _state=None, **changed)
         return result
 
 
 def solved_without_moments(classes: NDArray[Any], n_features: int, solutions: Solutions, asked: Asked) -> BatchModel:
-    """A model of these weights and intercepts alone."""
+    """A model of these weights and intercepts, without moments."""
     return BatchModel(classes, _state_of(solutions, n_features, 1), asked.specs, True, ridge=asked.ridge)
 
 

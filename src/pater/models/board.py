@@ -1,9 +1,9 @@
-"""What is known of the candidates of a pool by their answers, and how long it counts.
+"""How good the candidates of a pool are by their predictions, and how long these count.
 
-Knows `metrics` and NumPy. An answer fades with each further one to a row of its own class, so that a rare class is
-remembered for as many of its rows as a frequent one; and much faster while the candidates fail, since answers from
-before a change of the stream say little of who is best after it. Rates of both classes then make any score, with the
-shares that the classes have in the stream.
+Knows `metrics` and NumPy. A prediction fades with each further row of its class, so that a rare class is remembered for
+as many of its rows as a frequent one. It fades much faster while the candidates fail, since predictions from before a
+change of the stream say little about which candidate is best after it. Any score is computed from the rates of both
+classes and their shares in the stream.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Board:
-    """Right answers to rows of the negative and of the positive class, and how many rows there were.
+    """Right predictions for rows of the negative and of the positive class, and how many rows there were.
 
-    Several moments may be on one board, in front of all other axes.
+    A board may hold several points in time, along the first axis.
     """
 
     right: Floats  # (candidates, problems, 2), faded
@@ -47,7 +47,7 @@ class Board:
 
     @classmethod
     def of(cls, counts: Floats) -> Board:
-        """One candidate by all its answers, (problems, 4), none of them faded."""
+        """A board of one candidate with all its predictions, (problems, 4), none of them faded."""
         right = counts[..., [2, 0]]
         seen = right + counts[..., [1, 3]]
         return cls(right[None], seen, seen)
@@ -66,15 +66,15 @@ class Board:
         return Board(*(each[1:] for each in moments))
 
     def among(self, some: list[int]) -> Board:
-        """The answers of some candidates."""
+        """The board of some candidates."""
         return Board(self.right[..., some, :, :], self.seen, self.total)
 
     def at(self, moment: int) -> Board:
-        """One of several moments."""
+        """The board at one of several points in time."""
         return Board(self.right[moment].copy(), self.seen[moment].copy(), self.total[moment].copy())
 
     def note(self, awake: list[int], counts: Floats, fading: float) -> None:
-        """Take note of answers, (awake, problems, 4), that were given since the last time."""
+        """Count predictions, (awake, problems, 4), made since the last time."""
         vars(self).update(vars(self.after(awake, counts[None], fading).at(0)))
 
     def scores(self, scoring: str, settings: ScoringSettings) -> Floats:
@@ -93,7 +93,7 @@ class Board:
         return np.asarray(self.total.min(axis=-1).mean(axis=-1))
 
     def deviation(self, k: int, scoring: str, settings: ScoringSettings) -> Floats:
-        """How far chance alone takes the score of a candidate away: the standard deviation, by the score's slopes."""
+        """The standard deviation of the score of a candidate, from the slopes of the score."""
         return np.asarray(self.deviations([k], scoring, settings)[..., 0])
 
     def deviations(self, some: list[int], scoring: str, settings: ScoringSettings) -> Floats:
@@ -118,25 +118,25 @@ class Board:
         return values if score.more_is_better else -values
 
     def merged(self, other: Board) -> Board:
-        """The answers that both took note of."""
+        """The board of the predictions of both."""
         return Board(*(mine + theirs for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True)))
 
     def of_shard(self) -> Board:
-        """The same for a shard to start from: who is how good stays, but no row has been seen."""
+        """The board from which a shard starts: the scores stay, but no row has been seen."""
         return Board(self.right.copy(), self.seen.copy(), np.zeros_like(self.total))
 
     def without_answers(self) -> Board:
-        """The same candidates and problems, of which nothing is known."""
+        """The same candidates and problems, without any predictions."""
         return Board(*map(np.zeros_like, vars(self).values()))
 
     def with_class(self, n_classes: int, place: int) -> Board:
-        """The same for one class more, at this place among `n_classes` that there were."""
+        """The board with one more class, at this place among the previous `n_classes`."""
         return Board(*(with_class(each, n_classes, place, mirrored=_other) for each in vars(self).values()))
 
 
 @exact_part
 def fail(right, seen, awake, answers, n):  # type: ignore[no-untyped-def]
-    """Whether right answers to `n` rows of a class are fewer than before by more than chance, in the mean of all."""
+    """Whether `n` rows of a class were predicted worse than before by more than chance, on average over all."""
     rate = given = 0.0
     for place, k in enumerate(awake):
         rate += (right[k] + 1.0) / (seen + 2.0) / awake.size  # a rate of 1 may be chance, too

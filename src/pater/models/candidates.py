@@ -1,4 +1,4 @@
-"""Which learners a pool begins with.
+"""The learners that a pool begins with.
 
 Knows `settings` and `spec`. Measured on the study's data sets (docs/algorithms.md): second-order PATER and AROW with
 balanced classes, each with a weak, a usual and a strong prior, and three lengths of memory.
@@ -35,7 +35,7 @@ def candidates(
     covariances: Iterable[str] = tuple(PRIORS),
     average: bool | None = None,
 ) -> Specs:
-    """The specs of a pool, those first that are best by themselves; in all else they are as `base`."""
+    """The specs of a pool, with the best single learners first; all other settings are those of `base`."""
     return tuple(
         base._replace(
             rule=rule,
@@ -64,10 +64,10 @@ def _rules(class_weight: Any, scoring: str) -> list[tuple[str, Any]]:
 
 
 def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> list[bool]:
-    """Which of them are for rows of so many columns: those with a full covariance, unless it would be too dear.
+    """Which candidates suit rows of this many columns: those with a full covariance, unless that is too expensive.
 
-    Where more columns may come, those with a diagonal one are with them from the beginning. A memory shorter than some
-    rows for each column is of no use to a full covariance.
+    If more columns may come, those with a diagonal one take part from the beginning. A full covariance needs a memory
+    of a few rows for each column.
     """
     full = [spec.covariance == "full" for spec in specs]
     if not all(full) and n_features > WIDEST:
@@ -81,9 +81,9 @@ def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> lis
 
 
 def suited_to_encoded(specs: Specs, n_features: int) -> list[bool]:
-    """Which of them are for so many columns of an encoder: both covariances, the full one unless it is too dear.
+    """Which candidates suit this many columns of an encoder: both covariances, unless the full one is too expensive.
 
-    With a diagonal one AROW is the better learner of indicators, of which a row has a few and most are rare.
+    With a diagonal covariance, AROW learns better from indicators, of which a row has a few and most are rare.
     """
     diagonal = [spec for spec in specs if spec.covariance == "diagonal"]
     usual = [spec for spec in diagonal if spec.rule == "arow" and spec.r in PRIORS_ENCODED] or diagonal
@@ -104,19 +104,19 @@ def outweigh_prior(specs: Specs) -> list[bool]:
 
 
 def rows_at_most(specs: Specs, n_features: int) -> list[float]:
-    """For how many rows of the rarer class each of them is, of so many columns of an encoder, if others are at hand."""
+    """After how many rows of the rarer class each stops, for this many columns of an encoder, if others remain."""
     all_full = all(spec.covariance == "full" for spec in specs)
     enough = ENOUGH_FOR_EACH * n_features
     return [enough if spec.covariance == "full" and not all_full else math.inf for spec in specs]
 
 
 def is_pool(specs: Specs) -> bool:
-    """Whether these are candidates of a pool, and not the models of one grid."""
+    """Whether these are candidates of a pool, and not the models of a grid."""
     return len(specs) > 1 and any(RULES[spec.rule].second_order for spec in specs)
 
 
 def unlike_candidates(before: Specs, after: Specs) -> list[str]:
-    """The parameters in which these settings ask for other candidates."""
+    """The parameters in which these settings would give other candidates."""
     if not is_pool(after):
         return ["variants", "weights"]
     memories = [[spec.forgetting for spec in specs] for specs in (before, after)]

@@ -26,7 +26,7 @@ Reals = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Certainty:
-    """Variances of sums of weights, in the units in which weights are told."""
+    """Variances of sums of weights, in the units in which weights are reported."""
 
     model: Model | Pool
     state: State
@@ -35,10 +35,10 @@ class Certainty:
 
     @classmethod
     def of(cls, model: Model | Pool) -> Certainty | None:
-        """That of the models that speak; None if nothing tells.
+        """The certainty of the models that predict; None if there is no estimate.
 
-        First-order rules have no Σ. The weights of second-order PATER have the length of a fit as the leader of a full
-        covariance only: otherwise there is nothing to compare Σ with.
+        First-order rules have no Σ. The weights of second-order PATER have the length of a fit only as the leader of a
+        full covariance: otherwise there is nothing to compare Σ with.
         """
         speaker = model.speaker if isinstance(model, Pool) else model
         state, spec = speaker.state, speaker.spec
@@ -47,7 +47,7 @@ class Certainty:
         return cls(model, state, spec, speaker.settings())
 
     def deviations(self, model: int, columns: NDArray[np.int64], sums: Reals) -> Reals:
-        """Of each row of `sums`, (sums, columns), the standard error of its product with the weights."""
+        """The standard error of the product of each row of `sums`, (sums, columns), with the weights."""
         gain = max(1.0, float(self.state.scalars["gain_pos"][model]))
         places = places_in(self.model, columns)
         seen = places >= 0  # the weights of others are 0 for sure
@@ -74,7 +74,7 @@ class Certainty:
         return root
 
     def _noise(self, model: int) -> float:
-        """What Σ is multiplied by: the share of a row that its noise is worth, times how unequal weights are."""
+        """The factor of Σ: the noise variance of a label, times how unequal the weights are."""
         if RULES[self.spec.rule].fits_labels or self.spec.family[0]:
             m, p = self.state.scalars[model], self.settings[model]
             seen = np.array([m["seen_neg"], m["seen_pos"]], np.float64)

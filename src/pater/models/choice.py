@@ -1,7 +1,7 @@
-"""Which of several models speaks for a class: the best by its progressive score.
+"""Which of several models predicts a class: the best by its progressive score.
 
-Knows `metrics` only. Estimators and the command line choose alike, and model files store what was chosen, so that a
-file says the same to every reader.
+Knows `metrics` only. Estimators and the command line choose in the same way, and model files store the choice, so that
+every reader gets the same predictions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ JudgedBy = tuple[str, ScoringSettings, float | None]
 
 
 class Stored(NamedTuple):
-    """The choice that a model file names, and the score that it was made by. It holds until more is learned."""
+    """The choice stored in a model file, and the score by which it was made. It is valid until more is learned."""
 
     models: tuple[int, ...]
     scoring: str
@@ -32,6 +32,6 @@ def score(counts: Confusion, scoring: str, settings: ScoringSettings = None) -> 
 
 
 def best(counts: Confusion, scoring: str, settings: ScoringSettings = None) -> NDArray[np.intp]:
-    """Which spec is best in each problem; of equals, the first, so put first what needs least justification."""
+    """The best spec in each problem; in a tie the first, so the simplest should come first."""
     values = score(counts, scoring, settings)
     return np.asarray(np.argmax(values if SCORES[scoring].more_is_better else -values, axis=1))

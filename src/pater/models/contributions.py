@@ -40,7 +40,7 @@ def weights_of(
 
 
 def places_in(model: Model | Pool, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where columns are in the state of the models that speak, or −1 where they do not see them."""
+    """The places of columns in the state of the models that predict, or −1 for columns that they do not see."""
     if not isinstance(model, Pool) or model.views.n_levels == 1:
         return columns
     return model.views.places(model.level(model.leader))[columns]
@@ -71,8 +71,8 @@ def contributions(
 ) -> Contributions:
     """What the terms add to margins (rows, models) of weights (models, columns).
 
-    `term_of` is the term that each column belongs to, and `centres`, (models, terms), what is taken from each term and
-    is part of the base instead.
+    `term_of` is the term that each column belongs to, and `centres`, (models, terms), is moved from each term to the
+    base.
     """
     n_rows, n_terms = number_of_rows(rows), centres.shape[1]
     found = np.empty((n_rows, len(weights), n_terms))
@@ -91,7 +91,7 @@ def contributions(
 
 
 def exact(terms: Reals, base: Reals, margins: Reals) -> Contributions:
-    """The same terms and base, as they add up to these margins to the bit."""
+    """The same terms and base, adjusted to add up to these margins to the bit."""
     size = np.abs(terms).sum(axis=2) + np.abs(base) + np.abs(margins)
     unit = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - DIGITS, -1074))
     terms = np.rint(terms / unit[..., None]) * unit[..., None] + 0.0  # no negative zeros

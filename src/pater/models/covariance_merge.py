@@ -1,12 +1,12 @@
-"""Two metrics made one: what both have seen adds up in Σ⁻¹. And the other way: what one has seen since it was another.
+"""Merging two metrics by adding in Σ⁻¹, and the reverse: what one has seen since it started from another.
 
 Knows `kernels`; knows nothing of learning from rows.
 
 Σ⁻¹ = Σa⁻¹ + Σb⁻¹ − I, the prior being counted once; a past that fades is taken as it is after the last sample, with its
 prior made whole. A full metric takes in the eigenvectors of Σb⁻¹ − I one by one, as if they were rows, by the update
-that keeps it positive definite. Then the leader's weights are made anew from the class sums, which add exactly. Those
-of AROW are recursive least squares, Σ·(a sum over rows): with a full metric the sums Σ⁻¹w add. Those of the others
-stay the average by samples seen: for them adding Σ⁻¹w loses more (see `docs/log.md`).
+that keeps it positive definite. Then the leader's weights are computed again from the class sums, which add exactly.
+Those of AROW are recursive least squares, Σ·(a sum over rows): with a full metric the sums Σ⁻¹w add. Those of the
+others stay the average by samples seen: for them adding Σ⁻¹w loses more (see `docs/log.md`).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def metric_since(result: State, whole: State, begun: State, settings: NDArray[np
 
 
 def _settled(q: Any, gain: Any) -> Any:
-    """Q when the gain of a past that fades is taken out of Σ⁻¹; at least the prior is left."""
+    """Q after the gain of a fading past is taken out of Σ⁻¹; at least the prior is left."""
     return np.where(gain > 1, np.maximum((1.0 + q) / gain, 1.0) - 1.0, q)
 
 
@@ -99,7 +99,7 @@ def _triangle_since(result: State, whole: State, begun: State, k: int, p: Any) -
 
 
 def _sums_evidence(p: Any) -> bool:
-    """Whether Σ⁻¹w, a sum over rows, is what adds."""
+    """Whether Σ⁻¹w, a sum over rows, can be added."""
     return list(RULES.values())[int(p["rule"])].evidence_adds
 
 
@@ -163,7 +163,7 @@ def _rows(entered: Floats) -> list[tuple[Floats, float]]:
 
 
 def _lead(result: State, k: int, p: Any) -> None:
-    """Make the weights of a leader anew from its sums."""
+    """Compute the weights of a leader from its sums."""
     if result.has_means and p["leader"]:
         (_lead_full if result.metric == "full" else _lead_diagonal)(result, k, p)
 

@@ -1,4 +1,4 @@
-"""Why models cannot be merged: the first thing in which they differ, by the name that a user knows it by.
+"""Why models cannot be merged: their first difference, by the name that a user knows.
 
 Knows `settings`, `spec`, `labels` and `truth`.
 """
@@ -26,7 +26,7 @@ _short.maxstring = _short.maxother = 80
 
 
 class DifferenceError(SentWhole, ValueError):
-    """Two models that cannot be made one, and the first thing in which they differ: what each of them has."""
+    """Two models cannot be merged; says what each of them has at their first difference."""
 
     def __init__(self, theirs: str, mine: str, advice: str = "") -> None:
         self.theirs, self.mine, self.advice = theirs, mine, advice
@@ -34,7 +34,7 @@ class DifferenceError(SentWhole, ValueError):
 
     @classmethod
     def of(cls, name: str, theirs: Any, mine: Any, advice: str = "") -> DifferenceError:
-        """Two values of what has this name."""
+        """The error for two values of one name."""
         return cls(f"{name}={_short.repr(theirs)}", f"{name}={_short.repr(mine)}", advice)
 
     def told(self, other: str, own: str) -> str:
@@ -43,21 +43,23 @@ class DifferenceError(SentWhole, ValueError):
 
 
 def check_same(pairs: Iterable[tuple[str, Any, Any]], advice: str = "") -> None:
-    """Raise a `DifferenceError` for the first name of which theirs and mine are not the same."""
+    """Raise a `DifferenceError` for the first name whose two values differ."""
     for name, theirs, mine in pairs:
         if theirs != mine:
             raise DifferenceError.of(name, theirs, mine, advice)
 
 
 def check_settings(theirs: Specs, mine: Specs, named: Callable[[Setting], str]) -> None:
-    """Raise a `DifferenceError` for the first setting in which learners differ; `named` says how it is called."""
+    """Raise a `DifferenceError` for the first setting in which learners differ; `named` gives its name."""
     if theirs == mine:
         return
     check_same([("algo", _algorithm(theirs), _algorithm(mine))])
     for setting in SETTINGS.values():
         advice = ""
         if setting.name == "watch":
-            advice = "pater train counts right and wrong answers, most estimators do not: learn both in the same way."
+            advice = (
+                "pater train counts right and wrong predictions, most estimators do not: train both in the same way."
+            )
         check_same([(named(setting) or setting.name, *(_values(specs, setting) for specs in (theirs, mine)))], advice)
     raise DifferenceError("other candidates", "some")
 
@@ -67,7 +69,7 @@ def _algorithm(specs: Specs) -> str:
 
 
 def _values(specs: Specs, setting: Setting) -> Any:
-    """What learners have of a setting, as a user gives it: a value, or those of several."""
+    """The value of a setting, as a user gives it; a list if several learners differ."""
     found = list(dict.fromkeys(getattr(spec, setting.name) for spec in specs))
     if setting.name == "class_weight":
         found = [dict(value) if isinstance(value, tuple) else value for value in found]
@@ -77,9 +79,9 @@ def _values(specs: Specs, setting: Setting) -> Any:
 
 
 def check_classes(theirs: NDArray[Any], mine: NDArray[Any]) -> None:
-    """Raise a `DifferenceError` if classes are of different types: text, truth values or numbers.
+    """Raise a `DifferenceError` if classes are of different types: text, booleans or numbers.
 
-    So it does if words for truth values are spelled so differently that the classes would come in another order.
+    Also if True and False are spelled so differently that the classes would be in a different order.
     """
     if theirs.size and mine.size and _type(theirs) != _type(mine):
         shown = [f"{_type(classes)} as classes, such as {classes.tolist()[0]!r}," for classes in (theirs, mine)]
@@ -87,7 +89,7 @@ def check_classes(theirs: NDArray[Any], mine: NDArray[Any]) -> None:
     spelled = classes_as_spelled(theirs, mine).tolist()
     if any(one >= other for one, other in pairwise(spelled)):
         raise DifferenceError.of(
-            "classes", theirs.tolist(), mine.tolist(), "Learn both with truth values in one spelling."
+            "classes", theirs.tolist(), mine.tolist(), "Train both with True and False spelled alike."
         )
 
 

@@ -1,4 +1,4 @@
-"""Who takes part in a race: each learner at each level of detail that suits the columns.
+"""The candidates that compete: each learner at each level of detail that suits the columns.
 
 Knows `candidates`, `views` and `spec`.
 """
@@ -26,9 +26,9 @@ class Entrants:
     places
         Those that do, from the beginning on; in files of older versions there may be others.
     common
-        The one that never stops: it suits any width that may come, and by it pools can be merged.
+        The one that never stops: it suits any width that may come, and lets pools be merged.
     teams, forgets
-        The team of each: those are in one that differ in their memory alone; and what each forgets with a row.
+        The team of each (candidates that differ only in their memory), and what each forgets with a row.
     until
         After how many rows of the rarer class each stops in any case.
     """
@@ -42,12 +42,12 @@ class Entrants:
 
     @cached_property
     def lasting(self) -> frozenset[int]:
-        """Those that may learn for ever."""
+        """The places that may learn for ever."""
         return frozenset(k for k, fits in enumerate(self.fits) if fits and math.isinf(self.until[k]))
 
     @cached_property
     def passing(self) -> frozenset[int]:
-        """Those that may learn for a while."""
+        """The places that stop at some point."""
         return frozenset(k for k, fits in enumerate(self.fits) if fits) - self.lasting
 
 

@@ -13,7 +13,7 @@ from .spec import Specs
 
 
 class BadRowError(SentWhole, ValueError):
-    """A row that no pass takes, named by its place."""
+    """A row that no pass accepts, by its number."""
 
     def __init__(self, rows: Rows, row: int) -> None:
         super().__init__(f"row {row} holds a NaN, an infinity or a number that is too large")
@@ -21,7 +21,7 @@ class BadRowError(SentWhole, ValueError):
 
 
 class NotFiniteError(SentWhole, ValueError):
-    """Weights that are no longer finite, noticed at a row with which nothing is wrong."""
+    """The weights are no longer finite, noticed at a row that is itself valid."""
 
     def __init__(self, row: int) -> None:
         super().__init__(STATE_NOT_FINITE.format(row=row))
@@ -29,18 +29,18 @@ class NotFiniteError(SentWhole, ValueError):
 
 
 class OtherModelsError(SentWhole, ValueError):
-    """Settings under which what was learned cannot be continued."""
+    """Settings with which learning cannot continue."""
 
     def __init__(self, names: list[str], todo: str = "fit again without warm_start") -> None:
         super().__init__(
-            f"the parameters ask for other models than those learned so far: {' and '.join(names)} cannot change "
+            f"the parameters do not match the models learned so far: {' and '.join(names)} cannot change "
             f"between calls. Set the parameters back, or {todo}."
         )
         self.names = names
 
 
 def unlike(before: Specs, after: Specs) -> list[str]:
-    """The parameters that differ so that what was learned under one would mean something else under the other."""
+    """The parameters that differ so much that learning cannot continue."""
     if len(before) != len(after):
         return ["variants", "weights"]
     names = []
@@ -75,5 +75,5 @@ class UnknownLabelError(SentWhole, ValueError):
 
 
 def stopped_at(rows: Rows, row: int) -> BadRowError | NotFiniteError:
-    """The error for a row that a pass has stopped at; a sound row is not to blame."""
+    """The error for a row at which a pass has stopped, which may itself be valid."""
     return BadRowError(rows, row) if row_is_bad(rows, row) else NotFiniteError(row)

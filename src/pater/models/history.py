@@ -1,4 +1,4 @@
-"""How the progressive scores of models came about: their counts at about four points for each doubling of the stream.
+"""How the progressive scores of models developed: counts at about four points for each doubling of the stream.
 
 Knows NumPy only. The points depend on the number of rows alone, so that a stream leaves the same history however it is
 cut into batches.
@@ -35,7 +35,7 @@ class History:
         return History(self.rows, self.next_point, list(self.points))
 
     def cuts(self, n_rows: int) -> list[int]:
-        """Where to stop among the next `n_rows` rows to take note; the end is always there."""
+        """Where to stop among the next `n_rows` rows to record counts; the end is always included."""
         cuts, point = [], self.next_point
         while point < self.rows + n_rows:
             cuts.append(point - self.rows)
@@ -43,14 +43,14 @@ class History:
         return [*cuts, n_rows]
 
     def passed(self, n_rows: int, counts: NDArray[np.float64]) -> None:
-        """Take note of the counts if these rows lead up to a point."""
+        """Record the counts if these rows end at a point."""
         self.rows += n_rows
         if self.rows == self.next_point:
             self.points.append((self.rows, counts))
             self.next_point = _after(self.next_point)
 
     def reached(self, rows: int, counts: NDArray[np.float64]) -> None:
-        """Take note of the counts at so many rows if the next point is there or behind."""
+        """Record the counts at this number of rows if the next point has been reached."""
         self.rows = rows
         if rows >= self.next_point:
             self.points.append((rows, counts.copy()))

@@ -20,7 +20,7 @@ NO_ROWS = np.zeros(0, np.int64)
 
 
 class Encoded(NamedTuple):
-    """Labels as codes: first the known classes in their order, then new ones in the order in which they turn up."""
+    """Labels as codes: first the known classes in their order, then new ones in order of appearance."""
 
     codes: NDArray[np.int64]
     new: NDArray[Any]
@@ -28,7 +28,7 @@ class Encoded(NamedTuple):
 
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
-    """`y` as one column of labels, or an error that names the row that has none."""
+    """`y` as one column of labels, or an error that names the row without one."""
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"{name} should be a 1d array, got an array of shape {labels.shape} instead.")
@@ -105,7 +105,7 @@ def _are_codes(labels: NDArray[Any]) -> bool:
 
 
 def ranks(labels: NDArray[Any]) -> NDArray[np.intp]:
-    """The place of each label among them all, sorted."""
+    """The rank of each label."""
     return np.argsort(np.argsort(labels, kind="stable"), kind="stable")
 
 
@@ -148,9 +148,9 @@ def _exact(labels: NDArray[Any], others: NDArray[Any]) -> bool:
 
 
 def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
-    """The code of each label: its place in `known`, or after it for labels that are not there.
+    """The code of each label: its place in `known`, or a number after these for new labels.
 
-    Truth values are found among the classes in whatever way they are written.
+    True and False are found among the classes however they are written.
     """
     of_one_kind = labels.dtype == known.dtype and labels.dtype.kind != "O"
     if not of_one_kind and known.size and labels.size and is_text(known) != is_text(labels):

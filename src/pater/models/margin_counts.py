@@ -1,6 +1,6 @@
-"""Which margins each class gets before it is learned from, and the threshold that follows for a rate or a cost.
+"""The margins of each class before learning, and the threshold that they give for a rate or a cost.
 
-Knows `progress`; it runs beside the passes, on the margins that they give out, and only where it is asked for.
+Knows `progress`; it runs beside the passes, on their margins, and only where there is an operating point.
 
 For each model there are two histograms, of the samples of −1 and of +1, over the margin in units of its usual size, the
 root of its running mean square. Bins are of equal width in z = asinh(4r): fine about 0, and wide enough to end at 370
@@ -9,7 +9,7 @@ the mirror image of its histograms, to the bit.
 
 Each class fades by its own samples, so that the rare one keeps some. The memory is as many as there are among twenty
 thousand rows, but at least five hundred and at most ten thousand. Before that the n-th sample weighs in proportion to
-n, so that the clumsy beginnings of a model tell less than what it has become. Instead of fading all bins, a new sample
+n, so that a model's early margins count less than later ones. Instead of fading all bins, a new sample
 enters with a gain that grows, and all are divided by a power of two now and then.
 """
 
@@ -80,7 +80,7 @@ def _from_above(counts, share):
 
 @exact_part
 def _of_least_cost(counts, of_negative, of_positive):
-    """The threshold between two bins where the cost is least; of equals, the one nearest to 0."""
+    """The threshold between two bins with the lowest cost; in a tie, the one nearest to 0."""
     total_neg, total_pos = counts[0].sum(), counts[1].sum()
     above, below = total_neg, 0.0
     best, least = 0, of_negative
@@ -97,7 +97,7 @@ def _of_least_cost(counts, of_negative, of_positive):
 def threshold_for(counts, m, kind, a, b):
     """The threshold for an operating point, in units of the usual size; 0 until both classes have been seen.
 
-    `a` is the rate that is allowed, or the cost of a false positive, and `b` that of a false negative.
+    `a` is the maximum rate, or the cost of a false positive, and `b` that of a false negative.
     """
     if not (counts[0].sum() > 0.0 and counts[1].sum() > 0.0):
         return 0.0
@@ -133,7 +133,7 @@ def _enter(counts, m, r, positive, s):
 
 @exact_kernel
 def note_margins(margins, order, codes, weights, settings, counts, numbers, kind, a, b):
-    """Take note of what models said of rows, (models, steps), before they learned from them."""
+    """Count the margins of rows, (models, steps), from before they were learned from."""
     for k in range(margins.shape[0]):
         m, p, seen = numbers[k], settings[k], counts[k]
         for step in range(margins.shape[1]):

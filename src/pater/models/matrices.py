@@ -1,8 +1,8 @@
-"""From what a caller hands over to rows that a pass can read, without a copy where the form allows it.
+"""From the matrix of a caller to rows that a pass can read, without a copy where the form allows it.
 
-Knows NumPy and Numba, `doors`, and what SciPy's matrices are made of; knows no estimator. A sparse matrix is brought in
-order first: native numbers, columns that ascend. Then it is checked, and exactly what was checked is passed on. The
-caller's matrix stays as it is.
+Knows NumPy and Numba, `doors`, and what SciPy's matrices are made of; knows no estimator. A sparse matrix is first put
+in order: native numbers, ascending columns. Then it is checked, and exactly what was checked is passed on. The caller's
+matrix is not changed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def dense_rows(X: NDArray[Any]) -> Rows:
 
 
 def csr_rows(X: Any) -> CheckedRows:
-    """A SciPy sparse matrix or array as CSR rows; columns that are out of order or named twice are put right first."""
+    """A SciPy sparse matrix or array as CSR rows; unsorted and repeated columns are put right first."""
     if X.format != "csr" or X.ndim != 2:
         X = _to_csr(X)
     n_rows, width = X.shape
@@ -88,14 +88,14 @@ def csr_rows(X: Any) -> CheckedRows:
         indptr, indices, signed = _native(ordered.indptr, ordered.indices)
         data = _numbers(ordered.data)
         if _sound_form("CSR", indptr, indices, data, n_rows, width, signed) != SOUND:
-            raise ValueError("X could not be brought into order: its columns cannot be sorted.")
+            raise ValueError("the columns of X cannot be sorted.")
     return checked((indptr, indices, data), width)
 
 
 def _sound_form(
     name: str, indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], n_rows: int, width: int, signed: bool
 ) -> int:
-    """The form of compressed rows, which may be out of order; a ValueError if they are no rows."""
+    """The form of compressed rows, which may be out of order; a ValueError if they are not valid."""
     found = NO_ROWS
     numbers = data.ndim == (3 if name == "BSR" else 1) and len(data) == len(indices)
     if numbers and indptr.size == n_rows + 1 and indptr[0] == 0:
@@ -135,7 +135,7 @@ def _alike(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
 
 
 def _signed(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """As SciPy wants them, of numbers that were found small enough."""
+    """Indices as SciPy needs them, after they were found small enough."""
     small = all(array.itemsize < 8 for array in arrays) and all(array.max(initial=0) < 1 << 31 for array in arrays)
     return tuple(array.view(np.int32) if small else array.astype(np.int64) for array in arrays)
 
@@ -157,7 +157,7 @@ def _numbers(data: Any) -> NDArray[Any]:
 
 
 def _to_csr(X: Any) -> Any:
-    """A sparse matrix of another format as CSR. SciPy believes what such a matrix holds, so it is checked first."""
+    """A sparse matrix of another format as CSR. SciPy does not check such a matrix, so it is checked first."""
     from scipy.sparse import bsr_array, coo_array, csc_array
 
     if X.ndim != 2:
@@ -290,7 +290,7 @@ def taken(rows: Rows, keep: NDArray[np.bool_]) -> Rows:
 def that_weigh(
     rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float64]]:
-    """Without the rows of weight 0, which are as if they were not there."""
+    """The rows without those of weight 0, which are ignored."""
     if weights.all():
         return rows, labels, weights
     keep = weights != 0

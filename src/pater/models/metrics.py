@@ -1,7 +1,7 @@
 """Scores from the four counts of a confusion matrix: the total error rate and its kin.
 
 Knows NumPy only. Counts may be numbers or arrays of them, one for each model, and need not be whole: importance and
-fading make them so. A rate of a class that has not turned up yet is 0.
+fading make them so. The rate of a class without rows is 0.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def _ratio(part: Any, whole: Any) -> Floats:
 
 
 def false_positive_rate(c: Confusion) -> Floats:
-    """FPR, the share of negatives that are called positive."""
+    """FPR, the share of negatives that are predicted positive."""
     return _ratio(c.fp, c.fp + c.tn)
 
 
 def false_negative_rate(c: Confusion) -> Floats:
-    """FNR, the share of positives that are called negative."""
+    """FNR, the share of positives that are predicted negative."""
     return _ratio(c.fn, c.fn + c.tp)
 
 
@@ -59,12 +59,12 @@ def weighted_total_error_rate(c: Confusion, alpha_neg: float = 1.0, alpha_pos: f
 
 
 def accuracy(c: Confusion) -> Floats:
-    """The share of right answers."""
+    """The share of right predictions."""
     return _ratio(c.tp + c.tn, c.tp + c.fp + c.tn + c.fn)
 
 
 def balanced_accuracy(c: Confusion) -> Floats:
-    """The mean of the shares of right answers in each class that has turned up."""
+    """The mean of the shares of right predictions in each class that has rows."""
     seen = (np.asarray(c.tp + c.fn) > 0).astype(np.float64), (np.asarray(c.tn + c.fp) > 0).astype(np.float64)
     return _ratio(_ratio(c.tp, c.tp + c.fn) + _ratio(c.tn, c.tn + c.fp), seen[0] + seen[1])
 
@@ -75,7 +75,7 @@ def f1(c: Confusion) -> Floats:
 
 
 def g_mean(c: Confusion) -> Floats:
-    """The geometric mean of the shares of right answers in both classes."""
+    """The geometric mean of the shares of right predictions in both classes."""
     return np.asarray(np.sqrt(_ratio(c.tp, c.tp + c.fn) * _ratio(c.tn, c.tn + c.fp)))
 
 
@@ -86,7 +86,7 @@ def cost(c: Confusion, of_false_positive: float = 1.0, of_false_negative: float 
 
 
 class Score(NamedTuple):
-    """A score that models can be chosen by, and whether more of it is better."""
+    """A score by which models can be chosen, and whether higher is better."""
 
     of: Callable[..., Floats]
     more_is_better: bool

@@ -1,7 +1,7 @@
-"""A learner of labelled rows: which classes there are, and a one-vs-rest model for each.
+"""A learner of labelled rows: its classes, and a one-vs-rest model for each.
 
 Knows the kernels, and what else can be done with models (`newcomers`, `more_classes`, `state_operations`, `predict`);
-knows neither scikit-learn nor files. Estimators and the command line are two faces of this.
+knows neither scikit-learn nor files. Estimators and the command line are two interfaces to it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_MARGINS = 1 << 22  # that are kept at a time for the thresholds
 
 @dataclass
 class Model:
-    """Classes in sorted order and the state of their models; `fixed` when no other class may turn up.
+    """Classes in sorted order and the state of their models; `fixed` if no other class may appear.
 
     With several specs there are as many models of each class, learned side by side.
     """
@@ -69,7 +69,7 @@ class Model:
         return replace(self, state=self.state.copy(), history=history, seen=seen)
 
     def with_specs(self, specs: Specs, judged_by: JudgedBy | None = None) -> Model:
-        """The same model, to go on with these settings; an `OtherModelsError` if it cannot."""
+        """The same model, to continue with these settings; an `OtherModelsError` if it cannot."""
         state, seen = self.state, self.seen
         if specs is not self.specs and specs != self.specs:
             names = unlike(self.specs, specs)
@@ -95,16 +95,16 @@ class Model:
 
     @property
     def spec(self) -> Spec:
-        """The settings of the model that speaks, as far as all specs share them."""
+        """The settings of the model that predicts, as far as all specs share them."""
         return self.specs[0]
 
     def progressive(self, scoring: str, settings: ScoringSettings = None) -> Confusion:
-        """The counts of the answers of the models that were chosen, each (problems)."""
+        """The counts of the predictions of the chosen models, each (problems)."""
         places = np.reshape(self.chosen(scoring, settings), (-1, 1)) % len(self.specs)
         return Confusion(*(np.take_along_axis(each, places, axis=1)[:, 0] for each in self.confusion()))
 
     def chosen(self, scoring: str, settings: ScoringSettings = None) -> list[int]:
-        """The number of the model that speaks for each class, or for both of two: the best by this score."""
+        """The number of the model that predicts each class (with two classes, both): the best by this score."""
         width, stored = len(self.specs), self.stored_choice
         if width == 1:
             return list(range(self.state.n_models))
@@ -114,7 +114,7 @@ class Model:
         return [problem * width + place for problem, place in enumerate(places)]
 
     def speaking(self, scoring: str, settings: ScoringSettings = None) -> State:
-        """The models that were chosen, taken out of the others once for as long as nothing is learned."""
+        """The chosen models, extracted once for as long as nothing is learned."""
         if len(self.specs) == 1:
             return self.state
         models = self.chosen(scoring, settings)
@@ -127,13 +127,13 @@ class Model:
         return self.state.n_features
 
     def margins(self, rows: Rows, scored_by: tuple[str, ScoringSettings], *, average: bool) -> NDArray[np.float64]:
-        """What the models that were chosen say of rows, (rows, models)."""
+        """The margins of the chosen models for rows, (rows, models)."""
         return margins_of(rows, self.speaking(*scored_by), average=average)
 
     def weights(
         self, scored_by: tuple[str, ScoringSettings], *, average: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The weights of the models that were chosen, (models, columns), and their intercepts."""
+        """The weights of the chosen models, (models, columns), and their intercepts."""
         return self.speaking(*scored_by).weights(average=average)
 
     def threshold(self, point: Point | None, scoring: str, settings: ScoringSettings = None) -> float:
@@ -149,7 +149,7 @@ class Model:
         return {**vars(self), "taken_out": None, "ready": None}
 
     def resize(self, n_features: int) -> None:
-        """Make room for more columns, or leave out the last."""
+        """Make room for more columns, or drop the last ones."""
         self.state, self.taken_out, self.ready = resized(self.state, n_features), None, None
 
     def add_class(self, label: Any) -> None:
@@ -157,7 +157,7 @@ class Model:
         add_class(self, label)
 
     def add_classes(self, labels: NDArray[Any]) -> None:
-        """Make room for more classes. From three on, another changes no model that is there."""
+        """Make room for more classes. From three on, a new class does not change the existing models."""
         add_classes(self, labels)
 
     def encoded(self, labels: NDArray[Any]) -> Encoded:
@@ -170,7 +170,7 @@ class Model:
         return encoded
 
     def check_room(self, n_classes: int) -> None:
-        """An error before anything is made, if so many classes are too many, or their triangles too large."""
+        """Raise an error if there would be too many classes, or their triangles would be too large."""
         check_classes(self.specs, n_classes)
         if self.state.metric == "full":
             triangle_size(len(positives(n_classes)) * len(self.specs), self.state.n_features)
@@ -184,9 +184,9 @@ class Model:
         threads: int | None = 1,
         sound: bool = False,
     ) -> None:
-        """Pass rows through the models, in order. After an error the model is as it was before.
+        """Pass rows through the models, in order. After an error the model is unchanged.
 
-        Of `sound` rows it is known that a pass takes them, so that they are not looked at again.
+        `sound` rows have been checked before and are not checked again.
         """
         check_lengths(rows, labels, weights)
         encoded = self.encoded(labels)
@@ -207,7 +207,7 @@ class Model:
         self.warn(rows, labels)
 
     def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
-        """Say so if the model has come to predict one class only, or takes the wrong class for the positive one."""
+        """Warn if the model has come to predict only one class, or if the positive class may not be the one meant."""
         warn_of_one_class(self, rows, labels)
         warn_of_positive_class(self, labels.size)
 

@@ -1,8 +1,8 @@
-"""What a batch solution is made from: of each class the weight, the mean and a factor of the second moments.
+"""What a batch solution is computed from: for each class the weight, the mean and a factor of the second moments.
 
 Knows NumPy. Moments are never changed: what is learned or merged gives new ones. Nothing is squared: rows enter by
-their QR decomposition, so that no more digits are lost than in a solution from the rows themselves. How far it goes is
-in docs/algorithms.md.
+their QR decomposition, so that no more digits are lost than in a solution from the rows themselves. docs/algorithms.md
+gives the bounds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FEW, MANY = 1 << 17, 1 << 22  # numbers in a block of rows, of few columns and o
 
 
 class TooWideForMomentsError(TooWideError):
-    """More columns than there is room for their second moments."""
+    """There are too many columns for their second moments."""
 
     def __init__(self, n_classes: int, n_features: int) -> None:
         size, classes = _size(n_classes, n_features) / 2**30, "one class" if n_classes == 1 else f"{n_classes} classes"
@@ -45,12 +45,12 @@ def _size(n_classes: int, n_features: int) -> int:
 
 
 def most_rows(n_features: int) -> int:
-    """The most rows that a factor has."""
+    """The largest number of rows of a factor."""
     return 2 * n_features + SPARE
 
 
 def is_too_wide(n_classes: int, n_features: int) -> bool:
-    """Whether the moments of so many classes would take more memory than they may."""
+    """Whether the moments of this many classes would take too much memory."""
     return _size(n_classes, n_features) > LARGEST
 
 
@@ -72,14 +72,14 @@ class OfClass:
 
     @classmethod
     def of(cls, X: Floats, s: Floats) -> Self:
-        """Of rows with positive weights."""
+        """The moments of rows with positive weights."""
         weight = float(s.sum())
         mean = (s / weight) @ X
         factor = np.sqrt(s)[:, None] * (X - mean) if len(X) > 1 else X[:0]
         return cls(len(X), weight, mean if len(X) > 1 else X[0].copy(), _short(factor))
 
     def together(self, other: OfClass) -> OfClass:
-        """Of the rows of both: what lies between their means is one more row of the factor."""
+        """The moments of the rows of both: the difference of their means is one more row of the factor."""
         if self.rows == 0 or other.rows == 0:
             return other if self.rows == 0 else self
         weight = self.weight + other.weight
@@ -95,9 +95,9 @@ def _short(factor: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Moments:
-    """Those of each class, of rows as they are seen from the `origin`, which is one of them.
+    """The moments of each class, of rows relative to the `origin`, which is one of them.
 
-    So columns that hold the same throughout are exactly zero, and where rows are far from zero no digits are lost.
+    So constant columns are exactly zero, and no digits are lost where rows are far from zero.
     """
 
     origin: Floats
@@ -124,7 +124,7 @@ class Moments:
         return replace(self, of_class=tuple(found))
 
     def learned(self, X: Any, codes: NDArray[np.int64], s: Floats) -> Moments:
-        """With more rows, dense or sparse, of these classes and weights; those of weight 0 are left out."""
+        """The moments after more rows, dense or sparse, of these classes and weights, without those of weight 0."""
         found, origin = list(self.of_class), self.origin
         entering = np.flatnonzero(s > 0)
         if self.rows == 0 and entering.size:
@@ -135,7 +135,7 @@ class Moments:
         return Moments(origin, tuple(found))
 
     def together(self, other: Moments) -> Moments:
-        """Of the rows of both, which have the same classes and columns."""
+        """The moments of the rows of both, which have the same classes and columns."""
         if self.rows == 0 or other.rows == 0:
             return other if self.rows == 0 else self
         far = other.origin - self.origin
@@ -143,7 +143,7 @@ class Moments:
         return replace(self, of_class=tuple(a.together(b) for a, b in zip(self.of_class, seen, strict=True)))
 
     def placed(self, columns: NDArray[np.int64], n_features: int) -> Moments:
-        """With column j as column `columns[j]`, or left out where that is −1; the others were zero in all rows."""
+        """The moments with column j moved to `columns[j]`, or dropped where that is −1; new columns are zero."""
         kept = np.flatnonzero(columns >= 0)
 
         def moved(array: Floats) -> Floats:
@@ -191,7 +191,7 @@ def _dense(X: Any) -> Floats:
 
 
 def _blocks(rows: NDArray[np.int64], n_features: int) -> Iterator[NDArray[np.int64]]:
-    """Some rows at a time: enough that a triangle is seldom made anew, few enough that they take little memory."""
+    """Rows in blocks: large enough that triangles are rarely recomputed, small enough to need little memory."""
     width = max(1, n_features)
     size = max(most_rows(width), min(max(8 * width, FEW // width), MANY // width))
     return (rows[start : start + size] for start in range(0, rows.size, size))

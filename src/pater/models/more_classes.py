@@ -1,4 +1,4 @@
-"""One class more in a model, or several: where their one-vs-rest models come from.
+"""Adding one or more classes to a model: where their one-vs-rest models come from.
 
 Knows `state_operations`, and what a model is made of.
 """
@@ -41,7 +41,7 @@ def add_class(model: Model, label: Any) -> None:
 
 
 def add_classes(model: Model, labels: NDArray[Any]) -> None:
-    """Make room for more classes. From three on, another changes no model that is there."""
+    """Make room for more classes. From three on, a new class does not change the existing models."""
     warn_of_many(model.classes.size, model.classes.size + labels.size)
     model.stored_choice = model.taken_out = None
     n_single = max(0, min(labels.size, 3 - model.classes.size))

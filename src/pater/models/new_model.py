@@ -1,4 +1,4 @@
-"""The learner that settings ask for, before it has seen anything.
+"""A new, empty learner for given settings.
 
 Knows `model` and `pool`.
 """

@@ -1,9 +1,9 @@
-"""Learning from rows that bring new classes.
+"""Learning from rows with new classes.
 
 Knows `run`, `labels` and `errors`, and what a model can do. Two classes need one model, with the second class as +1.
-Three or more have a model each, the class against the rest. A class that turns up later is added before the row that
-brings it: of one class or two, the model of either is the mirror image of the other, so nothing is lost in going over
-to three; the model of the new class starts empty at that row.
+Three or more have a model each, the class against the rest. A class that appears later is added before its first row:
+with one class or two, the model of either is the mirror image of the other, so nothing is lost in going to three; the
+model of the new class starts empty at that row.
 """
 
 from __future__ import annotations

@@ -49,16 +49,16 @@ class SeenMargins:
         weights: NDArray[np.float64],
         order: NDArray[np.int64],
     ) -> None:
-        """Take note of what was said of rows, (models, steps), before they were learned from."""
+        """Count the margins of rows, (models, steps), from before they were learned from."""
         note_margins(margins, order, codes, weights, settings, self.counts, self.numbers, *_coded(point))
 
     def threshold(self, model: int, point: Point) -> float:
-        """The margin at and above which a row is called positive; 0 until both classes have been seen."""
+        """The margin at and above which a row is predicted positive; 0 until both classes have been seen."""
         m = self.numbers[model]
         return float(threshold_for(self.counts[model], m, *_coded(point)) * math.sqrt(m["square"]))
 
     def confusion(self, width: int) -> Confusion:
-        """The counts of the answers that were given by the threshold of the time, each (problems, specs)."""
+        """The counts of predictions, each made with the threshold at the time, (problems, specs)."""
         m = self.numbers.reshape(-1, width)
         return Confusion(m["tp"], m["fp"], m["tn"], m["fn"])
 

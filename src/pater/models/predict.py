@@ -1,4 +1,4 @@
-"""What models say of rows: margins, without learning.
+"""Prediction: the margins of rows, without learning.
 
 Knows `state`, `rows`, `simd` and `doors`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that
 asking a model of a million features about one row does not spell out a million weights first.
@@ -108,7 +108,7 @@ def probabilities(margins: Any, scalars: NDArray[np.void], n_classes: int, *, av
 
 
 def labels_of(margins: Any, classes: NDArray[Any], threshold: float = 0.0) -> NDArray[Any]:
-    """The class that margins (rows, models) speak for: of two the second from `threshold` on, of more the largest."""
+    """The class predicted by margins (rows, models): of two the second from `threshold` on, of more the largest."""
     margins, wanted = np.asarray(margins), classes.size if classes.size > 2 else 1
     if margins.ndim != 2 or margins.shape[1] != wanted:
         raise ValueError(f"margins must be of shape (rows, {wanted}), got {margins.shape}.")
@@ -119,7 +119,7 @@ def labels_of(margins: Any, classes: NDArray[Any], threshold: float = 0.0) -> ND
 
 @exact_part
 def _size(m, average):
-    """What the margins of one model are divided by to be told (`kernels.state.sizes`)."""
+    """What the margins of one model are divided by when reported (`kernels.state.sizes`)."""
     if not m.size_square > 0.0:
         return 1.0
     return m.mean_size if average and m.mean_size > 0.0 else math.sqrt(m.size_square)
@@ -127,7 +127,7 @@ def _size(m, average):
 
 @kernel
 def _tell(margins, scalars, average):
-    """Bring margins (rows, models) to the units that they are told in (`State.units`)."""
+    """Convert margins (rows, models) to the units in which they are reported (`State.units`)."""
     largest = 0
     for k in range(margins.shape[1]):
         if not scalars[k].size_square > 0.0:
@@ -141,7 +141,7 @@ def _tell(margins, scalars, average):
 
 @kernel
 def _probabilities(margins, scalars, average, p):
-    """Fill p with the probability of +1 for each margin (rows, models) as it is told."""
+    """Fill p with the probability of +1 for each reported margin (rows, models)."""
     for k in range(margins.shape[1]):
         m = scalars[k]
         usual = _size(m, average)
@@ -150,7 +150,7 @@ def _probabilities(margins, scalars, average, p):
 
 
 def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
-    """Margins (rows, models) in the units that they are told in (`State.units`)."""
+    """Margins (rows, models) in the units in which they are reported (`State.units`)."""
     rows = check_rows(rows, state.n_features)
     n_rows = number_of_rows(rows)
     margins = np.empty((n_rows, state.n_models))
@@ -181,7 +181,7 @@ def _of_sparse_rows(state: State) -> Any:
 
 
 def told(margins: NDArray[np.float64], rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
-    """Margins of sparse rows, as their kernel has left them, in the units that they are told in."""
+    """Margins of sparse rows from their kernel, in the units in which they are reported."""
     if not state.has_means:
         return margins
     if not np.isfinite(margins).all():  # the lazy form overflowed where the weights themselves may not

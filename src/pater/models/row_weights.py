@@ -1,4 +1,4 @@
-"""Which importance a row may have, and what is said of one that it may not.
+"""Which importance weights are allowed, and the errors for others.
 
 Knows `rules`.
 """
@@ -17,7 +17,7 @@ NO_WEIGHT = f"neither 0 nor a number from {1 / LARGEST_WEIGHT:g} to {LARGEST_WEI
 
 
 def check_weights(weights: Any, n_rows: int, name: str) -> NDArray[np.float64]:
-    """One importance for each row, as the passes take them; a ValueError names the first that will not do."""
+    """One weight for each row, in the form of the passes; a ValueError names the first invalid one."""
     try:
         found = np.asarray(weights)
         if found.dtype.kind == "c":
@@ -36,12 +36,12 @@ def check_weights(weights: Any, n_rows: int, name: str) -> NDArray[np.float64]:
 
 
 def are_weights(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which numbers may be the importance of a row: 0, and what neither overflows nor vanishes in a sum."""
+    """Which numbers are allowed as weights: 0, and those that neither overflow nor vanish in a sum."""
     return np.asarray((weights == 0) | ((weights >= 1.0 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT)))
 
 
 def first_unsound_weight(weights: NDArray[np.float64]) -> int:
-    """The first row whose importance no pass takes, or −1."""
+    """The first row with an invalid weight, or −1."""
     if not weights.size:
         return -1
     sound = are_weights(weights)

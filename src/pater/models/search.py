@@ -1,8 +1,8 @@
 """Many settings in one pass over the data, and the best of them at any time.
 
 Knows `model`, `choice`, `matrices`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn
-side by side from data read once. Each says what it thinks of a sample before it learns from it, so the counts of its
-right and wrong answers are an honest estimate, and the grid can be asked for its best model after any row.
+side by side from data read once. Each predicts a sample before it learns from it, so the counts of right and wrong
+predictions are an honest estimate, and the best model is known after any row.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def alpha_grid(weights: Iterable[float] = PAPER_WEIGHTS) -> list[tuple[float, fl
 class Grid:
     """Any settings, side by side in one pass: PATER, PA with several C, AROW with several r.
 
-    The study and the benchmarks compare learners by it. It is not among the public names of the package.
+    The study and the benchmarks use it to compare learners. It is not part of the public API.
 
     Parameters
     ----------
     specs : iterable of Spec
-        The settings to compare. Of equally good ones the first is chosen.
+        The settings to compare. In a tie the first is chosen.
     scoring : str, default="balanced_accuracy"
-        A name of `pater.models.metrics.SCORES`.
+        A name in `pater.models.metrics.SCORES`.
     scoring_settings : dict, optional
-        What that score needs: the weights of "wter", the costs of "cost".
+        The settings of that score: weights for "wter", costs for "cost".
     fading : float, default=1.0
-        What is left of a sample's part in the scores when the next one comes; below 1 the choice follows a drift.
+        The factor by which older samples fade in the scores with each new one; below 1 the choice follows drift.
     discount : bool, default=True
         Whether a sample counts in proportion to its place in the stream.
 
@@ -125,5 +125,5 @@ class Grid:
 
     @property
     def best(self) -> NDArray[np.intp]:
-        """The place in `specs` of the best model of each class, or of both of two."""
+        """The index in `specs` of the best model of each class (with two classes, of both)."""
         return best(self.counts(), self.scoring, self.scoring_settings)

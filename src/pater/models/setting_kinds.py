@@ -1,6 +1,6 @@
-"""What a setting may be: a number of a range, one of some names, on or off, or weights of classes.
+"""The kinds of settings: a number in a range, one of several names, a switch, or class weights.
 
-Plain Python; knows no setting.
+Plain Python; knows no particular setting.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def in_words(names: tuple[str, ...], last: str = "and") -> str:
 
 
 class Number(NamedTuple):
-    """A number of a range."""
+    """A number in a range."""
 
     wanted: str
     allows: Callable[[float], bool]
 
     def taken(self, value: Any) -> float:
-        """The value as `Spec` has it; a SettingError, in words that go after "must be", if it will not do."""
+        """The value as `Spec` holds it; otherwise a SettingError whose text continues "must be"."""
         if isinstance(value, Real):
             with suppress(OverflowError):  # of whole numbers that are no floats
                 number = float(value)
@@ -38,7 +38,7 @@ class Number(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """One of some names."""
+    """One of several names."""
 
     names: tuple[str, ...]
 
@@ -65,7 +65,7 @@ class Switch:
 
 
 class Weights(NamedTuple):
-    """Two numbers of a range, α⁻ and α⁺."""
+    """Two numbers in a range, α⁻ and α⁺."""
 
     each: Number
 
@@ -81,7 +81,7 @@ class Weights(NamedTuple):
 
 
 class ClassWeights(NamedTuple):
-    """Weights of classes: by label, by how many samples were seen of each, or none."""
+    """Class weights: by label, by how many samples of each class were seen, or none."""
 
     each: Number
     wanted: str = "a dict of label: weight, 'balanced' or None"
@@ -101,7 +101,7 @@ class ClassWeights(NamedTuple):
 
 
 class OperatingPoint:
-    """Where to decide between two classes: by a rate that is allowed, by what mistakes cost, or where the rule does."""
+    """Where to decide between two classes: by a maximum error rate, by the costs of mistakes, or as the rule does."""
 
     wanted = (
         "None, {'max_fpr': rate}, {'max_fnr': rate} or {'cost': {'false_positive': number, 'false_negative': number}}"

@@ -1,8 +1,8 @@
-"""The settings of a learner, each once: its name on every face, what it may be, its default, and which rules have it.
+"""The settings of a learner, each once: its names, allowed values, default, help text, and which rules have it.
 
-Knows `rules`, `setting_kinds` and plain Python only, so that help texts are made without a wait. `Spec` and the record
-of the kernels (`spec.py`), the checks of parameters, the JSON of model files (`files/codec.py`), the options of the
-command line, their help and their table in the docs (`cli/learner_options.py`) are made from this table.
+Imports only `rules` and `setting_kinds`, so that help texts appear without a wait. `Spec` and the record of the kernels
+(`spec.py`), the checks of parameters, the JSON of model files (`files/codec.py`), and the options of the command line
+with their help and their table in the docs (`cli/learner_options.py`) are made from this table.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SIDE_BY_SIDE = {AUTO: ("so-pater-i", "arow"), WPATER: ("pater-i", "pater-ii")}
 
 
 class Field(NamedTuple):
-    """A field of the record that the kernels read: its type, and how its value comes from that of the setting."""
+    """A field of the record that the kernels read: its type, and how to compute its value from the setting."""
 
     name: str
     type: str  # as NumPy names it
@@ -46,7 +46,7 @@ def _every(_: Rule) -> bool:
 
 
 class Setting(NamedTuple):
-    """One setting. A face that does not have it has an empty name for it."""
+    """One setting. Where an interface does not have it, its name there is empty."""
 
     name: str  # in `Spec` and in model files
     kind: Kind
@@ -55,14 +55,14 @@ class Setting(NamedTuple):
     record: tuple[Field, ...] = ()
     parameter: str = ""  # of estimators
     keyword: str = ""  # of `stream.train` and the command line
-    options: tuple[str, ...] = ()  # of the command line; that of a switch turns it from its default
-    off: str = ""  # the option that turns off a switch which is, unless told, as the learner has it by itself
+    options: tuple[str, ...] = ()  # of the command line; the option of a switch inverts its default
+    off: str = ""  # the option that turns off a switch whose default the learner decides
     metavar: str | None = None
-    of_rule: Callable[[Rule], bool] | None = None  # which rules have it: those that name it, unless said otherwise
-    other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules that have one of their own
+    of_rule: Callable[[Rule], bool] | None = None  # which rules have it; None means those that name it
+    other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules with a default of their own
 
     def has(self, rule: str) -> bool:
-        """Whether this rule has it; of several side by side, whether all have it; the batch solution has no rule."""
+        """Whether this rule has it; for several rules side by side, whether all do; the batch solution has no rule."""
         if rule in SIDE_BY_SIDE:
             return all(map(self.has, SIDE_BY_SIDE[rule]))
         if rule not in RULES:
@@ -71,7 +71,7 @@ class Setting(NamedTuple):
 
     @property
     def is_of_some(self) -> bool:
-        """Whether only some rules have it, those that name it."""
+        """Whether only the rules that name it have it."""
         return self.of_rule is None
 
     @property
@@ -80,11 +80,11 @@ class Setting(NamedTuple):
         return tuple(filter(self.has, RULES))
 
     def default_of(self, rule: str) -> Any:
-        """What it is where it is not given."""
+        """The default for this rule."""
         return dict(self.other_defaults).get(rule, self.default)
 
     def checked(self, value: Any, name: str) -> Any:
-        """The value as `Spec` has it; a SettingError, under the name that the reader knows it by, if it will not do."""
+        """The value as `Spec` holds it; a SettingError with the name that the user knows if it is not allowed."""
         try:
             return self.kind.taken(value)
         except SettingError as error:
@@ -113,7 +113,7 @@ _TABLE = (
         "class_weight",
         ClassWeights(POSITIVE),
         None,
-        "How much each class counts, for example spam:3,ham:1; or balanced, which PATER is by itself.",
+        "How much each class counts, for example spam:3,ham:1; or balanced, which changes nothing for PATER.",
         (Field("balanced", "i8", lambda weight: weight == "balanced"),),  # other weights go into α⁻ and α⁺
         parameter="class_weight",
         keyword="class_weight",
@@ -144,8 +144,8 @@ _TABLE = (
         "average",
         Switch(),
         False,
-        "Predict with the average of the weights over the stream, or not; by default only PATER of second order does, "
-        "with a diagonal covariance and without forgetting.",
+        "Predict with the weights averaged over the stream, or not; by default only second-order PATER does, with a "
+        "diagonal covariance and without forgetting.",
         (Field("average", "i8"),),
         parameter="average",
         keyword="average",
@@ -159,8 +159,8 @@ _TABLE = (
             f"above 0 and at most 1, and at least {LEAST_FORGETTING:g}", lambda value: LEAST_FORGETTING <= value <= 1
         ),
         1.0,
-        "For streams that drift: what is left of the past when the next sample comes, in first order the next of the "
-        "class.",
+        "For streams that drift: the factor by which the past fades with each new sample (in first order, with each "
+        "new sample of the class).",
         (Field("forgetting", "f8"),),
         parameter="forgetting",
         keyword="forgetting",
@@ -172,7 +172,7 @@ _TABLE = (
         "watch",
         Switch(),
         False,
-        "Count right and wrong answers, each given before the sample is learned from.",
+        "Count right and wrong predictions, each made before the sample is learned from.",
         (Field("watch", "i8"),),
         of_rule=_every,
     ),
@@ -180,7 +180,7 @@ _TABLE = (
         "fading",
         SHARE,
         1.0,
-        "What is left of a sample's part in the counts of answers when the next one comes.",
+        "The factor by which older samples fade in the progressive scores with each new one.",
         (Field("fading", "f8"),),
         parameter="fading",
         keyword="fading",
@@ -192,7 +192,7 @@ _TABLE = (
         "discount",
         Switch(),
         False,
-        "Let an answer count in proportion to its place in the stream.",
+        "Let a prediction count in proportion to its place in the stream.",
         (Field("discount", "i8"),),
         parameter="discount",
         of_rule=_every,
@@ -212,7 +212,7 @@ _TABLE = (
         "covariance",
         Choice(("full", "diagonal")),
         "full",
-        "The covariance of the features: full takes O(d²) of time and memory, diagonal what the row holds.",
+        "The covariance of the features: full costs O(d²) time and memory, diagonal only touches non-zeros.",
         parameter="covariance",
         keyword="covariance",
         options=("--covariance",),
@@ -222,7 +222,7 @@ _TABLE = (
         "form",
         Choice(("leader", "step")),
         "leader",
-        "The weights that fit all the past best, or one more step.",
+        "Weights that fit the whole past best (leader), or one step from the previous weights (step).",
         (Field("leader", "i8", lambda form: form == "leader"),),
         parameter="form",
         keyword="form",
@@ -236,7 +236,7 @@ _TABLE = (
             lambda value: 1 / LARGEST_R <= value <= LARGEST_R,
         ),
         1.0,
-        "How many samples of unit size outweigh the prior; the larger, the smaller the steps.",
+        "How many samples of unit size it takes to outweigh the prior; the larger, the smaller the steps.",
         (Field("r", "f8"),),
         parameter="r",
         keyword="r",
@@ -248,7 +248,7 @@ _TABLE = (
         "eta",
         Number("above 0.5 and below 1", lambda value: 0.5 < value < 1),
         0.9,
-        "η, how likely the weights must be to classify a sample correctly after the step.",
+        "η: the probability with which a sample must be classified correctly after the step.",
         (Field("phi", "f8", _deviations),),  # standard deviations that a margin is to be away from 0
         parameter="eta",
         keyword="eta",
@@ -259,7 +259,7 @@ _TABLE = (
         "approximation",
         SHARE,
         0.9,
-        "α: on separable data the margin reaches at least 1 − α of the largest.",
+        "α: on separable data the margin reaches at least 1 − α times the largest possible.",
         (Field("approximation", "f8"),),
         parameter="alpha",
         keyword="approximation",
@@ -270,7 +270,7 @@ _TABLE = (
         "operating_point",
         OperatingPoint(),
         None,
-        "Where to decide between two classes: by a rate that is allowed, or by what mistakes cost.",
+        "Where to decide between two classes: by a maximum error rate, or by the costs of mistakes.",
         parameter="operating_point",
         keyword="operating_point",
         of_rule=_every,
@@ -281,14 +281,14 @@ SETTINGS = {setting.name: setting for setting in _TABLE}
 
 
 def by_keyword() -> dict[str, Setting]:
-    """The settings that `stream.train` and the command line take, by the names that they have there."""
+    """The settings that `stream.train` and the command line take, by their names there."""
     return {setting.keyword: setting for setting in SETTINGS.values() if setting.keyword}
 
 
 def averages_by_itself(rule: str, covariance: str, forgetting: float = 1.0) -> bool:
-    """Whether the average predicts without being asked to: the leader of a diagonal metric oscillates.
+    """Whether to predict with the average by default: the leader of a diagonal metric oscillates.
 
-    An average is over the whole past, so a learner that is to forget the past does without.
+    The average covers the whole past, so a learner that forgets the past does not use it.
     """
     leads = RULES[rule].moves_along_means and RULES[rule].second_order
     return leads and covariance == "diagonal" and forgetting == 1

@@ -1,11 +1,11 @@
 """Shards of a stream that start from one model: what each starts from, and what it has learned since.
 
-Knows `model`, `pool` and `covariance_merge`. A model that has begun with some rows of the whole stream is a far better
-place to start from than nothing: rows that it says right are passed by from the first, as they would be in one pass.
-These rows come again, each in its shard, so what the beginning had counted and learned is taken out at the end of each
-shard, and merging counts every row once. But a rule that passes by what it says right does not learn from them again.
-What it had learned from the beginning is therefore put back, once, when all shards are merged. Derived in
-docs/algorithms.md.
+Knows `model`, `pool` and `covariance_merge`. Starting from a model that has learned some rows of the whole stream is
+far better than starting from scratch: rows that it gets right are skipped from the first, as they would be in one pass.
+These rows occur again in their shards, so what the beginning had counted and learned is subtracted at the end of each
+shard, and merging counts every row once. But a rule that skips rows it gets right does not learn from them again. What
+it had learned from the beginning is therefore added back, once, when all shards are merged. docs/algorithms.md derives
+this.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ Floats = NDArray[np.float64]
 
 
 def rows_to_begin_with(warm_up: int) -> int:
-    """How many rows shards of a table begin with, if its encoder wants so many; fewer in all are one stream."""
+    """How many rows the common beginning has, given what the encoder needs; shorter tables are one stream."""
     return max(BEGINNING, warm_up)
 
 
 def start(begun: Model | Pool) -> Model | Pool:
-    """What a shard starts from.
+    """The model that a shard starts from.
 
-    Of a pool, these are the best of the candidates that forget nothing, as shards have no common order in time. They
-    are the same for all shards, so none stops for being behind.
+    For a pool, it holds the best of the candidates that forget nothing, as shards have no common order in time. They
+    are the same for all shards, so none stops for trailing.
     """
     if isinstance(begun, BatchModel):  # of which rows are never taken out
         return begun.emptied()
@@ -82,7 +82,7 @@ def _going_on(pool: Pool) -> list[int]:
 
 
 def since(shard: Model | Pool, begun: Model | Pool) -> Model | Pool:
-    """What a shard, which started from `begun`, has learned of its own, to be merged with others of the kind."""
+    """What a shard that started from `begun` has learned itself, to be merged with other such shards."""
     if isinstance(shard, BatchModel):
         return shard
     if isinstance(shard, Pool):
@@ -95,7 +95,7 @@ def since(shard: Model | Pool, begun: Model | Pool) -> Model | Pool:
 
 
 def ended(merged: Model | Pool, begun: Model | Pool) -> Model | Pool:
-    """What all shards have learned that started from `begun`, to go on by itself: the candidates race again."""
+    """The final model of all shards that started from `begun`, ready to continue: the candidates compete again."""
     if isinstance(merged, BatchModel):
         return merged
     first = start(begun)
@@ -111,7 +111,7 @@ def ended(merged: Model | Pool, begun: Model | Pool) -> Model | Pool:
 
 
 def _without_rows(model: Model) -> Model:
-    """What a model has learned that shards do not learn again, without any row: nothing, unless it passes rows by."""
+    """What a model has learned that shards do not learn again, with no rows counted; nothing unless it skips rows."""
     result = model.copy()
     result.state = model.state.empty(model.state.n_models)
     if all(RULES[spec.rule].passive and spec.forgetting == 1 for spec in model.specs):

@@ -50,13 +50,13 @@ class Spec(_fields()):  # type: ignore[misc]
 
     @property
     def grows_without_end(self) -> bool:
-        """Whether only the direction of its weights has a meaning. The leader's have their length from the data."""
+        """Whether only the direction of its weights matters. The leader's get their length from the data."""
         rule = RULES[self.rule]
         return rule.grows_without_end and not (rule.second_order and self.form == "leader")
 
     @property
     def is_sized(self) -> bool:
-        """Whether margins are told in units of their usual size, as their length says how long the stream was.
+        """Whether margins are reported in units of their usual size, as their length says how long the stream was.
 
         That is so of all rules that step along the class means: by how much depends on the rule. The leader has its
         length from the data, unless Σ is diagonal and only rows with a loss enter: the means of these come ever closer.
@@ -66,12 +66,12 @@ class Spec(_fields()):  # type: ignore[misc]
         return rule.moves_along_means and (not leads or (rule.passive and self.covariance == "diagonal"))
 
     def own_settings(self) -> dict[str, Any]:
-        """The settings that its rule has and most others have not, by name."""
+        """The settings that its rule has and most others do not, by name."""
         own = (each.name for each in SETTINGS.values() if each.is_of_some and each.has(self.rule))
         return {name: getattr(self, name) for name in own}
 
     def without_unused(self) -> Spec:
-        """The same, with what its rule does not have at its default."""
+        """The same spec, with settings that its rule does not have at their defaults."""
         unused = {each.name: each.default for each in SETTINGS.values() if not each.has(self.rule)}
         return self._replace(**unused)  # type: ignore[no-any-return]
 
@@ -89,7 +89,7 @@ RECORD = np.dtype(
 
 
 def positives(n_classes: int) -> list[int]:
-    """The class that is +1 to each model: of two the second, of more each in turn."""
+    """The class that is +1 for each model: with two classes the second, with more each in turn."""
     return [1] if n_classes == 2 else list(range(n_classes))
 
 

@@ -1,6 +1,6 @@
-"""Changes to a whole state that are not learning: turn a model round, add one, add columns, merge two states.
+"""Operations on a whole state other than learning: mirror a model, add one, add columns, merge two states.
 
-Knows `state` and `covariance_merge`. Each returns a state and leaves its arguments as they are.
+Knows `state` and `covariance_merge`. Each returns a state and does not change its arguments.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.end
 
 
 def mirrored(state: State) -> State:
-    """The same models with the classes exchanged: they say −f(x) where they said f(x)."""
+    """The same models with the classes exchanged: their margins become −f(x)."""
     result = state.copy()
     result.arrange("split")
     vectors, m = result.vectors, result.scalars
@@ -62,7 +62,7 @@ def among(state: State, places: NDArray[np.intp], n_models: int) -> State:
 
 
 def averaging(state: State) -> State:
-    """The same models, to average from here on: as if each sample so far had left them with their present weights."""
+    """The same models, averaging from now on as if the weights had been the current ones all along."""
     result = state.copy()
     result.arrange("split")
     m = result.scalars

@@ -1,7 +1,7 @@
-"""Truth values as labels: True and False are one class each, however they are written.
+"""Booleans as labels: True and False are one class each, however they are written.
 
-Knows NumPy only. Of classes that are text, the spelling that came first is kept. Nothing is guessed: a truth value is
-no "1", and a number only where the classes are truth values, or 0 and 1.
+Knows NumPy only. If classes are text, the first spelling is kept. Nothing is guessed: a boolean is never the text "1",
+and is a number only where the classes are booleans, or 0 and 1.
 """
 
 from __future__ import annotations

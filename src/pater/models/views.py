@@ -1,4 +1,4 @@
-"""What models see of encoded rows: all columns, or those only that are not too detailed.
+"""What models see of encoded rows: all columns, or only those up to a level of detail.
 
 Knows the doors to the kernels. An encoder gives each column a level, 0 where every model is to see it. The view of a
 level has the columns up to it, in their order; that of the highest level has all.

@@ -1,4 +1,4 @@
-"""What a learner has to say even though nothing is wrong with its input.
+"""Warnings of learners about inputs that are valid but suspicious.
 
 Knows `predict` and `matrices`.
 """
@@ -28,7 +28,7 @@ MOSTLY = 2 / 3  # of all rows
 
 
 class ManyClassesWarning(UserWarning):
-    """So many classes that the labels may not be what was meant."""
+    """There are so many classes that the label column may be wrong."""
 
 
 class OneClassWarning(UserWarning):
@@ -43,16 +43,16 @@ def warn_of_many(before: int, after: int) -> None:
     if before < MANY_CLASSES <= after:
         warnings.warn(
             f"there are {after} classes so far. Each has a model of its own: time and memory grow with their number. "
-            "If the labels are numbers to be estimated, or names of rows, they are no classes.",
+            "If the labels are numbers to estimate, or ids of rows, they are not classes.",
             ManyClassesWarning,
             stacklevel=2,
         )
 
 
 def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
-    """Say so if a model of two classes with weights calls nearly all of the last rows alike, although they are not.
+    """Warn if a model with class weights predicts one class for nearly all of the last rows, although both occur.
 
-    Without weights of classes nothing is looked at, so that it costs nothing.
+    Without class weights nothing is checked, so it costs nothing.
     """
     spec = model.specs[0]
     if not isinstance(spec.class_weight, tuple) or len(model.specs) > 1 or model.classes.size != 2:
@@ -75,7 +75,7 @@ def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
         if np.mean(says) < HARDLY_EVER * np.mean(rows_of):
             warnings.warn(
                 f"the model predicts class {only} nearly always, and hardly ever class {never}, of which there are "
-                "many rows: the weights of the classes are too far apart for it. Bring them closer to 1; for costs, "
+                "many rows: its class weights are too far apart. Bring them closer to 1; for costs, "
                 "use second-order PATER.",
                 OneClassWarning,
                 stacklevel=2,

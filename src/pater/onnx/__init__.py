@@ -1,6 +1,6 @@
-"""Models as ONNX, to be run wherever there is a runtime for it.
+"""Models as ONNX, to be run wherever there is an ONNX runtime.
 
-`to_onnx` needs the package `onnx` alone; to run what it gives, take onnxruntime or another runtime.
+`to_onnx` needs only the package `onnx`; to run the result, use onnxruntime or another runtime.
 """
 
 from __future__ import annotations

@@ -21,22 +21,22 @@ WHAT = {"table": "a table have an input for each column", "hashed": "hashed name
 
 
 def to_onnx(model: Any, *, sparse: bool | None = None) -> ModelProto:
-    """A model of ONNX that answers as the model does, in double precision.
+    """Convert a model to ONNX, with the same predictions, in double precision.
 
     Parameters
     ----------
     model : estimator, OnlinePipeline, stream.Learner or dict
-        Fitted; or what `pater.export.document` says of it.
+        A fitted model, or its `pater.export.document`.
     sparse : bool, optional
-        Whether rows come as the lists `indptr`, `indices` and `data` of a CSR matrix, and not as a matrix `X`. By
-        default those of files of indices and of hashed names do.
+        Whether rows are given as the lists `indptr`, `indices` and `data` of a CSR matrix instead of a matrix `X`. By
+        default only for models of files with indices or hashed names.
 
     Returns
     -------
     onnx.ModelProto
-        With the outputs `label`, `margin` (what `decision_function` gives) and, where the model has some,
-        `probabilities`. `pater.onnx.feed` makes its inputs of rows. A row whose margin is no number has no label:
-        running the model on it is an error, as `predict` is.
+        With the outputs `label`, `margin` (the result of `decision_function`) and, if the model has them,
+        `probabilities`. `pater.onnx.feed` makes its inputs from rows. A row whose margin is not finite has no label:
+        running the model on it is an error, as with `predict`.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def told_of(model: Any) -> dict[str, Any]:
     if not isinstance(model, dict):
         return document(model)
     if model.get("form") != FORM or "input" not in model:
-        raise ExportError(f"the dict is no document of form {FORM}, as pater.export.document gives it.")
+        raise ExportError(f"the dict is not a document of form {FORM}, as pater.export.document makes it.")
     return model
 
 

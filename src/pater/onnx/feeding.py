@@ -1,4 +1,4 @@
-"""Rows as the inputs of a model of ONNX.
+"""Rows as the inputs of an ONNX model.
 
 Knows what an exported document says of rows, and batches of files.
 """
@@ -18,7 +18,7 @@ from .matrices import as_numbers
 
 
 def feed(model: Any, X: Any, *, sparse: bool | None = None) -> dict[str, NDArray[Any]]:
-    """The inputs of `to_onnx(model)` for some rows, as a session of onnxruntime takes them.
+    """The inputs of `to_onnx(model)` for some rows, as an onnxruntime session takes them.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class Graph:
         """The model, in the earliest version that can hold it; an ExportError if it is too large for any."""
         size = sum(tensor.ByteSize() for tensor in self.constants)
         if size > MOST_BYTES:
-            raise ExportError(f"the model has {size:,} bytes of numbers, but a file of ONNX can hold 2 GiB.")
+            raise ExportError(f"the model has {size:,} bytes of numbers, but an ONNX file can hold at most 2 GiB.")
         graph = helper.make_graph(
             self.nodes, "pater", self.inputs, self.outputs, initializer=self.constants, doc_string=told
         )

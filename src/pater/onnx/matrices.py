@@ -59,7 +59,7 @@ def dense(graph: Graph, told: dict[str, Any]) -> str:
 def sparse(graph: Graph, told: dict[str, Any]) -> str:
     """The margins (rows, models) of rows in the form of CSR, as SciPy has it, without intercepts."""
     if told["means"] is not None:
-        raise ExportError("rows whose columns lose their mean are not sparse: convert with sparse=False.")
+        raise ExportError("centred rows are not sparse: convert with sparse=False.")
     last = told["width"] - 1
     indptr = graph.input("indptr", TensorProto.INT64, ["rows_and_one"], "Where each row begins, and the last ends.")
     columns = graph.input("indices", TensorProto.INT64, ["entries"], f"Columns, from 0 to {last}.")

@@ -17,10 +17,10 @@ from .matrices import dense_margins
 
 
 def register() -> None:
-    """Tell skl2onnx how the classifiers of pater are converted, so that pipelines of scikit-learn with one are.
+    """Register the classifiers of pater with skl2onnx, so that it can convert scikit-learn pipelines that end in one.
 
-    As the last step of a pipeline a classifier gives `label`, `margin` and, with `probability=True`, `probabilities`.
-    Inside of another classifier, such as a vote, it is not converted.
+    As the last step of a pipeline a classifier has the outputs `label`, `margin` and, with `probability=True`,
+    `probabilities`. It is not converted inside another classifier, such as a vote.
 
     Examples
     --------

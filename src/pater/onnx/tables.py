@@ -74,7 +74,7 @@ class Table:
         """All terms; those of texts, whose rows are counted by themselves, have to be of as many rows."""
         terms, texts = (terms, texts) if terms else (texts[:1], texts[1:])
         if not terms:
-            raise ExportError("no column of the table says anything to the model: there is nothing to run it on.")
+            raise ExportError("the model uses no column of the table: there is nothing to run it on.")
         shape = self.graph.apply("Shape", terms[0])
         terms += [self.graph.apply("Reshape", text, shape) for text in texts]
         return terms[0] if len(terms) == 1 else self.graph.apply("Sum", *terms)

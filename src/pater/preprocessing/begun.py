@@ -27,7 +27,7 @@ def begun_with(tables: Sequence[Table], settings: EncodingSettings) -> Encoding:
     """
     some = [table for table in tables if rows_in(table)]
     if not some:
-        raise ValueError("there is no row to learn an encoding from.")
+        raise ValueError("there are no rows to learn an encoding from.")
     for table in some:
         if list(table) != list(some[0]):
             raise ValueError(f"the table has the columns {list(table)}, but the rows before had {list(some[0])}.")
@@ -49,7 +49,7 @@ def without(encoding: Encoding, begun: Encoding) -> Encoding:
     started = encoding.rows >= begun.rows and encoding.known >= begun.known
     known = begun.places >= 0
     if not started or not np.array_equal(encoding.places[known], begun.places[known]):
-        raise ValueError("the encoder did not start as a copy of the one that is to be taken out.")
+        raise ValueError("the encoder did not start as a copy of the one to be subtracted.")
     result = encoding.copy()
     result.rows -= begun.rows
     result.moments = _less(encoding.moments, begun.moments)

@@ -208,8 +208,8 @@ def _pairs(settings: EncodingSettings, columns: list[ColumnEncoder], splits: dic
         pairs = list(combinations(varying, 2))
         if len(pairs) > MOST_PAIRS:
             raise ValueError(
-                f"all interactions of {len(varying)} columns are {len(pairs):,} pairs, but there can be "
-                f"{MOST_PAIRS}; name those that are to be crossed."
+                f"all interactions of {len(varying)} columns are {len(pairs):,} pairs, but there can be at most "
+                f"{MOST_PAIRS}; name the pairs to cross."
             )
         return pairs
     for column in columns:

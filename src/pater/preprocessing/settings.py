@@ -58,7 +58,7 @@ class EncodingSettings:
         for name, (least, most) in limits.items():
             value = getattr(self, name)
             if type(value) is not int or not least <= value <= most:
-                raise ValueError(f"{name} must be a whole number of {least} to {most:,}, got {value!r}.")
+                raise ValueError(f"{name} must be a whole number from {least} to {most:,}, got {value!r}.")
         if not isinstance(self.clip, (int, float)) or not 0 < self.clip <= 1e6:
             raise ValueError(f"clip must be a positive number up to 1,000,000, got {self.clip!r}.")
         if self.coarse_bins > self.fine_bins:
@@ -97,8 +97,8 @@ def _pairs(value: Any) -> tuple[tuple[str, str], ...] | Literal["all"]:
     pairs: dict[frozenset[str], tuple[str, str]] = {}
     for one, other in ((str(one), str(other)) for one, other in value):
         if one == other:
-            raise ValueError(f"interactions are of two different columns, but {one!r} is crossed with itself.")
+            raise ValueError(f"an interaction needs two different columns, but {one!r} is crossed with itself.")
         pairs.setdefault(frozenset((one, other)), (one, other))
     if len(pairs) > MOST_PAIRS:
-        raise ValueError(f"there can be {MOST_PAIRS} interactions, but {len(pairs):,} are given.")
+        raise ValueError(f"there can be at most {MOST_PAIRS} interactions, but {len(pairs):,} are given.")
     return tuple(pairs.values())

@@ -88,7 +88,7 @@ class StreamEncoder:
         if self.encoding is not None:
             return self.encoding, []
         if not self.held:
-            raise ValueError("there is no row to learn an encoding from.")
+            raise ValueError("there are no rows to learn an encoding from.")
         if self._ended is None:
             self._ended = _begun(self.held, self)
         return self._ended

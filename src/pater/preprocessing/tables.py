@@ -56,7 +56,7 @@ def _checked(columns: Iterable[tuple[Any, Column]]) -> dict[str, Column]:
     table: dict[str, Column] = {}
     for name, column in columns:
         if str(name) in table:
-            raise ValueError(f"the table has two columns of the name {str(name)!r}.")
+            raise ValueError(f"the table has two columns named {str(name)!r}.")
         table[str(name)] = column
     rows_in(table)
     return table

@@ -1,8 +1,8 @@
-"""The online learners as classifiers of River: from dicts, one at a time, or from frames.
+"""The online learners as River classifiers, which learn from dicts, one at a time, or from frames.
 
-Features come and go by name, classes turn up as they come, and pipelines, metrics and detectors of drift are River's.
-`learn_one` of each row, `learn_many` and the estimator's `partial_fit` of the same rows as a sparse matrix come to the
-same bits.
+Features may come and go by name, new classes are added as they appear, and River's pipelines, metrics and drift
+detectors work as usual. `learn_one` of each row, `learn_many`, and the estimator's `partial_fit` of the same rows as a
+sparse matrix give the same bits.
 
 Examples
 --------

@@ -1,8 +1,8 @@
-"""What all learners share as classifiers of River.
+"""What all learners share as River classifiers.
 
 Knows River, `rows`, `short_path` and the estimators. A classifier holds an estimator; its parameters are the
-estimator's. A dict or a frame becomes sparse rows, whose columns are the names met so far, and the estimator learns
-from them; a dict like those before takes the short path to the same kernels, and to the same bits.
+estimator's. A dict or a frame becomes sparse rows, whose columns are the names seen so far, and the estimator learns
+from them; a dict like those before takes a short path to the same kernels, with the same bits.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
     _y_name: Any = None
 
     def __init_subclass__(cls) -> None:
-        """Give the class the parameters of its estimator; one that is derived from it keeps them, or has its own."""
+        """Give the class the parameters of its estimator; a subclass keeps them, or has its own."""
         if "_kind" not in vars(cls):
             return
         signature = inspect.signature(cls._kind.__init__)
@@ -72,11 +72,11 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         Parameters
         ----------
         x
-            Names and numbers. Names that were not there before become features; those that are missing count as 0.
+            Names and numbers. New names become features; names that are missing count as 0.
         y
-            The label: a boolean, a whole number or text. A label that was not there before becomes a class.
+            The label: a boolean, a whole number or text. A new label becomes a class.
         w
-            Its importance; with 0 nothing is learned.
+            The importance of the sample; with 0 nothing is learned.
         """
         path = self._path
         if w == 0:
@@ -99,11 +99,11 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         Parameters
         ----------
         X
-            A frame of pandas, polars or another library that River takes. The names of its columns are the features.
+            A frame of pandas, polars or another library that River supports. The names of its columns are the features.
         y
             A series of labels.
         w
-            The importance of all rows, or a series with that of each.
+            The importance of all rows, or a series with one for each.
         """
         frame = Frame(X)
         labels, self._y_name = labels_of(y)
@@ -116,7 +116,7 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         self._path = None
 
     def predict_one(self, x: dict[Any, Any]) -> Any:
-        """The label of a sample; None before anything was learned. Features that were never learned from are ignored.
+        """The label of a sample; None before anything was learned. Unknown features are ignored.
 
         Parameters
         ----------
@@ -134,11 +134,11 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         return self._estimator.predict(self._matrix_of(x)).tolist()[0] if self._learned() else None
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[Any, float]:
-        """The probability of each class that was met so far; an empty dict before anything was learned.
+        """The probability of each class seen so far; an empty dict before anything was learned.
 
-        With `probability=True` they are fitted along the stream. Otherwise they are the logistic function of the
-        margin (of more than two classes, the softmax of their margins): they rank samples, but 0.9 does not mean nine
-        times out of ten.
+        With `probability=True` they are fitted along the stream. Otherwise they are the logistic function of the margin
+        (with more than two classes, the softmax of the margins): they rank samples, but 0.9 does not mean nine times
+        out of ten.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         return to_native_frame(dict(zip(estimator.classes_.tolist(), columns, strict=True)), like=frame.frame)
 
     def _probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities (rows, classes) from margins as they are told, (rows, models)."""
+        """Probabilities (rows, classes) from margins (rows, models)."""
         estimator, model = self._estimator, self._estimator._model
         n_classes = model.classes.size
         if estimator.probability:
@@ -212,12 +212,12 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         return self._path
 
     def _matrix_of(self, x: Any) -> Any:
-        """A dict as a matrix of one row, of those features that were learned from."""
+        """A dict as a matrix of one row, with the features that were learned from."""
         numbers = numbers_of((name, value) for name, value in features_of(x) if name in self._columns)
         return matrix_of_dict(numbers, self._columns, self._estimator.n_features_in_)
 
     def _make_room(self) -> int:
-        """See to it that the model has room for all columns, and some to spare; how many it has room for."""
+        """Make sure that the model has room for all columns and some spare ones; return how many."""
         estimator, wanted = self._estimator, max(1, len(self._columns))
         model = vars(estimator).get("_model")
         if model is None or model.n_features < wanted:
@@ -232,7 +232,7 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
         return int(model.n_features)
 
     def __copy__(self) -> Any:
-        """A copy that learns by itself."""
+        """An independent copy."""
         return self.clone(include_attributes=True)
 
     @property
@@ -245,7 +245,7 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
 
 
 def _with_spare(n_features: int, specs: Specs) -> int:
-    """So many columns, and some more, so that there need not be more room for each name that turns up."""
+    """The number of columns plus some spare ones, so that not every new name needs more room."""
     if is_pool(specs):  # the candidates that suit it depend on the number of columns
         return n_features
     if specs[0].family[1] != "full":
@@ -259,7 +259,7 @@ def _with_spare(n_features: int, specs: Specs) -> int:
 
 
 def _parameter(name: str) -> property:
-    """A parameter of the estimator. A new value counts from the next sample on, if what was learned allows it."""
+    """A parameter of the estimator. A new value applies from the next sample on, if what was learned allows it."""
 
     def get(self: RiverClassifier) -> Any:
         return getattr(self._estimator, name)

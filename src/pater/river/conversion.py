@@ -24,17 +24,15 @@ LEARNERS: dict[type, type[RiverClassifier]] = {
 
 
 def to_river(estimator: Any) -> RiverClassifier:
-    """The classifier of River that goes on where an estimator is.
+    """Convert an estimator to a River classifier that continues where it stopped.
 
     Parameters
     ----------
     estimator
-        An online learner of pater, fitted or not. It stays as it is.
+        An online learner of pater, fitted or not. It is not changed.
 
-    Returns
-    -------
-    A classifier of `pater.river`. The names of its features are those that the estimator has learned from, or else the
-    numbers 0, 1, … that `river.stream.iter_array` gives to the columns of an array.
+    Returns ------- A classifier of `pater.river`. Its feature names are those of the estimator, or else the numbers 0,
+    1, … that `river.stream.iter_array` gives to the columns of an array.
 
     Examples
     --------
@@ -47,7 +45,7 @@ def to_river(estimator: Any) -> RiverClassifier:
     kind = LEARNERS.get(type(estimator))
     if kind is None:
         names = ", ".join(sorted(each.__name__ for each in LEARNERS))
-        raise TypeError(f"a {type(estimator).__name__} is none of the online learners: {names}.")
+        raise TypeError(f"a {type(estimator).__name__} is not one of the online learners: {names}.")
     result = kind()
     result._estimator = copy(estimator) if estimator.__sklearn_is_fitted__() else clone(estimator)
     if estimator.__sklearn_is_fitted__():
@@ -57,18 +55,15 @@ def to_river(estimator: Any) -> RiverClassifier:
 
 
 def from_river(model: Any) -> Any:
-    """The estimator that a classifier of `pater.river` has become.
+    """Convert a classifier of `pater.river` to an estimator.
 
     Parameters
     ----------
     model
-        A classifier of `pater.river`. It stays as it is.
+        A classifier of `pater.river`. It is not changed.
 
-    Returns
-    -------
-    An estimator with the same parameters, fitted if anything was learned. Its columns are the features in the order in
-    which they turned up, and have their names; features that are named 0, 1, … are in the order of these numbers, and
-    have none.
+    Returns ------- An estimator with the same parameters, fitted if anything was learned. Its columns are the features
+    by name, in order of appearance; features named 0, 1, … become columns without names, in the order of these numbers.
 
     Examples
     --------
@@ -82,7 +77,7 @@ def from_river(model: Any) -> Any:
     if not isinstance(model, RiverClassifier) or type(model) not in LEARNERS.values():
         last = getattr(model, "_last_step", None)
         advice = f" Hand over its last step, {type(last).__name__}." if isinstance(last, RiverClassifier) else ""
-        raise TypeError(f"a {type(model).__name__} is no classifier of pater.river.{advice}")
+        raise TypeError(f"a {type(model).__name__} is not a classifier of pater.river.{advice}")
     if not model._learned():
         return clone(model._estimator)
     names, result = list(model._columns), copy(model._estimator)

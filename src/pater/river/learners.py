@@ -1,4 +1,4 @@
-"""The online learners, each as a classifier of River. The parameters are those of the estimator of the same name.
+"""The online learners as River classifiers. The parameters are those of the estimator of the same name.
 
 Knows `classifier`, which does the work, and the estimators.
 """
@@ -13,7 +13,7 @@ from .classifier import RiverClassifier
 
 
 class ALMAClassifier(RiverClassifier):
-    """The approximate large margin algorithm: a perceptron of shrinking steps, kept in the unit ball.
+    """The approximate large margin algorithm: a perceptron with shrinking steps, kept in the unit ball.
 
     Parameters are those of `pater.ALMAClassifier`.
 
@@ -49,7 +49,7 @@ class AutoPATERClassifier(RiverClassifier):
     """Several learners side by side, of which the best so far predicts.
 
     Parameters are those of `pater.AutoPATERClassifier`. Which candidates suit a stream depends on the number of
-    features: from the 257th on they keep a diagonal covariance, and begin anew, which a warning says.
+    features: at the 257th they start over with a diagonal covariance, and a warning says so.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class AutoPATERClassifier(RiverClassifier):
 
 
 class ConfidenceWeightedClassifier(RiverClassifier):
-    """Confidence-weighted learning: weights with a normal distribution, changed least to be right with probability η.
+    """Confidence-weighted learning: the smallest change of normally distributed weights to be right with probability η.
 
     Parameters are those of `pater.ConfidenceWeightedClassifier`.
 
@@ -89,7 +89,7 @@ class ConfidenceWeightedClassifier(RiverClassifier):
 
 
 class PassiveAggressiveClassifier(RiverClassifier):
-    """Passive-aggressive learning: the smallest step after which a sample is right by a margin of 1.
+    """Passive-aggressive learning: the smallest step that classifies a sample correctly with a margin of 1.
 
     Parameters are those of `pater.PassiveAggressiveClassifier`. Unlike in River's `PAClassifier`, the
     intercept's constant 1 is part of ‖x‖², and there may be any number of classes.
@@ -130,7 +130,7 @@ class PATERClassifier(RiverClassifier):
 
 
 class Perceptron(RiverClassifier):
-    """Rosenblatt's rule: a mistake adds the sample to the weights, or takes it away.
+    """Rosenblatt's rule: a mistake adds the sample to the weights, or subtracts it.
 
     Parameters are those of `pater.Perceptron`.
 
@@ -147,7 +147,7 @@ class Perceptron(RiverClassifier):
 
 
 class SecondOrderPATERClassifier(RiverClassifier):
-    """PATER in the metric of a running covariance: it allows for the features' scales and for their correlations.
+    """PATER in the metric of a running covariance, which accounts for the scales and correlations of the features.
 
     Parameters are those of `pater.SecondOrderPATERClassifier`.
 

@@ -61,7 +61,7 @@ def _number(name: Hashable, value: Any) -> float:
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"feature {name!r} is {value!r}, which is no number. {ENCODE}") from None
+        raise TypeError(f"feature {name!r} is {value!r}, which is not a number. {ENCODE}") from None
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):

@@ -1,4 +1,4 @@
-"""Learning from files and pipes: `read` gives batches, `train` learns from them."""
+"""Learning from files and pipes: `read` yields batches, `train` learns from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the name of an algorithm and its settings to the models that it stands for.
+"""Turn the name of an algorithm and its settings into the models that it stands for.
 
 Knows `settings`, `spec` and `search`.
 """
@@ -17,7 +17,7 @@ from ..models.spec import Spec, Specs
 
 
 def settings_among(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the settings out of options, by their keywords: one that is not there is None, a switch at its default."""
+    """Take the settings out of options by keyword: None if absent, or if a switch is at its default."""
     known = by_keyword().items()
     return {
         name: options.pop(name, each.default if isinstance(each.kind, Switch) and not each.off else None)
@@ -29,7 +29,7 @@ def specs_of(algo: str, scoring: str = "balanced_accuracy", **given: Any) -> Spe
     """The models that an algorithm's name stands for: one; for "auto" the candidates of a pool that suit a score; for
     "wpater" PATER-I and -II with all weights to try.
 
-    `given` are settings by their keywords (`settings.by_keyword`), None for what they are by themselves.
+    `given` are settings by their keywords (`settings.by_keyword`); None means the default.
     """
     known, there = by_keyword(), algo in (*SIDE_BY_SIDE, *RULES)
     own: dict[str, Any] = {each.name: each.default_of(algo) for each in known.values() if there and each.has(algo)}

@@ -1,4 +1,4 @@
-"""What a run begins with: its input, a learner that knows nothing yet, or goes on, and the settings of both.
+"""The beginning of a run: its input, a new or continued learner, and the settings of both.
 
 Knows `reading`, `algorithms`, `encoder` and `learner`.
 """
@@ -26,7 +26,7 @@ StrPath = str | os.PathLike[str]
 
 @dataclass(kw_only=True)
 class Beginning:
-    """What a caller of `stream.train` says of rows and learner; the parameters are described there."""
+    """What a caller of `stream.train` has set for rows and learner; the parameters are described there."""
 
     algo: str = "auto"
     scoring: str = "balanced_accuracy"
@@ -45,7 +45,7 @@ class Beginning:
         self._before = load(self.initial) if self.initial is not None else None
 
     def input(self, paths: StrPath | Iterable[StrPath]) -> Input:
-        """What is to be read; its settings are checked, nothing is read."""
+        """The input; its settings are checked, but nothing is read."""
         before = self._before
         return make_input(
             paths,
@@ -59,16 +59,18 @@ class Beginning:
         )
 
     def learner(self, source: Input) -> Learner:
-        """The learner of such an input, of which the first rows may be looked at."""
+        """The learner for an input, whose first rows may be inspected."""
         columns, before, given = source.describe(), self._before, self._given
         if columns.kind in (HASHED, TABLE) and columns.bits > 26:
-            raise InputError(f"{columns.bits} bits are more than a model has room for; up to 26.")
+            raise InputError(f"{columns.bits} bits are too many for a model; at most 26.")
         if before is not None:
             name = os.fspath(self.initial or "")
             if before.specs[0].rule == BATCH_RULE:
                 raise InputError(f"{name} is a batch solution, which cannot learn from more rows.")
             if self.interactions:
-                raise InputError("interactions cannot go with an initial model: the settings of that model hold.")
+                raise InputError(
+                    "interactions cannot be combined with an initial model: the model keeps its own settings."
+                )
             before.go_on_with(columns)
             hint_of_few_rows(before, name)
         weights = matched(given["class_weight"], numeric=columns.numeric_labels)
@@ -87,7 +89,7 @@ class Beginning:
         return learner
 
     def settings(self, source: Input, passes: int = 1) -> dict[str, Any]:
-        """What must be the same for a run that goes on from a checkpoint, as JSON."""
+        """The settings that must be the same when a run resumes from a checkpoint, as JSON."""
         given = self._given
         return {
             "algo": self.algo,

@@ -1,4 +1,4 @@
-"""What shards of a table start from: a learner that has begun with some rows of the whole, as bytes of a model file.
+"""What shards of a table start from: a learner that has learned some rows of the whole, as bytes of a model file.
 
 Knows `learner`, `encoder` and `models/shards.py`.
 """
@@ -16,7 +16,7 @@ from .learner import Learner, load
 
 
 def begun_bytes(learner: Learner, batches: Sequence[RawBatch]) -> bytes:
-    """A learner that knew nothing, after some rows: they decide how columns are encoded, then it learns from them."""
+    """A new learner after some rows, which decide how columns are encoded and are then learned from."""
     result = deepcopy(learner)
     assert result.encoder is not None
     result.encoder = result.encoder.begun_with([batch.table for batch in batches])
@@ -26,7 +26,7 @@ def begun_bytes(learner: Learner, batches: Sequence[RawBatch]) -> bytes:
 
 
 def starting_from(content: bytes, learner: Learner) -> Learner:
-    """A learner of these settings for a shard, as it has begun."""
+    """A learner with these settings for a shard, starting from these bytes."""
     begun, result = from_bytes(content, load), deepcopy(learner)
     assert begun.encoder is not None
     assert begun.model is not None
@@ -36,7 +36,7 @@ def starting_from(content: bytes, learner: Learner) -> Learner:
 
 
 def without_begun(content: bytes, learner: Learner) -> Learner:
-    """What a learner, which started from these bytes, has counted and learned of a shard of its own."""
+    """What a learner that started from these bytes has counted and learned from its own shard."""
     begun = from_bytes(content, load)
     assert begun.encoder is not None
     assert begun.model is not None
@@ -46,7 +46,7 @@ def without_begun(content: bytes, learner: Learner) -> Learner:
 
 
 def together(content: bytes, learner: Learner) -> Learner:
-    """The learner that merged shards come to which started from these bytes, to go on by itself."""
+    """The final learner of merged shards that started from these bytes, ready to continue."""
     begun = from_bytes(content, load)
     assert begun.model is not None
     assert learner.model is not None

@@ -1,8 +1,8 @@
-"""Checkpoints: how often they are written, what they hold, and how a run goes on from one.
+"""Checkpoints: how often they are written, what they hold, and how a run resumes from one.
 
 Knows `model_file` and `learner`, and what a run is made of. A checkpoint is a model file that also says how far the run
-had come. What the run had read by then is known by its hash, so that a changed input is noticed; and blocks are cut by
-content alone, so that the rest of the run does, bit for bit, what it would have done.
+got. A hash of what had been read by then reveals a changed input; and blocks are split by content alone, so that the
+rest of the run does, bit for bit, what it would have done.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Every:
-    """How often to write a checkpoint: after so many rows, or so many seconds."""
+    """How often to write a checkpoint: after a number of rows or of seconds."""
 
     rows: int = 0
     seconds: float = 0.0
 
     @classmethod
     def of(cls, text: str | int | None) -> Every | None:
-        """From 100000 (rows) or 30s, 5m, 2h."""
+        """Parse 100000 (rows) or 30s, 5m, 2h."""
         if text is None:
             return None
         match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
@@ -42,7 +42,7 @@ class Every:
 
 
 def progress_of(run: Run) -> dict[str, Any]:
-    """How far a run has come, as JSON."""
+    """The progress of a run, as JSON."""
     return {
         "pass": run.number,
         "source": run.source,
@@ -54,25 +54,25 @@ def progress_of(run: Run) -> dict[str, Any]:
 
 
 def go_on_from(run: Run, path: Path) -> None:
-    """Take up what a checkpoint holds; an error if it belongs to another run, or if what was read has changed."""
+    """Resume from a checkpoint; an error if it belongs to another run, or if what was read has changed."""
     saved = load(path)
     try:
         progress = saved.progress
         if progress is None:
-            raise ValueError("it does not say how far the run had come")
+            raise ValueError("it does not say how far the run got")
         number, source, settings = progress["pass"], progress["source"], dict(progress["settings"])
         places = [_place(value) for value in (progress["place"], *progress["ends"])]
         faults = [_fault(value) for value in progress["faults"]]
         learner = Learner.from_saved(saved)
         if not (type(number) is int and type(source) is int and number >= 1 and 0 <= source <= len(places) - 1):
-            raise ValueError("its place in the input is none")
+            raise ValueError("its position in the input is invalid")
     except OF_ANOTHER_KIND as error:
         raise ModelFileError(path, f"it is not a sound checkpoint: {str(error)[:200]}.") from None
     for name, value in run.settings.items():
         if settings.get(name) != value:
             raise InputError(
                 f"{path} was written with {name} = {settings.get(name)!r}, but now it is {value!r}. "
-                "Go on with the same settings, or start anew without --resume."
+                "Continue with the same settings, or start over without --resume."
             )
     learner.skip, learner.threads = run.learner.skip, run.learner.threads
     run.learner, run.number, run.source, run.skipped = learner, number, source, Skipped(learner.skipped, faults)
@@ -86,18 +86,18 @@ def go_on_from(run: Run, path: Path) -> None:
 def _still_the_same(run: Run, number: int) -> None:
     source, end = run.input.sources[number], run.ends[number]
     for _ in after(end, run.input.blocks(source, hashed=True), source.name):
-        raise InputError(f"{source.name} changed: it has grown since it was learned from. Start anew without --resume.")
+        raise InputError(f"{source.name} changed: it has grown since it was learned from. Start over without --resume.")
 
 
 def _place(value: Any) -> Place:
     offset, lines, digest = value
     if not (type(offset) is int and type(lines) is int and offset >= 0 and lines >= 0 and isinstance(digest, str)):
-        raise ValueError("a place in the input is none")
+        raise ValueError("a position in the input is invalid")
     return Place(offset, lines, digest)
 
 
 def _fault(value: Any) -> Fault:
     source, line, column, what, unit = value
     if not all(type(n) is int for n in (line, column)) or not all(isinstance(t, str) for t in (source, what, unit)):
-        raise ValueError("a fault in the input is none")
+        raise ValueError("a recorded fault of the input is invalid")
     return Fault(source, line, column, what, unit)

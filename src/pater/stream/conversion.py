@@ -1,7 +1,7 @@
-"""Data from one format to another.
+"""Converting data from one format to another.
 
 Knows `reading`, and pyarrow for tables. Tables stay tables, column by column. Sparse rows become text again with the
-shortest digits that give the same numbers. What a hash has mixed is written by its column.
+shortest digits that give the same numbers. Hashed features are written by the number of their column.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ MOST_COLUMNS = 20_000
 
 
 def convert(source: Input, output: Path, format: str) -> tuple[dict[str, int], Skipped]:
-    """Write the rows of `source` to a file; which numbers stand for labels that were text, and what was skipped."""
+    """Write the rows of `source` to a file; return the numbers that replace text labels, and what was skipped."""
     codes: dict[str, int] = {}
     skipped = Skipped()
     first = source.sources[0]
     if format in ("parquet", "arrow") and is_stream(output):
-        raise InputError(f"{output}: {format} goes to a file, not to a pipe.")
+        raise InputError(f"{output}: {format} must be written to a file, not to a pipe.")
     is_table = first.format in TABLES
     if first.format == LINES and format in (*TABLES, LINES):
         if first.name == STANDARD_INPUT:
-            raise InputError("a table needs its columns first, and a pipe can be read once; name the file.")
+            raise InputError(
+                "the columns of a table must be known first, and a pipe can be read only once; name the file."
+            )
         is_table = not holds_indices(first)
     try:
         with writing(output, [each.name for each in source.sources]) as file:
@@ -77,7 +79,7 @@ def _write_text(file: IO[bytes], batch: Batch, format: str, codes: dict[str, int
         weight = float(batch.weights[r]) if batch.weights.size else 1.0
         if format == "libsvm":
             if weight != 1.0:
-                raise InputError(f"{batch.source}, line {batch.lines[r]}: libsvm has no place for an importance.")
+                raise InputError(f"{batch.source}, line {batch.lines[r]}: libsvm cannot store importance weights.")
             lines.append(f"{label if label is not None else 0} {pairs}".rstrip())
         else:
             head = ["" if label is None else str(label), _shortest(weight) if weight != 1.0 else ""]
@@ -91,12 +93,12 @@ def _shortest(x: float) -> str:
 
 
 def _rows_to_table(source: Input, file: IO[bytes], format: str, skipped: Skipped) -> None:
-    """Sparse rows as a table needs to know its columns first: two readings."""
+    """Write sparse rows as a table, reading twice, since the columns must be known first."""
     if any(each.name == STANDARD_INPUT for each in source.sources):
-        raise InputError("a table needs its columns first, and a pipe can be read once; name the file.")
+        raise InputError("the columns of a table must be known first, and a pipe can be read only once; name the file.")
     width = max((batch.n_features for batch in source.batches()), default=0)
     if width > MOST_COLUMNS:
-        raise InputError(f"a table of {width} columns is none; at most {MOST_COLUMNS}. Keep it sparse.")
+        raise InputError(f"a table cannot have {width} columns, at most {MOST_COLUMNS}. Keep the data sparse.")
     pa = pyarrow()
     names = ["label", *map(str, range(width))]
 
@@ -151,7 +153,7 @@ def _write_tables(tables: Iterator[Any], file: IO[bytes], format: str) -> None:
     }
     first = next(tables, None)
     if first is None:
-        raise InputError("there is no row to convert.")
+        raise InputError("there are no rows to convert.")
     with writers[format](first.schema) as writer:
         writer.write_table(first)
         for table in tables:

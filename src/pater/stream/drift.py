@@ -1,11 +1,11 @@
-"""Whether a stream has changed: ADWIN on the mean of the classes' error rates.
+"""Drift detection: ADWIN on the mean of the classes' error rates.
 
-Knows NumPy, and what is said of rows (`judged`). ADWIN (Bifet and Gavaldà, 2007, doi:10.1137/1.9781611972771.42)
-keeps a window of the latest answers, as long as their mean does not change, in an exponential histogram of O(log n)
-sums. Here each sum is one for each class, and what is compared is the mean of the error rates of the classes: so the
-mistakes of a rare class weigh as much as those of the others, and answers that merely lean to another class, because
-the share of positives goes up and down with the hour or another model of a pool speaks, are no change for the worse.
-With one class it is ADWIN as it stands.
+Knows NumPy, and predictions of rows (`judged`). ADWIN (Bifet and Gavaldà, 2007, doi:10.1137/1.9781611972771.42) keeps a
+window of the latest predictions, as long as their mean does not change, in an exponential histogram of O(log n) sums.
+Here there is a sum for each class, and the mean of the error rates of the classes is compared. So the mistakes of a
+rare class weigh as much as those of the others, and it is no alarm if predictions merely shift to another class,
+because the share of positives rises and falls with the hour or another model of a pool takes over. With one class it is
+plain ADWIN.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SETTLED = 1_000  # rows of a stream until answers are looked at: a model that ha
 
 
 class Change(NamedTuple):
-    """Error rates that have changed: how many rows there are before and after, and the wrong and all of each class."""
+    """A change of error rates: the rows before and after, and the wrong and total numbers of each class."""
 
     n_before: int
     n_after: int
@@ -46,39 +46,39 @@ class Change(NamedTuple):
 
     @property
     def means(self) -> tuple[float, float]:
-        """Of the classes that both parts tell of."""
+        """The mean rates before and after, over the classes with enough rows in both parts."""
         before, after = np.nanmean(self.rates, axis=0).tolist()
         return before, after
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is worth an alarm: half as much again, or ten points more. What is sure may still be small."""
+        """Whether it is worth an alarm: half as much again, or ten points more. A certain change may still be small."""
         before, after = self.means
         return after > min(1.5 * before, before + 0.1)
 
 
 def _told(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which classes both parts have enough rows of, (…, classes)."""
+    """The classes of which both parts have enough rows, (…, classes)."""
     told: NDArray[np.bool_] = (before[..., 1] >= SHORTEST) & (after[..., 1] >= SHORTEST)
     return told
 
 
 class Adwin:
-    """A window of right and wrong answers that is as long as the mean of the classes' error rates does not change."""
+    """A window of right and wrong predictions, as long as the mean error rate of the classes does not change."""
 
     def __init__(self, delta: float = DELTA) -> None:
         self.delta = delta
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Forget everything."""
         self.n = self._since = 0
         self._levels: list[list[tuple[int, ...]]] = [
             []
         ]  # the wrong and all of each class in 2^level rows, oldest first
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that is remembered; `from_json` goes on from there as if there had been no break."""
+        """The complete state; `from_json` continues from it as if there had been no break."""
         return {
             "delta": self.delta,
             "n": self.n,
@@ -94,7 +94,7 @@ class Adwin:
         return window
 
     def add(self, codes: Iterable[int], wrong: Iterable[int], n_classes: int) -> Iterator[tuple[int, Change]]:
-        """Take in which class rows have, and whether the answers were wrong; yields where a change was found."""
+        """Add the classes of rows, and whether their predictions were wrong; yields where a change was found."""
         nothing, rows = [0, 0] * n_classes, dict[int, tuple[int, ...]]()
         for place, (code, is_wrong) in enumerate(zip(codes, wrong, strict=True)):
             row = rows.get(2 * code + is_wrong)
@@ -120,7 +120,7 @@ class Adwin:
             level += 1
 
     def _shrink(self, n_classes: int) -> Change | None:
-        """Forget the oldest rows as long as their mean differs; the first difference that was found."""
+        """Forget the oldest rows as long as their mean differs; return the first difference."""
         first: Change | None = None
         change = self._cut(n_classes)
         while change is not None:
@@ -133,9 +133,9 @@ class Adwin:
         return first
 
     def _cut(self, n_classes: int) -> Change | None:
-        """The first place, from the oldest on, where the means before and after differ by more than chance allows.
+        """The first place, from the oldest on, where the means before and after differ by more than chance.
 
-        The mean must be told of two classes at least, or of the only one there is.
+        The mean needs at least two classes, or the only one there is.
         """
         if self.n < 2 * SHORTEST:
             return None
@@ -165,7 +165,7 @@ class Adwin:
 
 
 class Alarm(NamedTuple):
-    """Answers that are wrong more often than before, mean over the classes; and the class that has most of it."""
+    """An alarm: the mean error rate over the classes has risen; includes the class that rose most."""
 
     row: int
     before: float
@@ -202,7 +202,7 @@ class Alarm(NamedTuple):
 
 
 class DriftWatch:
-    """Listens to what is said of rows, and raises an alarm when answers are wrong more often than before."""
+    """Watches predictions, and raises an alarm when they are wrong more often than before."""
 
     def __init__(self, tell: Callable[[Alarm], None] = lambda alarm: None) -> None:
         self._tell = tell
@@ -214,7 +214,7 @@ class DriftWatch:
         self.note(said.before, said.labels.tolist(), (said.predicted() != said.labels).tolist())
 
     def note(self, before: int, labels: list[Any], wrong: list[bool]) -> None:
-        """Look at the labels of rows and at whether answers were wrong; `before` of them came earlier in the stream."""
+        """Add the labels of rows and whether predictions were wrong; `before` rows came earlier in the stream."""
         start, n, codes = max(0, SETTLED - before), len(labels), self._codes
         while start < n:
             # Up to the first row of a class that is new, so that it does not matter how rows come.
@@ -231,7 +231,7 @@ class DriftWatch:
                 self._tell(self.alarms[-1])
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that is remembered, the alarms among it."""
+        """The complete state, including the alarms."""
         told = {"labels": list(self._codes), "window": self._window.to_json()}
         return {**told, "alarms": [alarm.to_json() for alarm in self.alarms]}
 

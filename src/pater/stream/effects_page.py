@@ -32,7 +32,7 @@ not know.</p>"""
 def write_page(
     learner: Learner, output: Path, model: Path, rows: list[dict[str, Any]], inputs: Iterable[str] = ()
 ) -> None:
-    """Write the page, not over what was read."""
+    """Write the page, but never over an input."""
     text = page(learner, model.name, rows)
     try:
         with writing(output, [model, *inputs]) as file:

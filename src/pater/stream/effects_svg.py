@@ -1,4 +1,4 @@
-"""Effect curves as SVG that takes its colours from the page that it stands in.
+"""Effect curves as SVG that takes its colours from the surrounding page.
 
 Knows `preprocessing/curves.py` only. A range of numbers is a line with its band, over columns of rows; anything else
 is a bar with its error. A band or an error reaches two standard errors to both sides.
@@ -23,14 +23,14 @@ SKEWED = 12.0  # how much wider than the median the widest range is, from which 
 
 
 def drawing(curve: Curve, least: float = 0.0) -> str:
-    """The picture of a curve, whose scale reaches to `least` on both sides, so that small effects look small."""
+    """The picture of a curve; its scale reaches at least to ±`least`, so that small effects look small."""
     if curve.pieces:
         return _lines(curve, least)
     return _columns(curve, least) if curve.part == "hour" else _bars(curve, least)
 
 
 def shown(curve: Curve) -> list[Effect]:
-    """What is drawn of a curve as bars: of many, those that matter most."""
+    """The values of a curve drawn as bars; if there are many, those that matter most."""
     effects = curve.foremost(MOST_BARS)
     return effects if curve.part else sorted(effects, key=lambda effect: -effect.effect)
 
@@ -180,7 +180,7 @@ def _date(seconds: float) -> datetime:
 
 
 def _ticks(ticks: list[tuple[float, float]], is_date: bool, span: float) -> list[str]:
-    """The numbers below an axis, as many as have room."""
+    """The numbers below an axis, as many as fit."""
     parts, last = [], -1e9
     for x, value in ticks:
         told = _moment(value, span) if is_date else f"{value:.6g}"

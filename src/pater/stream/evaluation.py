@@ -1,4 +1,4 @@
-"""How good a model is on labelled data: a saved one, or a learner judged on each row before it learns from it.
+"""Evaluating a saved model on labelled data, or a learner on each row before it learns from it.
 
 Knows `learner`, `judged` and `newcomers`.
 """
@@ -39,10 +39,9 @@ def judge(
     *,
     threshold: float | None = None,
 ) -> Judged:
-    """A saved model against labelled rows; `skipped` takes note of those that were left out.
+    """Evaluate a saved model on labelled rows; `skipped` records those that were left out.
 
-    `judged` is what is told of it; rows of weight 0 are not judged. A `threshold` is used in the place of the model's
-    own.
+    `judged` receives the predictions; rows of weight 0 are left out. A `threshold` replaces the model's own.
     """
     judged, before = judged or Judged(), 0
     for each in batches:
@@ -67,9 +66,9 @@ def judge_progressively(
     *,
     delay: int | LabelTimes = 0,
 ) -> Judged:
-    """A learner that is asked about each row just before it learns from it; `skipped` notes those left out.
+    """Evaluate a learner on each row just before it learns from it; `skipped` records those left out.
 
-    With a delay, the label of a row is learned from when so many more rows have been judged, or when it became known.
+    With a delay, a row is learned from after that many more rows have been predicted, or when its label becomes known.
     """
     judged = judged or Judged()
     delayed: _Delayed | None = None
@@ -100,9 +99,9 @@ def learn_and_judge(
     at: Iterable[int] = (),
     report: Callable[[], None] = lambda: None,
 ) -> list[Fault]:
-    """Ask a learner about each row of a batch just before it learns from it; what was refused.
+    """Predict each row of a batch just before learning from it; return what was refused.
 
-    It comes to what `Learner.learn` comes to, but after an error the learner is undefined.
+    The result is that of `Learner.learn`, but after an error the learner is undefined.
     """
     parts = by_width(weighing(batch, learner), learner)
     if len(parts) > 1:
@@ -122,7 +121,7 @@ def learn_and_judge(
 
 
 def _piece(learner: Learner) -> int:
-    """How many rows are judged by the model that was best, and the threshold that was right, before them."""
+    """How many rows are predicted with the model and the threshold that were best before them."""
     assert learner.model is not None
     if isinstance(learner.model, Pool):  # which may go over to another candidate
         return learner.model.next_decision - learner.model.rows
@@ -132,7 +131,7 @@ def _piece(learner: Learner) -> int:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """What a model cannot learn from, said as an error of the input."""
+    """Turn errors of learning into errors of the input."""
     try:
         yield
     except NotFiniteError:
@@ -166,9 +165,9 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
 
 
 class _Delayed:
-    """Judges rows as they come, and learns from them when so many more have been judged.
+    """Predicts rows as they arrive, and learns from each after a number of further rows.
 
-    They are judged in pieces of a twentieth of the delay, by what had been learned when the piece began.
+    Rows are predicted in pieces of a twentieth of the delay, with what had been learned when the piece began.
     """
 
     def __init__(self, learner: Learner, delay: int, judged: Judged) -> None:
@@ -177,7 +176,7 @@ class _Delayed:
         self._n_waiting = self._n_never = 0  # rows whose labels are to come, and those whose labels never do
 
     def take(self, batch: Batch) -> None:
-        """Judge rows, and learn from those whose labels come with them."""
+        """Predict rows, and learn from those whose labels have become due."""
         assert batch.labels is not None
         size = max(1, self._delay // DELAYED_PIECES)
         for start in range(0, len(batch), size):
@@ -202,7 +201,7 @@ class _Delayed:
             self._judged.add(Said(model.classes, margins, labels, learner.threshold(), p, before))
 
     def finish(self) -> None:
-        """Learn from the rows whose labels come after the last row."""
+        """Learn from the rows whose labels arrive after the last row."""
         while self._n_waiting:
             self._learn(self._n_waiting)
         if self._learner.model is not None:
@@ -225,9 +224,9 @@ class _Delayed:
 
 
 class _ByTime(_Delayed):
-    """The same with a moment for each label: it is learned from when a row comes that is not earlier.
+    """The same with a time for each label: a row is learned from when another arrives at or after that time.
 
-    Rows whose labels have come are learned from in their own order. Pieces have a twentieth of the rows that wait.
+    Rows whose labels have arrived are learned from in their own order, in pieces of a twentieth of the waiting rows.
     """
 
     def __init__(self, learner: Learner, times: LabelTimes, judged: Judged) -> None:
@@ -236,7 +235,7 @@ class _ByTime(_Delayed):
         self._known: deque[NDArray[np.float64]] = deque()  # of what is waiting
 
     def take(self, batch: Batch) -> None:
-        """Judge rows, each piece after the labels that were known when it began have been learned from."""
+        """Predict rows in pieces, after learning from all labels known when each piece begins."""
         assert batch.labels is not None
         stop = 0
         now, known = self._times.of(batch) if len(batch) else (np.zeros(0), np.zeros(0))

@@ -1,6 +1,6 @@
-"""What a learner has to say for itself: effects of columns, and what makes up the margins of rows.
+"""Explaining a learner: effects of columns, and what makes up the margins of rows.
 
-Knows `learner` and how contributions and effects are computed. What is told is in the types of JSON.
+Knows `learner` and how contributions and effects are computed. Results are in JSON's types.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def described(learner: Learner) -> Described | None:
 
 
 def spoken_for(learner: Learner) -> list[Any]:
-    """The class that each margin speaks for: of two the second."""
+    """The class that each margin stands for; with two classes, the second."""
     classes = learner.classes.tolist()
     return [classes[1]] if len(classes) == 2 else classes
 
@@ -68,7 +68,7 @@ def curves_of(learner: Learner) -> list[Curve]:
 
 
 def bases(learner: Learner) -> list[float]:
-    """The margin of the average row, of each class; of columns as they are, the intercept."""
+    """The margin of the average row for each class; without an encoder, the intercept."""
     table = described(learner)
     weights, intercepts = _weights(learner, np.arange(0 if table is None else len(table.features)))
     centres = np.zeros((len(weights), 0)) if table is None else table.centres(weights)
@@ -79,12 +79,12 @@ def _weights(learner: Learner, columns: NDArray[np.int64]) -> tuple[NDArray[np.f
     assert learner.model is not None
     weights, intercepts = weights_of(learner.model, learner.scored_by, columns, average=learner.model.spec.average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
-        raise InputError("the model's numbers are so large that its weights are none.")
+        raise InputError("the model's numbers are so large that its weights are not finite.")
     return weights, intercepts
 
 
 def explain_batch(learner: Learner, batch: Batch, *, skip: bool = False) -> Explained:
-    """What makes up the margins of the rows of a batch; a row of which nothing finite can be said is a fault."""
+    """What makes up the margins of the rows of a batch; a row without a finite margin is a fault."""
     margins = learner.finite_margins(batch, skip=skip)
     assert learner.model is not None
     rows = ready_rows(batch, learner.encoder, learner.scaler, learner.model.n_features)
@@ -112,7 +112,7 @@ def explain_batch(learner: Learner, batch: Batch, *, skip: bool = False) -> Expl
 
 
 def _used(rows: Rows) -> tuple[NDArray[np.int64], Rows]:
-    """The columns that rows have anything in, and the rows with those alone."""
+    """The columns in which rows have anything, and the rows reduced to these."""
     if len(rows) == 1:
         return np.arange(rows[0].shape[1]), rows
     indptr, indices, data = rows
@@ -130,14 +130,14 @@ def _dense(rows: Rows, n_rows: int, width: int) -> NDArray[np.float64]:
 
 
 def _told(column: Column) -> list[str | None]:
-    """What the rows hold in a column, as texts; None where nothing is there."""
+    """The values of a column, as texts; None where missing."""
     texts: Texts = as_texts(column)
     names = [*texts.names, None]
     return [names[code] for code in texts.codes.tolist()]
 
 
 def _crossed(of_columns: dict[str, list[str | None]], one: str, other: str) -> list[str | None]:
-    """What the rows hold in two columns."""
+    """The values of two crossed columns, as texts."""
     both = zip(of_columns[one], of_columns[other], strict=True)
     return [" × ".join("missing" if text is None else text for text in texts) for texts in both]
 
@@ -145,7 +145,7 @@ def _crossed(of_columns: dict[str, list[str | None]], one: str, other: str) -> l
 def explain_rows(
     learner: Learner, paths: Iterable[str], skipped: Skipped, *, on_error: str = "stop", **reading: Any
 ) -> Iterator[Explained]:
-    """The same of files or pipes, batch by batch."""
+    """The same for files or pipes, batch by batch."""
     source = make_input(
         paths,
         columns=learner.columns,
@@ -167,7 +167,7 @@ MOST_NUMBERS = 1 << 22  # of contributions at a time
 
 
 def _pieces(batch: Batch, learner: Learner) -> Iterator[Batch]:
-    """A batch in pieces whose contributions have room in memory."""
+    """A batch in pieces whose contributions fit in memory."""
     encoding = None if learner.encoder is None else learner.encoder.encoding
     n_terms = _widest(batch) if encoding is None else len(encoding.names) + len(encoding.crosses.pairs)
     most = max(1, MOST_NUMBERS // max(1, n_terms * len(spoken_for(learner))))
@@ -187,7 +187,7 @@ def _widest(batch: Batch) -> int:
 
 
 def row_told(learner: Learner, explained: Explained, r: int) -> dict[str, Any]:
-    """A row as JSON has it; the terms of a margin, its base and its rounding, added in this order, are the margin."""
+    """A row in JSON's types; the terms of a margin, its base and its rounding, in this order, add up to the margin."""
     batch, found = explained.batch, explained.found
     terms = [k for k in range(len(explained.terms)) if explained.there[r, k]]
     return {
@@ -216,7 +216,7 @@ def row_told(learner: Learner, explained: Explained, r: int) -> dict[str, Any]:
 
 
 def curves_told(learner: Learner, found: list[Curve], top: int | None = None) -> dict[str, Any]:
-    """Effect curves as JSON has them, of all columns or of those that matter most."""
+    """Effect curves in JSON's types, of all columns or of those that matter most."""
     assert learner.encoder is not None
     labels, seen = spoken_for(learner), {curve.column for curve in found}
     return {

@@ -1,8 +1,8 @@
-"""What is watched while a stream begins: labels that are no classes, weights of labels that never come, columns on
-scales far apart, and rows sorted by their label.
+"""Early checks of a stream: labels that are not classes, weights for labels that never occur, columns on very different
+scales, and rows sorted by their label.
 
-Knows `learner`, `columns` and batches. Only the first rows are looked at, so that a mistake is found before it costs
-time and memory, and nothing is looked at after that; of sorted rows, the labels, until one comes back.
+Knows `learner`, `columns` and batches. Only the first rows are checked, so that a mistake is found before it costs time
+and memory. For sorted rows, labels are checked until one comes back.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LONG = 20  # rows of a class, for it not to be chance that they came one after t
 
 @dataclass
 class Guards:
-    """Looks at the batches of a stream before they are learned from."""
+    """Checks the batches of a stream before they are learned from."""
 
     most_classes: int = MOST_CLASSES
     labels: set[Any] = field(default_factory=set)  # of the rows looked at
@@ -42,13 +42,13 @@ class Guards:
     rows: int = 0  # that have come so far
 
     def over(self, batches: Iterator[Batch], learner: Learner) -> Iterator[Batch]:
-        """The batches, each looked at before it is handed on."""
+        """The batches, each checked before it is passed on."""
         for batch in batches:
             self.look(batch, learner)
             yield batch
 
     def look(self, batch: Batch, learner: Learner) -> None:
-        """An error or a warning if the first rows are not what they should be."""
+        """Raise an error or warn if something is wrong with the first rows."""
         if batch.labels is not None and len(batch) and self.runs is not None:
             self.runs = _with_runs_of(batch.labels, self.runs)
         rows_before = max(self.rows, learner.rows)  # rows that are held back for an encoder are not learned from yet
@@ -74,15 +74,15 @@ class Guards:
                 warnings.warn(f"{batch.source}: {hint}", Hint, stacklevel=2)
 
     def finish(self, learner: Learner) -> None:
-        """An error if a class weight names a label that never came; a hint if classes came sorted, or only one came."""
+        """Raise an error for a class weight of a label that never occurred; hint at sorted rows or a single class."""
         self.labels |= set(learner.classes.tolist())
         unseen = self._unseen(learner.specs)
         if unseen:
             raise InputError(f"{_told_of(unseen, self.labels, 'no row')}. Name a label that is there.")
         if learner.classes.size == 1 and learner.rows >= LONG:
             warnings.warn(
-                f"all rows have the same label, {learner.classes[0]}, and the model can say nothing else. Is it the "
-                "right column, and are rows of another class to come?",
+                f"all rows have the same label, {learner.classes[0]}, so the model can predict nothing else. Check the "
+                "label column, or continue with rows of another class.",
                 Hint,
                 stacklevel=2,
             )
@@ -111,7 +111,7 @@ class Guards:
         column = columns.label if columns else None
         what = f"the label, column {column!r}, has" if column is not None else "the labels have"
         examples = ", ".join(map(str, dict.fromkeys(some[:5].tolist())))
-        todo = "Say with --label which column holds the classes; if these are classes" if column else "If they are"
+        todo = "Name the label column with --label; if these really are classes" if column else "If they are"
         return (
             f"{batch.source}: {what} {len(self.labels):,} different values in the first {rows:,} rows ({examples}, …). "
             f"Each would be a class with models of its own. {todo}, allow that many with --max-classes."
@@ -142,7 +142,7 @@ def _with_runs_of(labels: NDArray[Any], runs: dict[Any, int]) -> dict[Any, int] 
 
 
 def hint_of_few_rows(learner: Learner, name: str) -> None:
-    """Say so if a model that goes on has decided from too few rows how to encode a table."""
+    """Warn if a continued model has decided from too few rows how to encode a table."""
     told = learner.encoder.decided_early() if learner.encoder is not None else None
     if told:
         warnings.warn(f"{name}: {told}", Hint, stacklevel=2)
@@ -156,7 +156,7 @@ def _told_of(unseen: list[Any], labels: set[Any], none: str) -> str:
 
 
 def _hint_of_scales(batch: Batch, columns: Columns) -> str | None:
-    """What to say if the usual size of one column is many times that of another."""
+    """The hint if the usual size of one column is many times that of another."""
     places, sizes = _sizes(batch.rows)
     if not sizes.size or sizes.max() > ABSURD:
         return None
@@ -167,8 +167,8 @@ def _hint_of_scales(batch: Batch, columns: Columns) -> str | None:
     names = _names(columns, (int(places[large]), int(places[small])))
     shown = f"{float(f'{times:.0e}'):,.0f}" if times < 1e9 else f"{times:.0e}"
     return (
-        f"column {names[0]} is some {shown} times as large as column {names[1]} and will outweigh it; "
-        "--scale brings columns to one scale."
+        f"column {names[0]} is about {shown} times as large as column {names[1]} and will outweigh it; "
+        "--scale puts all columns on one scale."
     )
 
 

@@ -1,4 +1,4 @@
-"""What there is to say of a learner: where it comes from, how it is set, what it learned."""
+"""A summary of a learner: its sources, its settings, and what it learned."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .learner import Learner
 
 
 def summary(learner: Learner, top: int) -> dict[str, Any]:
-    """Everything worth reading, as JSON would have it."""
+    """The summary, in JSON's types."""
     model = learner.model
     assert model is not None
     chosen = learner.chosen()
@@ -90,7 +90,7 @@ def _spreads(learner: Learner, table: Described, names: list[Any]) -> list[dict[
 
 
 def candidate_told(learner: Learner) -> str:
-    """The learner that speaks, with the settings that it has beyond its name."""
+    """The learner that predicts, with its settings."""
     model = learner.model
     assert model is not None
     return _candidate(learner, model) if isinstance(model, Pool) else model.spec.rule
@@ -104,7 +104,7 @@ def _candidate(learner: Learner, pool: Pool) -> str:
 
 
 def _detail(learner: Learner, pool: Pool) -> str:
-    """How much of what the encoder says the leader looks at."""
+    """How much detail of the encoder the leader uses."""
     level, highest = pool.level(pool.leader), pool.views.n_levels - 1
     crossed = learner.encoder is not None and learner.encoder.encoding.crosses.width > 0
     bins = "" if level >= highest - crossed else ", no bins" if level == 0 else ", coarse bins only"
@@ -124,7 +124,7 @@ def _weights(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64], 
         used = np.flatnonzero(model.views.places(model.level(model.leader)) >= 0)[used]
     weights, intercepts = weights_of(model, learner.scored_by, used, average=model.spec.average)
     if not (np.isfinite(weights).all() and np.isfinite(intercepts).all()):
-        raise InputError("the model's numbers are so large that its weights are none.")
+        raise InputError("the model's numbers are so large that its weights are not finite.")
     return used, weights, intercepts
 
 
@@ -134,7 +134,7 @@ def _point(point: tuple[Any, ...]) -> str:
 
 
 def name_of(learner: Learner, table: Described | None, j: int) -> str:
-    """What a user calls a column of the model: of a hashed one, all that is known to land there."""
+    """The name of a column of the model; for a hashed one, all names known to land there."""
     if table is not None:
         return table.told(j)
     columns = learner.columns

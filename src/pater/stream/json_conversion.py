@@ -1,6 +1,7 @@
-"""JSON lines to tables of Arrow, and tables and rows to JSON lines.
+"""Converting JSON lines to Arrow tables, and tables and rows to JSON lines.
 
-Knows `formats/jsonl.py` and pyarrow. A file is read twice: what a column is, is known when all its cells are.
+Knows `formats/jsonl.py` and pyarrow. A file is read twice, because the type of a column is known only when all its
+cells are.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def _is_wide(value: Any) -> bool:
 def _type(name: str, kinds: set[type], source: str) -> Any:
     pa, found = pyarrow(), kinds - {type(None)}
     for kind in found & {dict, list}:
-        raise InputError(f"{source}: column {name!r} holds {kind_of(kind())}, which no table has room for.")
+        raise InputError(f"{source}: column {name!r} holds {kind_of(kind())}, which a table cannot hold.")
     if found == {bool}:
         return pa.bool_()
     if found <= {int, float}:

@@ -1,7 +1,7 @@
-"""What was said of labelled rows, and how good it was: a confusion matrix, rates, curves, and a table of reliability.
+"""Predictions of labelled rows, and how good they were: a confusion matrix, rates, curves, and a reliability table.
 
-Knows `metrics`, `labels` and `predict`. Margins and classes of all rows are kept, nine bytes or so a row, for the
-curves; probabilities take eight more.
+Knows `metrics`, `labels` and `predict`. Margins and classes of all rows are kept for the curves, about nine bytes per
+row; probabilities take eight more.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STEPS = (0.001, 0.003, 0.01, 0.03, *(k / 10 for k in range(1, 10)), 0.97, 0.99, 
 
 
 class Said(NamedTuple):
-    """What models of these classes said of some rows, of two the second from the threshold on, and what they were."""
+    """Predictions of models of these classes for some rows, and the actual classes."""
 
     classes: NDArray[Any]
     margins: NDArray[np.float64]  # (rows, problems)
@@ -53,7 +53,7 @@ class Said(NamedTuple):
 
 
 class Judged:
-    """All that was said. Each of `listeners` is handed every part of it as it comes; if not to be kept, only they."""
+    """All predictions. Each of `listeners` receives every part as it comes; without `keep`, only they do."""
 
     def __init__(self, *listeners: Callable[[Said], None], keep: bool = True) -> None:
         self._parts: list[Said] = []
@@ -64,16 +64,16 @@ class Judged:
         self.probabilities: list[dict[str, float]] = []
 
     def add(self, said: Said) -> None:
-        """Take note of what was said of some more rows."""
+        """Add the predictions of some more rows."""
         if self._keep:
             self._parts.append(said)
         for listener in self._listeners:
             listener(said)
 
     def result(self) -> dict[str, Any]:
-        """The confusion matrix, rates and curves; of more than two classes, each against the rest."""
+        """The confusion matrix, rates and curves; with more than two classes, each against the rest."""
         if not self._parts:
-            raise InputError("there is no row to judge by.")
+            raise InputError("there are no rows to evaluate.")
         classes = self._parts[-1].classes if self.classes is None else self.classes
         margins = np.concatenate([_for_classes(classes, said) for said in self._parts])
         labels = np.concatenate([said.labels for said in self._parts])
@@ -123,7 +123,7 @@ def probability_losses(p: NDArray[np.float64], is_class: NDArray[np.bool_]) -> d
 
 
 def _reliability(p: NDArray[np.float64], is_class: NDArray[np.bool_]) -> list[dict[str, Any]]:
-    """How often rows were of a class, beside the probability that was told, for steps of it that rows fall in."""
+    """How often a class occurred, beside the predicted probability, for each range that has rows."""
     step = np.searchsorted(STEPS, p, side="right")
     edges = (0.0, *STEPS, 1.0)
     return [
@@ -139,7 +139,7 @@ def _reliability(p: NDArray[np.float64], is_class: NDArray[np.bool_]) -> list[di
 
 
 def mean_recall(matrix: NDArray[Any]) -> float:
-    """The mean share of right answers in each class that is there."""
+    """The mean share of right predictions over the classes that occur."""
     return float(np.mean([row[k] / row.sum() for k, row in enumerate(matrix) if row.sum()]))
 
 
@@ -182,7 +182,7 @@ class _Steps(NamedTuple):
 
 
 def _steps(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> _Steps:
-    """Rows of equal margin are called together."""
+    """The steps; rows of equal margin count together."""
     order = np.argsort(-margins, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(margins[order])), margins.size - 1)
     tp = np.cumsum(positive[order])[ends].astype(np.float64)
@@ -190,7 +190,7 @@ def _steps(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> _Steps:
 
 
 def roc_area(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> float | None:
-    """The area under the ROC curve; None where one of both classes is missing."""
+    """The area under the ROC curve; None if one of the two classes is missing."""
     steps, n_pos = _steps(margins, positive), float(positive.sum())
     n_neg = positive.size - n_pos
     if not n_pos or not n_neg:
@@ -199,7 +199,7 @@ def roc_area(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> float
 
 
 def _curves(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> dict[str, Any]:
-    """The areas under both curves, and some points of them, each with the margin from which on it is reached."""
+    """The areas under both curves, and some of their points, each with its margin."""
     area = roc_area(margins, positive)
     if area is None:
         nothing: dict[str, Any] = {"roc_auc": None, "average_precision": None}

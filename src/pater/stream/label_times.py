@@ -1,7 +1,7 @@
-"""When the label of each row became known, by a column of the table that says so.
+"""When the label of each row became known, according to a column of the table.
 
-Knows `raw` batches and how their columns are read. The clock of the stream is the time of its rows, a column too, or
-their number. The column with the moments of labels is taken out before anybody learns from it: it tells of the future.
+Knows `raw` batches and how their columns are read. The clock of the stream is the time of its rows, also a column, or
+their number. The column with the times of labels is removed before learning, since it reveals the future.
 """
 
 from __future__ import annotations
@@ -24,13 +24,11 @@ EPOCH = 1e8  # a number of rows is not so large, but seconds since 1970 are
 
 
 class LabelTimes:
-    """Reads `label`, the column with the moment at which a label became known, and `time`, that of the row itself."""
+    """Reads `label`, the column that says when a label became known, and `time`, the time of the row itself."""
 
     def __init__(self, columns: Columns, label: str, time: str | None) -> None:
         if columns.kind != ENCODED:
-            raise InputError(
-                "a delay by a column is for tables that are encoded as they come; a number of rows goes with any data."
-            )
+            raise InputError("a delay given by a column needs an encoded table; a number of rows works with any data.")
         names = [name for name, _ in columns.table]
         for name in (label, time):
             if name is not None and name not in names:
@@ -42,7 +40,7 @@ class LabelTimes:
         self._read: deque[tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = deque()
 
     def over(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """The batches without the column of labels' moments, which are kept for `of`."""
+        """The batches without the column of label times, which are kept for `of`."""
         for batch in batches:
             assert isinstance(batch, RawBatch)
             if len(batch):
@@ -60,7 +58,7 @@ class LabelTimes:
             yield batch
 
     def of(self, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """When rows came and when their labels did, of rows that `over` has given, in order; NaN for never."""
+        """The times of rows and of their labels, for the rows from `over`, in order; NaN for never."""
         first = batch.line_of(0)
         while self._read[0][0] != batch.source_number or self._read[0][1][-1] < first:
             self._read.popleft()
@@ -69,7 +67,7 @@ class LabelTimes:
         return now[places], known[places]
 
     def _begin(self, batch: RawBatch) -> None:
-        """Decide by the first rows what moments are, and which column has those of rows."""
+        """Decide from the first rows what the times are, and which column has those of rows."""
         if self._kind:
             return
         self._kind = _kind_of(batch.table[self._label])
@@ -79,7 +77,7 @@ class LabelTimes:
             if len(found) != 1:
                 seen = f"columns {listed(found)} hold dates" if found else "no other column holds dates"
                 raise InputError(
-                    f"{batch.source}: column {self._label!r} holds dates; say with --time which column is the time of "
+                    f"{batch.source}: column {self._label!r} holds dates; name with --time the column with the time of "
                     f"a row ({seen})."
                 )
             self._time = found[0]
@@ -91,7 +89,7 @@ class LabelTimes:
         if self._time is None and np.nanmin(self._moments(batch, self._label), initial=np.inf) > EPOCH:
             raise InputError(
                 f"{batch.source}: column {self._label!r} holds numbers as large as times; without --time, the column "
-                "with the time of a row, they are numbers of rows."
+                "with the time of each row, they are row numbers."
             )
 
     def _moments(self, batch: RawBatch, name: str) -> NDArray[np.float64]:
@@ -109,7 +107,7 @@ class LabelTimes:
 
 
 def _kind_of(column: Column) -> str:
-    """What a column holds in all rows that have something: times, numbers, or neither."""
+    """What a column holds where it is not missing: times, numbers, or neither."""
     if not isinstance(column, Texts):
         return NUMBERS if isinstance(column, Numbers) else TIMES
     return TIMES if all(_fits(column, row, TIMES) for row in np.unique(column.codes, return_index=True)[1]) else ""

@@ -1,4 +1,4 @@
-"""A learner of batches: a model, and what has to be done to a batch before the model sees it.
+"""A learner of batches: a model, and the preparation of batches for it.
 
 Knows `model`, `choice`, `predict`, `model_file`, `scaling`, `encoder` and `columns`; knows no file format of data. This
 is what `pater train` saves and `pater predict` loads.
@@ -43,7 +43,7 @@ from .widths import as_before_an_error, by_width, weighing
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
-STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and begin anew."
+STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and start over."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 NO_CLASSES = np.zeros(0, np.int64)
 Undo = list[Callable[[], None]]
@@ -51,7 +51,7 @@ Undo = list[Callable[[], None]]
 
 @contextmanager
 def width_told(source: str) -> Iterator[None]:
-    """Say of what is too wide for a full covariance how the command line asks for another."""
+    """If rows are too wide for a full covariance, name the option for a diagonal one."""
     try:
         yield
     except TooWideError as error:
@@ -81,9 +81,9 @@ class Learner:
     fading: float | None = None  # of what a pool is chosen by; None is as it is by itself
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
-        """Learn from a batch, in order, stopping to `report` after each number of rows in `at`; what was refused.
+        """Learn from a batch, in order, calling `report` after each number of rows in `at`; return what was refused.
 
-        Rows of weight 0 are left out. The batch stays as it is. After an error the learner is as it was before.
+        Rows of weight 0 are left out. The batch is not changed. After an error the learner is unchanged.
         """
         parts = by_width(weighing(batch, self), self)
         if len(parts) > 1:
@@ -120,7 +120,7 @@ class Learner:
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Undo]:
-        """After an error all is as it was before: what the block notes is undone, and every attribute is put back."""
+        """Undo everything after an error: what the block has noted, and every attribute."""
         owners = [owner for owner in (self, self.model, self.scaler) if owner is not None]
         before = [dict(vars(owner)) for owner in owners]
         undo: Undo = []
@@ -134,9 +134,9 @@ class Learner:
             raise
 
     def prepare(self, batch: Batch, undo: Undo | None = None) -> tuple[Batch, list[Fault]]:
-        """Make room for a batch; what the model is to see of it, scaled if asked for, and what was refused.
+        """Make room for a batch; return its rows for the model, scaled if set, and what was refused.
 
-        `undo` takes note of how the scaler can forget the batch.
+        `undo` records how the scaler can forget the batch.
         """
         batch.check_form(to_scale=self.scale)
         ready, faults, model = replace(batch), [], self.model
@@ -157,7 +157,7 @@ class Learner:
         return ready, faults
 
     def _scale(self, batch: Batch, scaler: Scaler) -> tuple[list[Fault], Callable[[], None]]:
-        """Scale a batch, each row by those up to it that were not refused; what was, and how to forget the others."""
+        """Scale a batch, each row with the accepted rows up to it; return what was refused, and how to undo it."""
         faults = batch.refuse(too_large_to_scale(batch.rows), TOO_LARGE_TO_SCALE, skip=self.skip)
         while True:
             forget = scaler.way_back(batch.rows)
@@ -192,14 +192,14 @@ class Learner:
         self.n_features = n_features
 
     def go_on_with(self, columns: Columns) -> None:
-        """Get ready to learn more, from data of these columns, whatever the model was saved by."""
+        """Get ready to learn more from data with these columns, whatever the model was saved by."""
         self.columns = columns
         self.specs = tuple(spec._replace(watch=True) for spec in self.specs)  # an estimator leaves most unwatched
         self.model = self._fitted().with_specs(self.specs)
 
     def _fitted(self) -> Model | Pool:
         if self.model is None or self.model.classes.size == 0:
-            raise InputError("nothing was learned: there was no row to learn from.")
+            raise InputError("nothing was learned: there were no rows to learn from.")
         return self.model
 
     @property
@@ -207,20 +207,20 @@ class Learner:
         return self._fitted().classes
 
     def chosen(self) -> list[int]:
-        """Which model speaks for each class, or for both of two: the best by its progressive score."""
+        """The model that predicts each class (with two classes, both): the best by its progressive score."""
         return self._fitted().chosen(*self.scored_by)
 
     @property
     def scored_by(self) -> tuple[str, dict[str, float] | None]:
-        """By which score the models are chosen."""
+        """The score by which models are chosen."""
         return self.scoring, self.scoring_settings
 
     def state(self) -> State:
-        """The models that were chosen; of a pool behind an encoder, with those columns only that its leader sees."""
+        """The chosen models; for a pool behind an encoder, with only the columns that its leader sees."""
         return self._fitted().speaking(*self.scored_by)
 
     def margins(self, batch: Batch) -> NDArray[np.float64]:
-        """What the model says of rows: (rows, 1) for two classes, else a column for each class."""
+        """The margins of rows: (rows, 1) for two classes, else a column for each class."""
         model = self._fitted()
         rows = ready_rows(batch, self.encoder, self.scaler, model.n_features)
         return model.margins(rows, self.scored_by, average=model.spec.average)
@@ -245,7 +245,7 @@ class Learner:
         return self._fitted().threshold(self.specs[0].operating_point, *self.scored_by)
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Probabilities of the classes, fitted along the stream if that was asked for when training began."""
+        """Probabilities of the classes, if the model was trained with them."""
         model = self._fitted()
         if not model.specs[0].calibrate:
             raise InputError("the model has no probabilities: train it with --probabilities.")
@@ -254,9 +254,9 @@ class Learner:
         return probabilities(margins, scalars, model.classes.size, average=model.spec.average)
 
     def scores(self) -> dict[str, float]:
-        """Progressive scores of what was predicted; with more than two classes, the mean over the classes.
+        """Progressive scores; with more than two classes, the mean over the classes.
 
-        With probabilities, their Brier score and log loss are among them, of each class against the rest.
+        With probabilities, these include their Brier score and log loss, for each class against the rest.
         """
         counts = self._fitted().progressive(*self.scored_by)
         rates = {
@@ -272,7 +272,7 @@ class Learner:
         return scores | {name: float(np.mean([each[name] for each in of_class])) for name in names}
 
     def probability_scores(self) -> list[dict[str, float]]:
-        """How good the probabilities were before each row was learned from, of each class or of the second of two."""
+        """How good the probabilities were before each row was learned from, for each class (of two, the second)."""
         model = self._fitted()
         if not model.specs[0].calibrate:
             return []

@@ -1,4 +1,4 @@
-"""Several learners made one: of what each has seen.
+"""Merging several learners into one.
 
 Knows `learner`, and how models, scalers and encoders are merged.
 """
@@ -24,10 +24,10 @@ from .learner import Learner, width_told
 
 
 def merged(learners: Iterable[Learner], names: Iterable[str]) -> Learner:
-    """One learner of what all have seen, taken one by one in the order given; they stay as they are.
+    """Merge learners one by one in the order given; they are not changed.
 
-    A generator of learners needs memory for two. Class sums and counts add; weights average by the rows seen. An
-    `InputError` says by their `names` what cannot be merged, and the first difference.
+    A generator of learners needs memory for only two. Class sums and counts are added; weights are averaged by the rows
+    seen. An `InputError` names what cannot be merged, by `names`, and the first difference.
     """
     result, first, several = None, "", iter(learners)
     for name in names:
@@ -39,7 +39,7 @@ def merged(learners: Iterable[Learner], names: Iterable[str]) -> Learner:
 
 
 def _with(result: Learner | None, learner: Learner, name: str, first: str) -> Learner:
-    """What was merged so far, a new learner, with one more."""
+    """Merge one more learner into the result so far."""
     if isinstance(learner.model, BatchModel) and learner.model.moments is None:
         raise InputError(f"{name} cannot be merged: {NO_MOMENTS}")
     if result is None:
@@ -57,7 +57,7 @@ def _with(result: Learner | None, learner: Learner, name: str, first: str) -> Le
 
 
 def _copied(learner: Learner) -> Learner:
-    """One that goes on by itself."""
+    """An independent copy."""
     scaler, encoder, names = learner.scaler, learner.encoder, learner.names
     return replace(
         learner,
@@ -70,7 +70,7 @@ def _copied(learner: Learner) -> Learner:
 
 
 def _check(theirs: Learner, mine: Learner) -> None:
-    """Raise a `DifferenceError` for the first thing in which learners differ that must be the same."""
+    """Raise a `DifferenceError` for the first difference that keeps learners from being merged."""
     check_same(
         [
             ("scoring", theirs.scoring, mine.scoring),
@@ -121,7 +121,7 @@ def _together(mine: Learner, theirs: Learner) -> Learner:
 
 
 def _wide(model: Model | Pool, width: int) -> Model | Pool:
-    """A model of as many columns, the one that was given staying as it is."""
+    """A copy of a model with this many columns."""
     if model.n_features < width:
         model = replace(model)
         model.resize(width)
@@ -129,7 +129,7 @@ def _wide(model: Model | Pool, width: int) -> Model | Pool:
 
 
 def _wide_scaler(scaler: Scaler, width: int) -> Scaler:
-    """A copy of as many columns."""
+    """A copy with this many columns."""
     scaler = replace(scaler)
     scaler.grow(width)
     return scaler

@@ -1,4 +1,4 @@
-"""Curves and windows of an evaluation as a picture. Knows matplotlib, if it is there."""
+"""Curves and windows of an evaluation as a picture. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINES = (("balanced_accuracy", "balanced accuracy"), ("fpr", "FPR"), ("fnr", "F
 
 
 def plot(result: dict[str, Any], path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Both curves of each class, and windows, if there are any; the picture is not written over what was read."""
+    """Draw both curves of each class, and windows if there are any; never write over an input."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

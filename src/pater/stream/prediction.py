@@ -1,4 +1,4 @@
-"""Predictions to a file or a pipe: CSV, JSON lines or Parquet, in the order of the rows, one for each.
+"""Writing predictions to a file or a pipe as CSV, JSON lines or Parquet, one for each row, in order.
 
 Knows `learner` and `reading`. A row that was skipped as malformed keeps its place, with empty fields.
 """
@@ -28,7 +28,7 @@ FORMATS = ("csv", "jsonl", "parquet")
 
 
 class Writer(Protocol):
-    """Takes tables by columns; None stands for nothing."""
+    """Writes tables by columns; None is an empty cell."""
 
     def write(self, table: dict[str, list[Any]]) -> None: ...
 
@@ -102,17 +102,17 @@ def predict_to(
     model: Path | None = None,
     stream: IO[bytes] | None = None,
 ) -> Skipped:
-    """Predict and write; what was skipped as malformed. A file appears only when it is whole.
+    """Predict and write; return what was skipped as malformed. A file appears only when it is complete.
 
-    The output is not written over what is read, the file of the `model` included. Without `output`, predictions go to
-    `stream`, by default standard output as it is. A row that the model says nothing finite of is an error, or is
-    skipped like a malformed one. A `threshold` is used in the place of the model's own.
+    The output never replaces an input, including the file of the `model`. Without `output`, predictions go to `stream`,
+    by default standard output. A row without a finite margin is an error, or is skipped like a malformed one. A
+    `threshold` replaces the model's own.
     """
     kind = output_format or _kind_of(output)
     if kind not in FORMATS:
         raise InputError(f"there is no output format {kind!r}; there are {', '.join(FORMATS)}.")
     if kind == "parquet" and is_stream(output):
-        raise InputError("Parquet goes to a file: name it with --output.")
+        raise InputError("Parquet must be written to a file: name it with --output.")
     source = make_input(
         paths,
         format=format,
@@ -145,7 +145,7 @@ def predict_to(
         raise InputError(f"{output or 'standard output'}: cannot be written: {error.strerror or error}.") from None
     if not rows:
         names = ", ".join(each.shown for each in source.sources)
-        warnings.warn(f"{names}: there is no row to predict.", Hint, stacklevel=2)
+        warnings.warn(f"{names}: there are no rows to predict.", Hint, stacklevel=2)
     return skipped
 
 
@@ -158,7 +158,7 @@ def write_table(rows: list[dict[str, Any]], output: Path, inputs: Iterable[str |
     """Write rows that have the same names to a file, in the format of its ending."""
     kind = _kind_of(output)
     if kind == "parquet" and is_stream(output):
-        raise InputError("Parquet goes to a file.")
+        raise InputError("Parquet must be written to a file.")
     try:
         with writing(output, inputs) as file:
             writer: Writer = _WRITERS[kind](file)

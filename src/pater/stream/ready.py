@@ -1,4 +1,4 @@
-"""Rows as a model sees them that does not learn from them.
+"""Preparing rows for prediction.
 
 Knows batches, `encoder` and `scaling`.
 """
@@ -15,7 +15,7 @@ from .encoder import Encoder
 
 
 def ready_rows(batch: Batch, encoder: Encoder | None, scaler: Scaler | None, width: int) -> Rows:
-    """The rows of a batch for a model of so many columns: encoded, or scaled, or as they are."""
+    """The rows of a batch for a model with this many columns: encoded, scaled, or as they are."""
     batch = batch if encoder is None else encoder.read(batch)
     batch.check_form(to_scale=scaler is not None)
     rows = batch.rows

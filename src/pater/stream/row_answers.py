@@ -1,7 +1,7 @@
-"""What a learner of an encoded table says of one row, by functions that are kept ready from row to row.
+"""Predicting single rows of an encoded table, with functions that are kept ready from row to row.
 
-Knows `learner`, `row_batch` and `predict`. What `Learner.margins` and `Learner.probabilities` say of a batch of one row
-is said here by the same kernels and to the same bits, in half the time; where it cannot be, they are to be asked.
+Knows `learner`, `row_batch` and `predict`. The results are those of `Learner.margins` and `Learner.probabilities` for a
+batch of one row, by the same kernels and to the same bits, in half the time. Where this is not possible, use those.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Said(NamedTuple):
 
 
 class RowAnswers:
-    """What is kept ready: good for as long as the same model speaks, with the same arrays."""
+    """Functions kept ready; valid as long as the same model predicts, with the same arrays."""
 
     def __init__(self) -> None:
         self._ready: tuple[Any, Any, bool, RowMargins] | None = None
@@ -39,7 +39,7 @@ class RowAnswers:
         return RowAnswers()
 
     def of(self, learner: Learner, batch: RowBatch) -> Said | None:
-        """What is said of a row; None if it has to be asked about as a batch."""
+        """The prediction of a row; None if it has to be predicted as a batch."""
         model, encoder = learner.model, learner.encoder
         if model is None or encoder is None or learner.scaler is not None or batch.cells is None:
             return None

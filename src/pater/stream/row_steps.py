@@ -1,6 +1,6 @@
-"""A row that a pool learns in steps, so that who asks meanwhile need not wait for all of them.
+"""Learning a row in steps, so that predictions need not wait until all candidates of a pool have learned it.
 
-Knows `learner` and the passes of a pool. What `Learner.learn` comes to is come to here, to the same bits.
+Knows `learner` and the passes of a pool. The result is that of `Learner.learn`, to the same bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .learner import STATE_TOO_LARGE, Learner
 
 
 def learned_in_steps(learner: Learner, batch: Batch) -> Iterator[None]:
-    """Learn from a batch; if it is one row of a table for a pool, with pauses, in which the learner may be asked.
+    """Learn from a batch; if it is one row of a table for a pool, with pauses in which the learner may predict.
 
     In a pause some candidates know the row and others do not. After an error in a step the learner is undefined.
     """
@@ -42,7 +42,7 @@ def learned_in_steps(learner: Learner, batch: Batch) -> Iterator[None]:
 
 
 def _is_ready(pool: Pool, batch: Batch) -> bool:
-    """Whether there is room for a row: it brings no column and no class, and can be passed as it is."""
+    """Whether a row needs no new column and no new class, and can be passed as it is."""
     if batch.labels is None or batch.n_features > pool.n_features or pool.seen is not None:
         return False
     is_known = batch.labels.dtype == pool.classes.dtype and batch.labels.item() in pool.classes.tolist()

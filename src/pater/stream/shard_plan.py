@@ -1,7 +1,7 @@
-"""The plan of a run in shards: which they are, what all have in common, and what the first rows show.
+"""The plan of a run in shards: the shards, what they have in common, and what the first rows show.
 
-Knows `beginning`, `pieces` and `shards`. It is made by whoever sees the files, and depends on them and on the settings
-alone: never on how many work at it.
+Knows `beginning`, `pieces` and `shards`. It is made where the files can be read, and depends only on them and on the
+settings, never on the number of workers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SAMPLED = 8  # shards whose rows all begin with; more, if they are short
 
 @dataclass
 class Plan:
-    """What is to be done, and what is known before."""
+    """The work to do, and what is known beforehand."""
 
     task: Task
     shards: list[Shard]
@@ -43,7 +43,7 @@ class Plan:
     warnings: list[list[str]] = field(default_factory=list)
 
     def manifest(self) -> dict[str, Any]:
-        """All that the result depends on, as JSON."""
+        """Everything that the result depends on, as JSON."""
         begun = self.task.begun
         return {
             "pater": __version__,
@@ -60,7 +60,7 @@ def make_plan(
     shard_bytes: int = SHARD_BYTES,
     max_classes: int = 100,
 ) -> Plan:
-    """Look at the files, and at their first rows as a run in one process would; cut them, and begin."""
+    """Inspect the files and their first rows as a run in one process would, split them, and make the beginning."""
     with Warnings() as said:
         source = replace(begin.input(paths), threads=0)
         for each in source.sources:
@@ -90,9 +90,9 @@ def make_plan(
 
 
 def _begun(task: Task, shards: list[Shard]) -> bytes | None:
-    """What all shards start from, as it has begun with rows from all over the stream; None if there are too few in all.
+    """What all shards start from, after rows from all over the stream; None if there are too few in total.
 
-    If something is wrong with one of them, lines are counted from the beginning of the file, and all is done once more.
+    If a row is wrong, lines are counted from the beginning of the file, and the work is repeated.
     """
     try:
         return _begun_with(task, shards)
@@ -121,7 +121,7 @@ def _begun_with(task: Task, shards: list[Shard]) -> bytes | None:
 
 
 def _first_rows(source: Input, sources: Iterable[Source], start: int, n_rows: int) -> Iterator[RawBatch]:
-    """Rows of a shard from number `start` on, as raw columns; what weighs nothing teaches nothing, and is left out."""
+    """Rows of a shard from number `start` on, as raw columns, without rows of weight 0."""
     with closing(replace(source, sources=[replace(each) for each in sources]).batches()) as batches:
         for batch in batches:
             assert isinstance(batch, RawBatch)

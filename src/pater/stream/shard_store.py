@@ -1,9 +1,9 @@
-"""What is done of a run in shards, kept on the disk beside the model until that is written.
+"""The finished part of a run in shards, kept on disk beside the model until that is written.
 
-Knows `merging`, the model file and `writing`. The folder holds the manifest of the run; of every shard that is done a
-line of JSON; its model, until a merged one is written; and the model of all shards up to some number, merged one by one
-in their order. Merging goes on in memory, and what is merged is written now and then, as a model that is read again is
-the same to the bit. Every file is written whole or not at all, so that a run that goes on comes to the same bytes.
+Knows `merging`, the model file and `writing`. The folder holds the manifest of the run; for every finished shard a line
+of JSON, and its model until a merged one is written; and the model of all shards up to some number, merged one by one
+in order. Merging happens in memory, and the merged model is written now and then; reading it back gives the same bits.
+Every file is written completely or not at all, so that a resumed run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ShardStore:
     """The folder of a run.
 
     told
-        What is to be told of each shard that is done, by number.
+        The report of each finished shard, by number.
     """
 
     def __init__(self, folder: Path, manifest: dict[str, Any], names: list[str], *, resume: bool) -> None:
@@ -54,7 +54,7 @@ class ShardStore:
             raise ModelFileError(folder, f"cannot be written: {error.strerror or error}.") from None
 
     def keep(self, number: int, learned: Learned) -> None:
-        """Keep what became of a shard, and merge what can be merged in order."""
+        """Keep the result of a shard, and merge what can be merged in order."""
         try:
             if learned.model is not None:
                 self._write(f"{number:06}.pater", learned.model)
@@ -65,7 +65,7 @@ class ShardStore:
         self.advance()
 
     def advance(self) -> None:
-        """Merge shard after shard, as far as they are done without a gap."""
+        """Merge shards in order, up to the first that is not finished."""
         while self._next in self.told:
             if self.told[self._next]["rows"]:
                 own = self.folder / f"{self._next:06}.pater"
@@ -87,31 +87,33 @@ class ShardStore:
         self._written, self._apart = into, []
 
     def learner(self) -> Learner | None:
-        """What was learned from the shards so far, without a gap; None if they have no row."""
+        """The merged learner of the shards so far, without a gap; None if they have no rows."""
         return self._merged
 
     def remove(self) -> None:
-        """Remove all that is kept, models first: what is left by a kill meanwhile says of no shard that it is done."""
+        """Remove everything, models first, so that a kill meanwhile leaves no shard marked as finished."""
         if self.folder.is_dir():
             for path in sorted(self.folder.iterdir(), key=lambda path: (path.suffix == ".json", path.name == MANIFEST)):
                 path.unlink()
             self.folder.rmdir()
 
     def close(self) -> None:
-        """Leave nothing behind if nothing is done: by what is on the disk, as a run may have been stopped anywhere."""
+        """Leave nothing behind if no shard is finished, judging by what is on disk."""
         if not any(self.folder.glob("[0-9]*.json")):
             self.remove()
 
     def _check_folder(self) -> None:
-        """An error if something else has the name of the folder, or is in it."""
+        """Raise an error if something else has the name of the folder, or is in it."""
         try:
             others = [name for name in os.listdir(self.folder) if not _OURS.fullmatch(name)]
         except FileNotFoundError:
             return
         except OSError as error:
-            raise ModelFileError(self.folder, f"it is to keep what is done, but: {error.strerror}.") from None
+            raise ModelFileError(self.folder, f"finished shards cannot be kept there: {error.strerror}.") from None
         if others:
-            raise ModelFileError(self.folder, f"it is to keep what is done, but holds {others[0]}; move it away.")
+            raise ModelFileError(
+                self.folder, f"finished shards are to be kept there, but it holds {others[0]}; move it away."
+            )
 
     def _go_on(self, manifest: dict[str, Any]) -> None:
         self._check_manifest(manifest)
@@ -133,20 +135,20 @@ class ShardStore:
             elif self.told[number]["rows"] and not own.exists():
                 del self.told[number]
         if any(number not in self.told for number in range(self._next)):
-            raise ModelFileError(self.folder, "files are missing in it. Start anew without --resume.")
+            raise ModelFileError(self.folder, "files are missing in it. Start over without --resume.")
         self.advance()
 
     def _check_manifest(self, manifest: dict[str, Any]) -> None:
-        anew = "Go on with the same settings, or start anew without --resume."
+        anew = "Continue with the same settings, or start over without --resume."
         try:
             there = json.loads((self.folder / MANIFEST).read_bytes())
             files = {name: (size, time) for name, size, time in there["files"]}
             settings = dict(there["settings"])
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise ModelFileError(self.folder, "its manifest is damaged. Start anew without --resume.") from None
+            raise ModelFileError(self.folder, "its manifest is damaged. Start over without --resume.") from None
         if there.get("pater") != manifest["pater"]:
             told = f"{self.folder} was written by pater {there.get('pater')}, but this is {manifest['pater']}"
-            raise InputError(f"{told}. Start anew without --resume.")
+            raise InputError(f"{told}. Start over without --resume.")
         for name, value in manifest["settings"].items():
             if settings.get(name) != value:
                 raise InputError(
@@ -156,7 +158,7 @@ class ShardStore:
             if name not in files:
                 raise InputError(f"{self.folder} was written without {name}. {anew}")
             if list(files[name]) != stamp:
-                raise InputError(f"{name} changed since it was learned from. Start anew without --resume.")
+                raise InputError(f"{name} changed since it was learned from. Start over without --resume.")
         if there != manifest:
             raise InputError(f"{self.folder} was written with other files, or in another order. {anew}")
 
@@ -170,7 +172,7 @@ class ShardStore:
             return None
         except (ValueError, KeyError, TypeError):
             pass
-        raise ModelFileError(path, "it is damaged. Start anew without --resume.")
+        raise ModelFileError(path, "it is damaged. Start over without --resume.")
 
     def _write(self, name: str, content: bytes) -> None:
         with replacing(self.folder / name) as file:

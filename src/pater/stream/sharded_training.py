@@ -1,6 +1,6 @@
-"""A run in shards: each is learned by itself, by whoever an engine lets do so, and they are merged in their order.
+"""A run in shards: an engine has each learned separately, and they are merged in order.
 
-Knows `shard_plan`, `shards` and `shard_store`. Engines are known by their face alone.
+Knows `shard_plan`, `shards` and `shard_store`. Engines are known only by their interface.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Progress = dict[int, tuple[int, int]]  # of each shard that is being learned, it
 
 
 class Engine(Protocol):
-    """Runs work where the files can be seen."""
+    """Runs work where the files can be read."""
 
     def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """What comes of work(*arguments)."""
+        """The result of work(*arguments)."""
 
     def over(
         self, task: Task, shards: Sequence[Shard], *, wanted: Callable[[int], bool], tick: Callable[[Progress], None]
     ) -> Iterator[tuple[int, Learned | Refused]]:
-        """Learn shards, in any order: their numbers and what became of them.
+        """Learn shards, in any order; yields their numbers and results.
 
         `wanted` says of a number whether it is still to be learned. `tick` is called every now and then.
         """
@@ -42,7 +42,7 @@ class Engine(Protocol):
 
 @dataclass
 class ShardedRun:
-    """A run in shards under way, as whoever shows its progress sees it."""
+    """A run in shards in progress, as a progress display sees it."""
 
     plan: Plan
     store: ShardStore
@@ -69,7 +69,7 @@ class ShardedRun:
 
     @property
     def n_done(self) -> int:
-        """How many shards are done."""
+        """The number of finished shards."""
         return len(self.store.told)
 
     def _under_way(self) -> list[tuple[int, int]]:
@@ -77,7 +77,7 @@ class ShardedRun:
 
 
 def folder_of(model: str | os.PathLike[str]) -> Path:
-    """Where what is done is kept until a model is written."""
+    """The folder where finished shards are kept until the model is written."""
     return Path(f"{os.fspath(model)}.shards")
 
 
@@ -94,8 +94,8 @@ def train_in_shards(
 ) -> ShardedRun:
     """Learn from files shard by shard, merge them, and save the model.
 
-    Each file is a shard, and a larger one is cut into pieces of about `shard_bytes`. The model depends on shards and
-    settings alone. What is done is kept in a folder beside the model, from which `resume` goes on.
+    Each file is a shard, and a large one is split into pieces of about `shard_bytes`. The model depends only on shards
+    and settings. Finished shards are kept in a folder beside the model, from which `resume` continues.
     """
     plan = engine.call(make_plan, paths, begin, shard_bytes, max_classes)
     if isinstance(plan, Refused):
@@ -117,7 +117,7 @@ def train_in_shards(
 
 
 def _learn(run: ShardedRun, engine: Engine, show: Callable[[ShardedRun], None]) -> None:
-    """Learn what is not done. If something is refused, what stands before it is learned first: that may be, too."""
+    """Learn the remaining shards. If one is refused, those before it are learned first: they may be refused, too."""
     refused: dict[int, str] = {}
     said: set[tuple[str, ...]] = set()
     ticks: list[float] = []
@@ -148,7 +148,7 @@ def _learn(run: ShardedRun, engine: Engine, show: Callable[[ShardedRun], None]) 
 
 
 def _finished(run: ShardedRun) -> Learner:
-    """The learner of all shards, with what is to be told of them."""
+    """The learner of all shards, with their reports."""
     plan, merged = run.plan, run.store.learner()
     told = [run.store.told[shard.number] for shard in plan.shards]
     if merged is None:
@@ -178,7 +178,7 @@ def _runs(told: list[dict[str, Any]]) -> dict[Any, int] | None:
 
 
 def _skipped(shards: list[Shard], told: list[dict[str, Any]]) -> Skipped:
-    """What was left out of all shards, by the lines of the files."""
+    """What was skipped in all shards, by the lines of the files."""
     result, before = Skipped(), 0
     for shard, each in zip(shards, told, strict=True):
         counted = shard.sources[0].format == "parquet"  # whose rows are known before

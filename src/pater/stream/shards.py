@@ -1,7 +1,7 @@
-"""A shard: pieces of files that are learned by themselves, in any process, and come back as the bytes of a model file.
+"""A shard: pieces of files that are learned separately, in any process, and returned as the bytes of a model file.
 
-Knows `training`, `begun` and `pieces`; knows nobody who runs processes. What a shard becomes depends on its rows and on
-the settings alone.
+Knows `training`, `begun` and `pieces`; knows nothing about processes. The result of a shard depends only on its rows
+and on the settings.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Shard:
 
     @property
     def shown(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         first = self.sources[0]
         return first.shown if first.stop is None else f"{first.shown} from {first.start:,} to {first.stop:,}"
 
 
 @dataclass
 class Task:
-    """What all shards have in common: how rows are read, a learner that knows nothing yet, and the files as they were.
+    """What all shards have in common: how rows are read, a new learner, and the state of the files.
 
     begun
         The learner that every shard of a table starts from, as bytes.
@@ -67,15 +67,15 @@ class Task:
     stamps: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def check_stamps(self, sources: Sequence[Source]) -> None:
-        """An error if a file is not what it was when the run was planned."""
+        """Raise an error if a file has changed since the run was planned."""
         for source in sources:
             if stamp_of(source.name) != self.stamps[source.name]:
-                raise InputError(f"{source.shown} changed while it was learned from. Start anew without --resume.")
+                raise InputError(f"{source.shown} changed while it was learned from. Start over without --resume.")
 
 
 @dataclass
 class Learned:
-    """What became of a shard: the bytes of its model, if it has rows, and what is to be told of it, as JSON."""
+    """The result of a shard: the bytes of its model, if it has rows, and its report, as JSON."""
 
     model: bytes | None
     told: dict[str, Any]
@@ -83,7 +83,7 @@ class Learned:
 
 @dataclass
 class Refused:
-    """Why nothing became of it."""
+    """Why a shard was refused."""
 
     why: str
 
@@ -98,7 +98,7 @@ def stamp_of(name: str) -> tuple[int, int]:
 
 
 def safely(work: Callable[..., Any], *arguments: Any) -> Any:
-    """What comes of some work, or why it was refused: errors of users travel as text."""
+    """The result of some work, or why it was refused: user errors are sent as text."""
     try:
         return work(*arguments)
     except (InputError, ModelFileError) as error:
@@ -110,8 +110,8 @@ def safely(work: Callable[..., Any], *arguments: Any) -> Any:
 def learn_shard(task: Task, shard: Shard, tell: Tell) -> Learned:
     """Learn a shard.
 
-    Lines are counted from its own beginning. Only if something is wrong with one are those before it counted, and all
-    is done once more, so that the error names the line of the file.
+    Lines are counted from the beginning of the shard. Only if one is wrong are those before it counted, and the work
+    repeated, so that the error names the line of the file.
     """
     try:
         return _learned(task, shard.sources, tell)
@@ -155,7 +155,7 @@ def _plain(label: Any) -> Any:
 
 
 class Warnings:
-    """Takes note of what is warned of, so that it can be said elsewhere."""
+    """Records warnings, so that they can be shown elsewhere."""
 
     def __init__(self) -> None:
         self.found: list[list[str]] = []
@@ -175,6 +175,6 @@ class Warnings:
 
 
 def say(found: Sequence[Sequence[str]]) -> None:
-    """Warn of what was warned of elsewhere."""
+    """Show warnings that were recorded elsewhere."""
     for kind, text in found:
         warnings.warn(text, _TOLD.get(kind, UserWarning), stacklevel=2)

@@ -35,7 +35,7 @@ from .widths import weighing
 
 @dataclass
 class Run:
-    """A run under way, as whoever shows its progress sees it."""
+    """A run in progress, as a progress display sees it."""
 
     input: Input
     learner: Learner
@@ -67,7 +67,7 @@ class Run:
     def learn(
         self, *, show: Callable[[Run], None], at: Callable[[Run], Iterable[int]], report: Callable[[Run], None]
     ) -> None:
-        """Go on to the end of the last pass."""
+        """Learn to the end of the last pass."""
         last_rows, last_time = self.learner.rows, time.monotonic()
         while self.number <= self.passes:
             for batch, later in self._rest_of_pass():
@@ -180,40 +180,41 @@ def train(
     paths, on_error, features, threads
         As in `pater.stream.read`.
     model : path, optional
-        Where the model file goes: through links, but not over a file that is read, and not where another run is
-        writing. It may be `initial`, which is read first.
+        The model file to write. Links are followed; a file that is being read, or written by another run, is refused.
+        It may be `initial`, which is read first.
     algo : "auto", "wpater" or a name of `pater.kernels.rules.RULES`
-        "auto" learns by several second-order learners side by side, and the best so far predicts; "wpater" by PATER-I
+        "auto" trains several second-order learners side by side, and the best so far predicts; "wpater" trains PATER-I
         and -II with the paper's class weights.
     scoring : str
-        What "best" means to these two, a name of `pater.models.metrics.SCORES`.
+        What "best" means for these two: a name in `pater.models.metrics.SCORES`.
     scale : bool
-        Standardise as the stream passes.
+        Whether to standardise features as the stream passes.
     passes : int
-        Over the files.
+        The number of passes over the files.
     initial : path, optional
-        A model file to go on from; its settings hold.
+        A model file to continue from, with its settings.
     checkpoint_every : int or str, optional
-        Rows, or a time such as "30s". The checkpoint stands beside the model, with `.checkpoint` at the end.
+        A number of rows, or a time such as "30s". The checkpoint is written beside the model, with `.checkpoint`
+        appended.
     resume : bool
-        Go on from the checkpoint, if there is one.
+        Whether to continue from the checkpoint, if there is one.
     max_classes : int
-        How many classes the first thousand rows may have; more are taken for a column that holds no classes.
+        How many classes the first thousand rows may have; with more, the label column is considered wrong.
     encoding : {"table", "plain"} or None, default=None
-        Whether the columns of a table are encoded as they come (see `pater.preprocessing.TableEncoder`), or go to the
-        model as numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` say what to do.
+        Whether the columns of a table are encoded (see `pater.preprocessing.TableEncoder`), or passed to the model as
+        numbers and hashed texts. Tables are encoded by default, unless `scale` or `bits` is given.
     interactions : list of pairs of names, or "all", optional
-        Columns of an encoded table that are crossed with each other.
+        Columns of an encoded table to cross.
     show, at, report
-        Called with the `Run` after every batch; which numbers of rows to stop at; called at those.
+        `show` is called with the `Run` after every batch; `at` gives the numbers of rows at which `report` is called.
     judged : Judged, optional
-        Is told what is said of each row before it is learned from (`pater.stream.windows`, `pater.stream.drift`).
+        Receives the prediction of each row before it is learned from (`pater.stream.windows`, `pater.stream.drift`).
     **options
         `format`, `label`, `weight`, `categorical`, `drop`, `bits`, `delimiter` and `decimal`, as in
         `pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
-        `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`, as of the estimators;
-        `approximation` is ALMA's α. One that the algorithm does not have is an error. Keys of `class_weight` may be
-        text; they are matched to numeric labels.
+        `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`, as for the estimators;
+        `approximation` is ALMA's α. A setting that the algorithm does not have is an error. Keys of `class_weight` may
+        be text; they are matched to numeric labels.
 
     Returns
     -------
@@ -227,7 +228,7 @@ def train(
     every = Every.of(checkpoint_every)
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
-        raise InputError("a checkpoint stands beside the model: name the model file.")
+        raise InputError("checkpoints are written beside the model: name the model file.")
     begin = Beginning(
         algo=algo,
         scoring=scoring,
@@ -247,7 +248,7 @@ def train(
         if every or resume:
             check_place(checkpoint, names)
     if passes > 1 and any(each.size is None for each in source.sources):
-        raise InputError("several passes need files; a pipe can be read once.")
+        raise InputError("several passes need files; a pipe can be read only once.")
     learner = begin.learner(source)
     settings = begin.settings(source, passes)
     run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes), judged=judged)

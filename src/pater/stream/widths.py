@@ -1,7 +1,7 @@
-"""Batches cut where more numbered features make a pool leave candidates behind, and without rows of weight 0.
+"""Splitting batches where more numbered features make a pool drop candidates, and leaving out rows of weight 0.
 
-Knows `candidates` and what a learner has seen. Which candidates take part depends on how many columns have come; so
-that it does not depend on batches, it is decided by the row that brings the columns.
+Knows `candidates` and what a learner has seen. Which candidates take part depends on the number of columns so far; so
+that it does not depend on batches, it is decided at the row that adds the columns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def weighing(batch: Batch, learner: Learner) -> Batch:
-    """The rows that weigh anything: others are as if they were not there, and bring no columns."""
+    """The rows of nonzero weight; others are ignored, and add no columns."""
     kept = batch.that_weighs()
     if kept is not batch and len(batch.rows) == 3 and _is_open(learner):
         kept.n_features = int(_widths(kept)[-1]) if len(kept) else 0
@@ -35,12 +35,12 @@ def weighing(batch: Batch, learner: Learner) -> Batch:
 
 
 def _is_open(learner: Learner) -> bool:
-    """Whether a row may bring columns by their number."""
+    """Whether a row may add columns by number."""
     return learner.encoder is None and (learner.columns is None or learner.columns.kind == INDICES)
 
 
 def by_width(batch: Batch, learner: Learner) -> list[Batch]:
-    """The batch in parts, within each of which the same candidates take part from its first row on."""
+    """The batch in parts within each of which the same candidates take part."""
     if len(batch.rows) != 3 or not _is_open(learner) or not is_pool(learner.specs):
         return [batch]
     bounds, before = _bounds(learner.specs), learner.n_features if learner.model is not None else 0
@@ -55,7 +55,7 @@ def by_width(batch: Batch, learner: Learner) -> list[Batch]:
 
 @contextmanager
 def as_before_an_error(learner: Learner) -> Iterator[None]:
-    """After an error in one part the learner is as it was before the first, whatever was changed in place."""
+    """Restore the learner to its state before the first part if there is an error in one."""
     before = replace(learner, model=learner.model and learner.model.copy(), scaler=deepcopy(learner.scaler))
     try:
         yield
@@ -65,7 +65,7 @@ def as_before_an_error(learner: Learner) -> Iterator[None]:
 
 
 def _bounds(specs: Specs) -> NDArray[np.int64]:
-    """Numbers of columns beyond which other candidates take part; there may be some that change nothing."""
+    """Numbers of columns beyond which other candidates take part; some may change nothing."""
     memories = {1.0 / (1.0 - spec.forgetting) for spec in specs if spec.forgetting < 1.0}
     longest = [int((memory - 1.0) / ROWS_FOR_EACH) for memory in memories]
     return np.array(sorted({WIDEST, *(bound + more for bound in longest for more in (-1, 0, 1))}), np.int64)
@@ -76,7 +76,7 @@ def _among(bounds: NDArray[np.int64], widths: NDArray[np.int64] | int) -> NDArra
 
 
 def _widths(batch: Batch) -> NDArray[np.int64]:
-    """How many columns there are up to each row."""
+    """The number of columns up to each row."""
     indptr, indices, _ = batch.rows
     starts, stops = indptr[:-1].astype(np.int64), indptr[1:].astype(np.int64)
     last = np.zeros(len(batch), np.int64)

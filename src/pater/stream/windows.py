@@ -1,6 +1,6 @@
-"""How good a learner was in each stretch of a stream: rates by windows of so many rows.
+"""How good a learner was along a stream: rates by windows of a number of rows.
 
-Knows `judged`. Of more than two classes, FPR and FNR are means over the classes of a window, each against the rest.
+Knows `judged`. With more than two classes, FPR and FNR are means over the classes of a window, each against the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .judged import Said, mean_recall, probability_losses, rates, roc_area
 
 
 class Windows:
-    """Listens to what is said of rows, and tells how good it was after every so many of them."""
+    """Watches predictions, and reports how good they were after every window."""
 
     def __init__(self, size: int, tell: Callable[[dict[str, Any]], None] = lambda window: None) -> None:
         self.size, self._tell = size, tell
@@ -35,7 +35,7 @@ class Windows:
                 self.finish()
 
     def finish(self) -> None:
-        """Tell of the rows since the last window, if there are any."""
+        """Report the rows since the last window, if there are any."""
         if self._n:
             self.windows.append({"rows": self._rows, "window": self._n, **_scores(self._parts)})
             self._tell(self.windows[-1])

@@ -74,7 +74,7 @@ def _begin(log: Log, model: str | os.PathLike[str] | None, settings: dict[str, A
 
     else:
         if plain:
-            raise InputError("settings cannot go with a model: those of the model hold.")
+            raise InputError("settings cannot be combined with a model: the model keeps its own settings.")
         learner = learner_of_file(Path(model))
         content = Path(model).read_bytes()
         place = log.folder.model(FIRST_VERSION)
@@ -129,7 +129,7 @@ def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: di
     kept, given = log.meta(SETTINGS), _plain(settings)
     if given and known:
         raise StateError(
-            f"{where}: the service began there with a model, whose settings hold. Start it without others."
+            f"{where}: the service began there with a model, whose settings are kept. Start it without others."
         )
     for name in sorted({*_flat(kept), *_flat(given)}):
         old, new = _flat(kept).get(name), _flat(given).get(name)

@@ -70,7 +70,8 @@ class AutoPATERClassifier(OnlineClassifier):
     best_params_ : dict
         The settings of the candidate that predicts; for wPATER with more than two classes, a list with one for each.
     progressive_score_ : float
-        The score of the predictions, each made before the sample was learned from; the mean over the classes.
+        The score of the predictions, each made before the sample was learned from; with more than two classes, the
+        mean over each class against the rest. For wPATER, the score of the candidate that is chosen now.
     progressive_scores_ : ndarray of shape (n_settings,) or (n_classes, n_settings)
         The score by which each candidate is compared, in the order of `scores_frame()`.
     classes_, coef_, intercept_, n_features_in_, feature_names_in_, t_

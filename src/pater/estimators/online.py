@@ -112,7 +112,8 @@ class OnlineClassifier(LinearClassifier):
 
         The result does not depend on how a stream is split into calls. Parameters that are changed between calls apply
         from the next row on. Changes that would need different models are an error: `fit_intercept`, `covariance`,
-        `form`, `variants`, `weights`, and `probability` turned on.
+        `form`, `variants`, `weights`, `probability` turned on, and of `AutoPATERClassifier` `scoring` and `forgetting`
+        where they would change the candidates.
 
         Parameters
         ----------

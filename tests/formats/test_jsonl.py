@@ -86,7 +86,7 @@ def test_lines_that_are_wrong_are_told_with_their_number(tmp_path: Path) -> None
     start = first.count(b"\n") + 2
     assert [fault.line for fault in faults] == [start + 1 + k for k in range(len(wrong))]
     assert rows == start + 1 - 1
-    with pytest.raises(InputError, match=rf"a.jsonl, line {start + 1}, column 2: this is no JSON"):
+    with pytest.raises(InputError, match=rf"a.jsonl, line {start + 1}, column 2: this is not JSON"):
         list(make_input(path, encoded=True).batches())
     with pytest.raises(InputError, match="is empty"):
         read(tmp_path / "empty.jsonl", b"")

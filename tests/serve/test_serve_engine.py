@@ -127,7 +127,7 @@ async def test_before_anything_was_learned_rows_are_remembered(tmp_path: Path) -
         first = row()
         (said,) = await predict(engine, asked(first, "a"))
         assert said == {"id": "a", "label": None, "decision": None, "probability": None, "margin": None}
-        with pytest.raises(Refusal, match="nothing was learned") as refusal:
+        with pytest.raises(Refusal, match="nothing has been learned") as refusal:
             await engine.model_file()
         assert refusal.value.status == 409
     async with service(tmp_path) as engine:  # names are settled, though nothing was learned

@@ -234,13 +234,13 @@ def test_dark_is_dark(statuses, tmp_path):
 def test_without_a_token_it_asks_for_one(statuses, tmp_path):
     with Site(statuses["two"], token="secret") as site:
         found, console, _ = look(site, tmp_path)
-    assert "This service wants a token" in found["text"]
+    assert "This service needs a token" in found["text"]
     assert "Quality" not in found["text"]
     assert found["focus"] == "secret"
     assert all("401" in line for line in console)
     with Site(statuses["two"], token="secret", script=TYPED) as site:
         found, _, _ = look(site, tmp_path / "typed")
-    assert "This service wants a token" not in found["text"]
+    assert "This service needs a token" not in found["text"]
     assert "Quality" in found["text"]
 
 

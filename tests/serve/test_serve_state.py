@@ -243,7 +243,7 @@ def test_what_check_finds(models, tmp_path):
     mend()
     assert "is of entry 9, but the log has 5" in broken("UPDATE snapshots SET entry = 9 WHERE kind = 'snapshot'")[0]
     mend()
-    assert "which is no name of a snapshot" in broken("UPDATE snapshots SET file = '../../passwd'")[0]
+    assert "which is not the name of a snapshot" in broken("UPDATE snapshots SET file = '../../passwd'")[0]
     mend()
     assert "newer version" in broken("UPDATE meta SET value = '9' WHERE name = 'version'")[0]
     mend()

@@ -180,9 +180,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = self._table(X, begins=begins)
         stream = StreamEncoder(settings) if begins else self._stream
         if stream.settings != settings:
-            raise ValueError(
-                "the settings of an encoder cannot change once it has learned; to change them, fit it again."
-            )
+            raise ValueError("the settings of an encoder cannot change once it has learned; fit it again instead.")
         for array in beside:
             if array is not None and len(array) != rows_in(table):
                 raise ValueError(f"X has {rows_in(table)} rows, but what belongs to them has {len(array)}.")

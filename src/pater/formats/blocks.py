@@ -96,6 +96,6 @@ def after(place: Place, blocks: Iterator[B], source: str) -> Iterator[B]:
             yield from blocks
             return
     raise InputError(
-        f"{source} changed before line {place.lines + 1}, where this run is to go on. "
+        f"{source} changed before line {place.lines + 1}, where this run should continue. "
         "Bring the old input back, or start over without --resume."
     )

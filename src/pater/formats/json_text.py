@@ -54,7 +54,7 @@ def _finite(digits: str) -> float:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 _DECODER = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_no_number)

@@ -74,7 +74,7 @@ def objects(block: Block, source: str, faults: list[Fault]) -> Lines:
 
 def _what(error: ValueError) -> str:
     what = getattr(error, "msg", str(error))
-    return f"this is no JSON: {what.partition(': line ')[0]}"
+    return f"this is not JSON: {what.partition(': line ')[0]}"
 
 
 Parts = tuple[Sequence[Any], list[Any], list[Any], list[Any]]
@@ -209,6 +209,6 @@ def check_first_lines(block: Block, source: str, columns: Columns, *, labelled: 
     wanted = [name for name, _ in columns.table]
     if wanted and names and not set(wanted) & set(names):
         raise InputError(
-            f"{source}: there is none of the columns that the model learned from, {listed(wanted)}; the first lines "
+            f"{source}: none of the columns that the model learned from is there, {listed(wanted)}; the first lines "
             f"have {listed(names)}."
         )

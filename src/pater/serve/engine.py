@@ -254,7 +254,7 @@ class Engine:
     async def model_file(self) -> bytes:
         """The model file, as `pater train` would have written it from the exported log."""
         if self.learned.served is None:
-            raise Refusal(409, "there is no model yet: nothing was learned.")
+            raise Refusal(409, "there is no model yet: nothing has been learned.")
         served = await self.conveyor.at_rest(lambda: deepcopy(self.learned.served))
         assert served is not None
         return await asyncio.to_thread(served.content)

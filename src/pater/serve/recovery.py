@@ -61,7 +61,7 @@ def _begun(log: Log, settings: dict[str, Any], window: int) -> Learned:
             learner = (learner_of_file if snapshot.kind == MODEL else load)(path)
         except (ModelFileError, InputError, OSError) as error:
             if snapshot.kind == MODEL:
-                raise StateError(f"{path}: the model that the service goes on from cannot be read: {error}") from None
+                raise StateError(f"{path}: the model to continue from cannot be read: {error}") from None
             say.warning("%s cannot be read, and the snapshot before it is used: %s", path.name, error)
             continue
         learned.served = Served(learner, snapshot.version)

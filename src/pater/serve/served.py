@@ -81,7 +81,7 @@ class Served:
         """The model file, as `pater train` would have written it."""
         learner = self.speaker(fresh=True)
         if learner is None:
-            raise Refusal(409, "there is no model yet: nothing was learned.")
+            raise Refusal(409, "there is no model yet: nothing has been learned.")
         return to_bytes(learner.save)
 
     def answers(self, batch: Batch, threshold: float | None = None, *, explain: bool = False) -> list[dict[str, Any]]:

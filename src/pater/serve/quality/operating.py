@@ -92,7 +92,7 @@ class Operating:
         names = [_short(label) for label in quality.classes]
         seen = list(zip(names, quality.margins.seen, strict=False))
         if own is None:
-            return "An operating point decides between two classes. The model does not have two: its own answer stands."
+            return "An operating point decides between two classes. The model does not have two, so it decides itself."
         if not self.wish:
             return "The model's own threshold decides."
         if self.fixed is not None:
@@ -100,11 +100,11 @@ class Operating:
         if threshold is None:
             missing = [label for label, n in seen if not n] or ["both classes"]
             return (
-                "The model's own threshold decides until labels of both classes have come for what was predicted; "
+                "The model's own threshold decides until labels of both classes have arrived for predictions; "
                 f"missing: {', '.join(missing)}."
             )
         counted = ", ".join(f"{n:,} of {label}" for label, n in seen)
-        return f"The threshold follows the margins of answers whose labels have come: {counted}."
+        return f"The threshold follows the margins of answers whose labels have arrived: {counted}."
 
 
 def moving(quality: Quality, most: int = MOST_POINTS, *, has_two: bool = True) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _costs(told: Any, classes: Sequence[Any]) -> dict[str, Any]:
     if set(told) == {"false_positive", "false_negative"}:
         return told
     if len(classes) < 2:
-        raise Refusal(409, "the model does not know two classes yet, so costs by class cannot be told apart.")
+        raise Refusal(409, "the model does not know two classes yet, so costs cannot be given by class.")
     names = [str(label) for label in classes]
     if set(told) != set(names):
         raise Refusal(422, f"{WANTED}; the classes are {names[0]} and {names[1]}.")

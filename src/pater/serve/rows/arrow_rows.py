@@ -65,7 +65,7 @@ def rows_of_arrow(
 
 def _settled(given: Sequence[Any], labels: list[Any], wishes: Wishes) -> Columns:
     if not given:
-        raise Refusal(422, "there is no row to learn the columns from.")
+        raise Refusal(422, "there are no rows to learn the columns from.")
     try:
         return columns_of_rows(given[:1], labels, SOURCE, wishes)
     except InputError as error:

@@ -201,7 +201,7 @@ def reader_of(columns: Columns, labelled: bool, keep_missing: bool, limit: int) 
 
 def _settled(parts: Parts, wishes: Wishes, limits: Limits, faults: Faults) -> Columns:
     if not parts.features:
-        raise Refusal(422, "there is no row to learn the columns from.")
+        raise Refusal(422, "there are no rows to learn the columns from.")
     refuse(faults)
     check_names(names_of(parts.features), limits)
     try:

@@ -49,7 +49,7 @@ class Folder:
     def file(self, name: str) -> Path:
         """The file of a model by the name that the log has for it; an error if it is no such name."""
         if not _is_ours(name):
-            raise StateError(f"{self.path}: the log names a model {name[:60]!r}, which is no name of a snapshot.")
+            raise StateError(f"{self.path}: the log names a model {name[:60]!r}, which is not the name of a snapshot.")
         return self.models / name
 
     def take(self) -> None:

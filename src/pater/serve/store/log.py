@@ -89,7 +89,7 @@ class Log:
                 *(time for (time,) in run("SELECT time FROM entries ORDER BY number DESC LIMIT 1")),
             ]
         if not all(each is None or isinstance(each, float) for each in found):
-            raise self._damaged("a time is none")
+            raise self._damaged("a time is invalid")
         return max((each for each in found if each is not None), default=0.0)
 
     @contextmanager

@@ -115,13 +115,13 @@ def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: di
             digest = hashlib.sha256(Path(model).read_bytes()).hexdigest()
         except OSError as error:
             raise InputError(
-                f"{os.fspath(model)}: {error.strerror}. The service has begun in {where}: to go on, start it without "
+                f"{os.fspath(model)}: {error.strerror}. The service has begun in {where}: to resume, start it without "
                 "--model."
             ) from None
         if digest != known:
             began = "with another model" if known else "without a model"
             raise StateError(
-                f"{where}: the service began there {began}, and has learned since. Start it without --model to go on, "
+                f"{where}: the service began there {began}, and has learned since. Start it without --model to resume, "
                 "swap the model in by POST /v1/model, or name another directory."
             )
     if settings is None:
@@ -137,7 +137,7 @@ def _check_the_same(log: Log, model: str | os.PathLike[str] | None, settings: di
             began, is_now = (f"{name} = {value!r}" if value is not None else f"no {name}" for value in (old, new))
             raise StateError(
                 f"{where}: the service began there with {began}, but was given {is_now}. Start it with the same "
-                "settings, or with none to go on, or name another directory."
+                "settings, or with none to continue, or name another directory."
             )
 
 

@@ -55,7 +55,7 @@ def read_tokens(path: str | os.PathLike[str]) -> list[Token]:
             raise InputError(f"{where}: a token is of plain characters, without spaces.")
         token = Token(role.decode(), digest_of(secret))
         if token.digest in tokens:
-            raise InputError(f"{where}: the same token stands in a line before.")
+            raise InputError(f"{where}: the same token is in an earlier line.")
         tokens[token.digest] = token
     if not tokens:
         raise InputError(f"{name} has no token; a line is a role ({', '.join(ROLES)}), a space and a token.")

@@ -36,7 +36,7 @@ async function ask() {
     const options = { headers, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(AT_MOST) };
     const response = await fetch(ADDRESS, options);
     if (response.status === 401 || response.status === 403) {
-      wantToken(token ? "This token is not known here, or may not look." : "");
+      wantToken(token ? "This token is unknown, or has no access." : "");
       return; // until there is another one
     }
     if (!response.ok) throw new Error(`status ${response.status}`);

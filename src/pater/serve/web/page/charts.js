@@ -130,7 +130,7 @@ function plot(place, told) {
 // A bar for each name, all that add on one side of a line and all that take away on the other.
 function bars(place, pairs, label) {
   if (pairs.length === 0) {
-    place.replaceChildren(el("p", { class: "note" }, "Nothing is known of any yet."));
+    place.replaceChildren(el("p", { class: "note" }, "Nothing is known yet."));
     return;
   }
   const wide = Math.max(260, place.clientWidth), LINE = 26, named = Math.min(280, wide * 0.42);

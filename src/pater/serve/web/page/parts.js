@@ -20,8 +20,8 @@ function cards(status) {
     card("Rows learned", count(status.model.rows), `version ${status.model.version}; ${count(status.health.pending)} wait for labels`),
   ];
   at("cards").replaceChildren(...shown.filter((each) => each !== null));
-  const rows = total.rows ? `${count(total.rows)} answers have been judged by labels that came later. ` : "No label has come yet for what was predicted. ";
-  const last = recent.rows ? `The figures above are of the last ${count(recent.rows)}. ` : "";
+  const rows = total.rows ? `${count(total.rows)} answers have been judged by labels that arrived later. ` : "No label has arrived yet for any prediction. ";
+  const last = recent.rows ? `The figures above cover the last ${count(recent.rows)}. ` : "";
   const none = status.quality.unanswered ? `${count(status.quality.unanswered)} rows were predicted before there was a model. ` : "";
   at("judged").textContent = rows + last + none;
 }
@@ -64,7 +64,7 @@ function volume(status) {
   plot(at("volume"), {
     xs: predicted.map((_, k) => start + k * seconds), width: seconds, isTime: true, format: count, low: 0, tick: some_of,
     high: Math.max(1, 1.1 * largest([predicted, learned])), label: `Rows in ${duration(seconds)}`,
-    nothing: "No row has come yet.", xLabel: (time) => `${duration(seconds)} from ${moment(time)}`,
+    nothing: "No rows yet.", xLabel: (time) => `${duration(seconds)} from ${moment(time)}`,
     series: [{ name: "predicted", colour: "quiet", kind: "bar", values: predicted }, { name: "learned", colour: "accent", values: learned }],
   });
 }
@@ -79,7 +79,7 @@ function operating(status) {
   at("point").textContent = asked + told.note + where;
   const points = told.moving;
   at("with-moving").hidden = points.length === 0;
-  at("no-moving").textContent = points.length || status.model.classes.length > 2 ? "" : "What moving it would do is known once labels of both classes have come for what was predicted.";
+  at("no-moving").textContent = points.length || status.model.classes.length > 2 ? "" : "The effect of other thresholds is known once labels of both classes have arrived for predictions.";
   if (points.length === 0) return;
   const slider = at("slider"), wanted = chosen === null ? told.threshold : chosen;
   slider.max = points.length - 1;
@@ -150,7 +150,7 @@ const event = (time, ...children) => el("li", {}, el("time", { datetime: new Dat
 function alarms(status) {
   const { total, latest } = status.alarms;
   at("alarms-note").textContent = total === 0
-    ? "None: answers have not become worse in any stretch of the stream."
+    ? "None: answers have not become worse at any point of the stream."
     : `${count(total)} in all; the latest first. An alarm says that answers are wrong more often than before.`;
   at("alarms").replaceChildren(...latest.map((alarm) => event(alarm.time,
     `The mean error rate of the classes is ${percent(alarm.after)} over the last ${count(alarm.n_after)} rows, but was `
@@ -181,8 +181,8 @@ function facts(status) {
     ["size of the log", bytes(health.log_bytes)],
     ["last row of the log", health.log_age === null ? "none yet" : `${duration(health.log_age)} ago`],
     ["last snapshot", health.snapshot_age === null ? "none yet" : `${duration(health.snapshot_age)} ago, after ${count(health.snapshot_position)} rows`],
-    ["rows that wait for labels", count(health.pending)],
-    ["requests that wait", count(health.queue)],
+    ["rows waiting for labels", count(health.pending)],
+    ["requests waiting", count(health.queue)],
     ["refused rows", count(status.volumes.totals.refused)],
     ["unknown ids of labels", count(status.volumes.totals.unknown)],
   ];

@@ -31,8 +31,10 @@ def to_river(estimator: Any) -> RiverClassifier:
     estimator
         An online learner of pater, fitted or not. It is not changed.
 
-    Returns ------- A classifier of `pater.river`. Its feature names are those of the estimator, or else the numbers 0,
-    1, … that `river.stream.iter_array` gives to the columns of an array.
+    Returns
+    -------
+    A classifier of `pater.river`. Its feature names are those of the estimator, or else the numbers 0, 1, … that
+    `river.stream.iter_array` gives to the columns of an array.
 
     Examples
     --------
@@ -62,8 +64,10 @@ def from_river(model: Any) -> Any:
     model
         A classifier of `pater.river`. It is not changed.
 
-    Returns ------- An estimator with the same parameters, fitted if anything was learned. Its columns are the features
-    by name, in order of appearance; features named 0, 1, … become columns without names, in the order of these numbers.
+    Returns
+    -------
+    An estimator with the same parameters, fitted if anything was learned. Its columns are the features by name, in
+    order of appearance; features named 0, 1, … become columns without names, in the order of these numbers.
 
     Examples
     --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,15 +11,15 @@ from contextlib import contextmanager, suppress
 _BLAS = "scipy.linalg.cython_blas"
 
 
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Look for garbage less often: what imports leave is none, and looking takes a tenth of their time."""
-    before = gc.get_threshold()
-    gc.set_threshold(500_000, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+def prepare() -> None:
+    """What a process that is a command wants otherwise than Python and NumPy have it by themselves.
+
+    Garbage is looked for less often: what imports leave is none, and looking takes a tenth of their time. Threads of
+    NumPy's linear algebra, which most commands never need, sleep as soon as they have nothing to do: by themselves each
+    keeps a processor busy for a tenth of a second first.
+    """
+    gc.set_threshold(500_000, *gc.get_threshold()[1:])
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 
 @contextmanager

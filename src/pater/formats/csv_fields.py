@@ -179,16 +179,11 @@ def is_missing(text, start, end):
 
 @part_of_callers
 def trimmed(text, start, end):
-    while start < end and _is_blank(text[np.uint64(start)]):
+    while start < end and text[np.uint64(start)] in (SPACE, TAB):
         start += 1
-    while start < end and _is_blank(text[np.uint64(end - 1)]):
+    while start < end and text[np.uint64(end - 1)] in (SPACE, TAB):
         end -= 1
     return start, end
-
-
-@part_of_callers
-def _is_blank(c):
-    return c in (SPACE, TAB)
 
 
 @exact_kernel

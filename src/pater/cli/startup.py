@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _BLAS = "scipy.linalg.cython_blas"
+_YAML, _SETTINGS = "yaml", ".numba_config.yaml"
 
 
 def prepare() -> None:
@@ -38,13 +39,16 @@ def without_blas() -> None:
     """Let Numba begin without SciPy's linear algebra, a tenth of the time it takes `pater train` to begin.
 
     Numba looks whether it is there as it loads its own functions, and remembers the answer for `np.convolve` and
-    `np.correlate` only. No kernel here uses either. SciPy itself is imported as ever by whoever needs it later.
+    `np.correlate` only. No kernel here uses either. YAML it needs for a file of settings, if there is one in this
+    folder. Both are imported as ever by whoever needs them later.
     """
-    if _BLAS in sys.modules or "numba.np.arraymath" in sys.modules:
+    if "numba.np.arraymath" in sys.modules:
         return
-    sys.modules[_BLAS] = None  # type: ignore[assignment]
+    absent = [name for name in (_BLAS, *([] if os.path.exists(_SETTINGS) else [_YAML])) if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]
     try:
         with suppress(ImportError):
             import numba.np.arraymath  # noqa: F401
     finally:
-        del sys.modules[_BLAS]
+        for name in absent:
+            del sys.modules[name]

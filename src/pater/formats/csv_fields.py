@@ -188,32 +188,32 @@ def trimmed(text, start, end):
 
 @exact_kernel
 def numbers(text, starts, ends, wanted, codes, values, kinds):
-    """The numbers of some columns, (rows, wanted); NaN where there is none, and `kinds` says why."""
-    for r in range(values.shape[0]):
+    """The numbers of some columns, (wanted, rows); NaN where there is none, and `kinds` says why."""
+    for r in range(values.shape[1]):
         for k in range(wanted.size):
             if codes[r] != SOUND:
-                values[r, k], kinds[r, k] = np.nan, IS_MISSING
+                values[k, r], kinds[k, r] = np.nan, IS_MISSING
                 continue
             j = np.uint64(wanted[k])
             start, end = np.int64(starts[r, j]), np.int64(ends[r, j])
             negative = text[np.uint64(start)] == MINUS
             value, short = short_number(text, start + negative, end)
             if short:
-                values[r, k], kinds[r, k] = -value if negative else value, IS_NUMBER
+                values[k, r], kinds[k, r] = -value if negative else value, IS_NUMBER
                 continue
-            values[r, k], kinds[r, k] = np.nan, IS_MISSING
+            values[k, r], kinds[k, r] = np.nan, IS_MISSING
             start, end = trimmed(text, start, end)
             if is_missing(text, start, end):
                 continue
             value, after, found = number(text, start)
             if after != end:
-                kinds[r, k] = IS_TEXT
+                kinds[k, r] = IS_TEXT
             elif found == NUMBER:
-                values[r, k], kinds[r, k] = value, IS_NUMBER
+                values[k, r], kinds[k, r] = value, IS_NUMBER
             elif found == SLOW:
-                kinds[r, k] = IS_SLOW
+                kinds[k, r] = IS_SLOW
             else:
-                kinds[r, k] = IS_INFINITE if found == NOT_FINITE else IS_TEXT
+                kinds[k, r] = IS_INFINITE if found == NOT_FINITE else IS_TEXT
 
 
 @exact_kernel

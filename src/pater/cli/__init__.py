@@ -31,8 +31,10 @@ def command() -> None:
     signals.watch()
     import warnings
 
+    from .startup import prepare
     from .terminal import say_warning
 
+    prepare()
     warnings.showwarning = say_warning
     try:
         main()
@@ -45,12 +47,10 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and leave with its exit code: 0, 1 for a failure, 2 for wrong usage, 128 + n for signal n."""
-    from .startup import rare_collections
     from .terminal import complain, open_streams
 
     open_streams()
-    with rare_collections():
-        message, code = _run(sys.argv[1:] if arguments is None else list(arguments))
+    message, code = _run(sys.argv[1:] if arguments is None else list(arguments))
     if code > 128:
         signals.ignore()
     if message:

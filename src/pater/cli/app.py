@@ -12,6 +12,7 @@ from pater import __version__
 
 from . import convert, data, demo, evaluate, explain, export, inspect, log, merge, predict, reproduce, serve, train
 from .errors import UsageError
+from .plain_options import PlainCommand
 from .terminal import tell
 
 app = typer.Typer(
@@ -54,7 +55,8 @@ SHORT = {  # of help texts that are longer than a line of the list
 }
 for verb in (demo, train, predict, evaluate, inspect, explain, export, merge, convert, serve):
     name = verb.__name__.rpartition(".")[2]
-    app.command(name, epilog=verb.EXAMPLE, short_help=SHORT.get(name))(getattr(verb, name))
+    kind = PlainCommand if verb is train else None
+    app.command(name, cls=kind, epilog=verb.EXAMPLE, short_help=SHORT.get(name))(getattr(verb, name))
 app.command("reproduce", short_help=SHORT["reproduce"])(reproduce.reproduce)
 app.add_typer(data.app, name="data")
 app.add_typer(log.app, name="log", short_help=SHORT["log"])
@@ -79,20 +81,24 @@ def run(arguments: list[str]) -> int:
     """
     if any("\0" in argument for argument in arguments):
         raise UsageError("an argument contains a null character, which no file or column name can contain.")
-    verbs = _named(arguments)
     try:
-        with verbs.make_context("pater", arguments) as context:
-            verbs.invoke(context)
+        with _context(arguments) as context:
+            context.command.invoke(context)
     except typer.Exit as leave:
         return leave.exit_code
     return 0
 
 
-def _named(arguments: list[str]) -> Any:
-    """The app with only the verb that is named, if any: building all of them takes longer than importing Typer."""
+def _context(arguments: list[str]) -> Any:
+    """The context of the verb that the arguments begin with, or else of the whole app.
+
+    Building all verbs takes longer than importing Typer, and nothing is to be read before the verb.
+    """
     named = [each for each in app.registered_commands if each.name in arguments[:1]]
     if not named:
-        return get_command(app)
+        return get_command(app).make_context("pater", arguments)
     alone = copy(app)
     alone.registered_commands, alone.registered_groups = named, []
-    return get_command(alone)
+    verbs: Any = get_command(alone)
+    above = typer.Context(verbs, info_name="pater", **verbs.context_settings)
+    return verbs.commands[arguments[0]].make_context(arguments[0], arguments[1:], parent=above)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 _BLAS = "scipy.linalg.cython_blas"
+_YAML, _SETTINGS = "yaml", ".numba_config.yaml"
 
 
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Look for garbage less often: what imports leave is none, and looking takes a tenth of their time."""
-    before = gc.get_threshold()
-    gc.set_threshold(500_000, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+def prepare() -> None:
+    """What a process that is a command wants otherwise than Python and NumPy have it by themselves.
+
+    Garbage is looked for less often: what imports leave is none, and looking takes a tenth of their time. Threads of
+    NumPy's linear algebra, which most commands never need, sleep as soon as they have nothing to do: by themselves each
+    keeps a processor busy for a tenth of a second first.
+    """
+    gc.set_threshold(500_000, *gc.get_threshold()[1:])
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 
 @contextmanager
@@ -37,13 +39,16 @@ def without_blas() -> None:
     """Let Numba begin without SciPy's linear algebra, a tenth of the time it takes `pater train` to begin.
 
     Numba looks whether it is there as it loads its own functions, and remembers the answer for `np.convolve` and
-    `np.correlate` only. No kernel here uses either. SciPy itself is imported as ever by whoever needs it later.
+    `np.correlate` only. No kernel here uses either. YAML it needs for a file of settings, if there is one in this
+    folder. Both are imported as ever by whoever needs them later.
     """
-    if _BLAS in sys.modules or "numba.np.arraymath" in sys.modules:
+    if "numba.np.arraymath" in sys.modules:
         return
-    sys.modules[_BLAS] = None  # type: ignore[assignment]
+    absent = [name for name in (_BLAS, *([] if os.path.exists(_SETTINGS) else [_YAML])) if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]
     try:
         with suppress(ImportError):
             import numba.np.arraymath  # noqa: F401
     finally:
-        del sys.modules[_BLAS]
+        for name in absent:
+            del sys.modules[name]

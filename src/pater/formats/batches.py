@@ -53,6 +53,7 @@ class Batch:
     end: Place = START
     news: News | None = None  # names behind hashed columns that were not known yet
     zeroed: bool = False
+    small: bool = False  # its numbers are known to be: an encoder has made them
 
     def __len__(self) -> int:
         return number_of_rows(self.rows)

@@ -99,7 +99,7 @@ class TableParser:
             elif any(rows.any() for _, rows in texts.faults()):
                 return None
             return texts.array()
-        all_values, all_kinds = cells.numbers(np.array([j]))
+        all_values, all_kinds = cells.numbers(np.array([j]), by_column=True)
         values, kinds = all_values[:, 0], all_kinds[:, 0]
         if self.columns.truths and (kinds == fields.IS_TEXT).any():
             truths = cells.texts(j).truths()
@@ -116,7 +116,7 @@ class TableParser:
         name = self.columns.weight
         if name is None or name not in where:
             return np.zeros(0)
-        values = cells.numbers(np.array([where[name]]))[0][:, 0]
+        values = cells.numbers(np.array([where[name]]), by_column=True)[0][:, 0]
         sound = are_weights(values)
         cells.fault(~sound, where[name], f"{{text!r}} is no importance: {NO_WEIGHT}")
         return np.where(sound, values, 1.0)

@@ -98,7 +98,7 @@ class Cells:
         values = np.empty((len(self), wanted.size), order=order)
         kinds = np.empty(values.shape, np.uint8, order=order)
         text = self.text if self.block.decimal == "." else np.frombuffer(self.with_points, np.uint8)
-        fields.numbers(text, self.starts, self.ends, wanted, self.codes, values, kinds)
+        fields.numbers(text, self.starts, self.ends, wanted, self.codes, values.T, kinds.T)
         odd = kinds.max(initial=0) >= fields.IS_SLOW
         for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist() if odd else ():
             j = wanted[k]

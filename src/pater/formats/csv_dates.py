@@ -1,23 +1,34 @@
 """Dates of CSV to seconds, compiled.
 
-Knows `csv_fields`. Read here is what most files have: 2024-02-29, a time after a T or a blank, seconds and their parts,
-and a Z. Everything else is left to whoever reads texts one by one (`preprocessing/values.py`), with the same result.
+Knows `csv_fields` and `wide`. Read here is what most files have: 2024-02-29, a time after a T or a blank, seconds and
+their parts, and a Z. Everything else is left to whoever reads texts one by one (`preprocessing/values.py`), with the
+same result.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel
+from ..kernels.compile import exact_kernel, part_of_callers
 from .csv_fields import is_missing, trimmed
+from .wide import are_digits, eight_bytes
 
-HYPHEN, COLON, POINT, BLANK, T, Z = b"-:. TZ"
+COLON, POINT, BLANK, T, Z = b":. TZ"
 _BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])  # days of a common year
 _IN_MONTH = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _BEFORE_1970 = 719162  # days since the first of January of the year 1
+_YEAR_AND_MONTH, _TIME = np.frombuffer(b"0000-00-00:00:00", "<u8")  # what is left of the bytes are digits, and 0 for
+_HYPHENS, _COLONS = np.frombuffer(b"\0\0\0\0\xff\0\0\xff\0\0\xff\0\0\xff\0\0", "<u8")  # what parts them
 
 
-@exact_kernel
+@part_of_callers
+def _pair(digits, k):
+    """The number that digits k and k + 1 of a word are."""
+    at = np.uint64(8 * k)
+    return 10 * np.int64((digits >> at) & np.uint64(15)) + np.int64((digits >> (at + np.uint64(8))) & np.uint64(15))
+
+
+@part_of_callers
 def _whole(text, i, n_digits):
     """The number of so many digits, or −1."""
     value = 0
@@ -29,13 +40,14 @@ def _whole(text, i, n_digits):
     return value
 
 
-@exact_kernel
+@part_of_callers
 def _day(text, i):
     """The day that a date is, since 1970; what is none is before the year 1."""
     nothing = -_BEFORE_1970 - 1
-    if text[i + 4] != HYPHEN or text[i + 7] != HYPHEN:
+    found, day = eight_bytes(text, i) ^ _YEAR_AND_MONTH, _whole(text, i + 8, 2)
+    if not are_digits(found) or (found & _HYPHENS) != np.uint64(0):
         return nothing
-    year, month, day = _whole(text, i, 4), _whole(text, i + 5, 2), _whole(text, i + 8, 2)
+    year, month = 100 * _pair(found, 0) + _pair(found, 2), _pair(found, 5)
     if year < 1 or month < 1 or month > 12 or day < 1:
         return nothing
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
@@ -46,9 +58,15 @@ def _day(text, i):
     return days + day - 1 - _BEFORE_1970
 
 
-@exact_kernel
+@part_of_callers
 def _microseconds(text, i, end):
     """Of a time of the day, or −1."""
+    if end - i == 8:  # hours, minutes and seconds, as most have it
+        found = eight_bytes(text, i) ^ _TIME
+        hour, minute, second = _pair(found, 0), _pair(found, 3), _pair(found, 6)
+        if not are_digits(found) or (found & _COLONS) != np.uint64(0) or hour > 23 or minute > 59 or second > 59:
+            return -1
+        return ((hour * 60 + minute) * 60 + second) * 1_000_000
     if end - i < 5 or text[i + 2] != COLON:
         return -1
     hour, minute, second, part = _whole(text, i, 2), _whole(text, i + 3, 2), 0, 0

@@ -179,39 +179,41 @@ def is_missing(text, start, end):
 
 @part_of_callers
 def trimmed(text, start, end):
-    while start < end and (text[start] == SPACE or text[start] == TAB):
+    while start < end and text[np.uint64(start)] in (SPACE, TAB):
         start += 1
-    while start < end and (text[end - 1] == SPACE or text[end - 1] == TAB):
+    while start < end and text[np.uint64(end - 1)] in (SPACE, TAB):
         end -= 1
     return start, end
 
 
 @exact_kernel
 def numbers(text, starts, ends, wanted, codes, values, kinds):
-    """The numbers of some columns, (rows, wanted); NaN where there is none, and `kinds` says why."""
-    for r in range(values.shape[0]):
+    """The numbers of some columns, (wanted, rows); NaN where there is none, and `kinds` says why."""
+    for r in range(values.shape[1]):
         for k in range(wanted.size):
-            values[r, k], kinds[r, k] = np.nan, IS_MISSING
             if codes[r] != SOUND:
+                values[k, r], kinds[k, r] = np.nan, IS_MISSING
                 continue
-            start, end = starts[r, wanted[k]], ends[r, wanted[k]]
-            negative = text[start] == MINUS
+            j = np.uint64(wanted[k])
+            start, end = np.int64(starts[r, j]), np.int64(ends[r, j])
+            negative = text[np.uint64(start)] == MINUS
             value, short = short_number(text, start + negative, end)
             if short:
-                values[r, k], kinds[r, k] = -value if negative else value, IS_NUMBER
+                values[k, r], kinds[k, r] = -value if negative else value, IS_NUMBER
                 continue
+            values[k, r], kinds[k, r] = np.nan, IS_MISSING
             start, end = trimmed(text, start, end)
             if is_missing(text, start, end):
                 continue
             value, after, found = number(text, start)
             if after != end:
-                kinds[r, k] = IS_TEXT
+                kinds[k, r] = IS_TEXT
             elif found == NUMBER:
-                values[r, k], kinds[r, k] = value, IS_NUMBER
+                values[k, r], kinds[k, r] = value, IS_NUMBER
             elif found == SLOW:
-                kinds[r, k] = IS_SLOW
+                kinds[k, r] = IS_SLOW
             else:
-                kinds[r, k] = IS_INFINITE if found == NOT_FINITE else IS_TEXT
+                kinds[k, r] = IS_INFINITE if found == NOT_FINITE else IS_TEXT
 
 
 @exact_kernel
@@ -253,24 +255,25 @@ def distinct(text, starts, ends, column, codes, spans, table):
     Codes count up as texts turn up; −1 is for a missing value. `spans` is filled with start, end and whether there are
     doubled quotes in it. `table` has more places than there are rows, a power of two, and is full of −1.
     """
-    n, mask, hashes, j = 0, table.size - 1, np.empty(codes.size, np.uint64), np.uint64(column)
+    n, mask, hashes, j = 0, np.uint64(table.size - 1), np.empty(codes.size, np.uint64), np.uint64(column)
     for r in range(codes.size):
         codes[r] = -1
         start, end = trimmed(text, starts[r, j], ends[r, j])
         if is_missing(text, start, end):
             continue
         doubled = 0
-        if starts[r, j] > 0 and text[starts[r, j] - 1] == QUOTE:  # else quotes stand for themselves
+        if starts[r, j] > 0 and text[np.uint64(starts[r, j] - 1)] == QUOTE:  # else quotes stand for themselves
             for i in range(start, end):
                 doubled |= text[i] == QUOTE
         h, size = hash_bytes(text, start, end), end - start
-        place = np.int64(h & np.uint64(mask))
+        place = h & mask
         k = table[place]
         while k >= 0:
-            alike = hashes[k] == h and spans[k, 2] == doubled and spans[k, 1] - spans[k, 0] == size
-            if alike and (size <= ONE_TO_ONE or same_bytes(text, start, end, spans[k, 0], spans[k, 1])):
+            at = np.uint64(k)
+            alike = hashes[at] == h and spans[at, 2] == doubled and spans[at, 1] - spans[at, 0] == size
+            if alike and (size <= ONE_TO_ONE or same_bytes(text, start, end, spans[at, 0], spans[at, 1])):
                 break
-            place = (place + 1) & mask
+            place = (place + np.uint64(1)) & mask
             k = table[place]
         if k < 0:
             k = table[place] = n

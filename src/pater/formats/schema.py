@@ -74,7 +74,7 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     wishes.check(block.header, source)
     if looks_like_a_row(block.header):
         warnings.warn(f"{source}: {DATA_FIRST}, unless {listed(block.header)} are the names.", Hint, stacklevel=2)
-    values, kinds = cells.numbers(np.arange(len(block.header)))
+    values, kinds = cells.numbers(np.arange(len(block.header)), by_column=True)
     text = (kinds == fields.IS_TEXT).any(axis=0)
     if not wishes.encoded:
         _hint_of_numbers(cells, np.flatnonzero(text).tolist(), source)

@@ -34,7 +34,7 @@ def how_many(text, byte):
 
 
 @part_of_callers
-def _word(text, i):
+def eight_bytes(text, i):
     """The eight bytes from i on, the first of them the lowest."""
     word, at = np.uint64(0), np.uint64(i)
     for k in range(8):
@@ -43,7 +43,7 @@ def _word(text, i):
 
 
 @part_of_callers
-def _are_digits(word):
+def are_digits(word):
     """Whether each byte is one of 0, 1, …, 9."""
     return ((word + _UP_TO_TEN) | word) & _TOPS == np.uint64(0)
 
@@ -68,9 +68,10 @@ def short_number(text, start, end):
         return 0.0, False
     first = no
     if size <= 8:
-        last = (_word(text, start) ^ _ZEROS) << np.uint64(64 - 8 * size)
+        last = (eight_bytes(text, start) ^ _ZEROS) << np.uint64(64 - 8 * size)
     else:
-        first, last = (_word(text, start) ^ _ZEROS) << np.uint64(128 - 8 * size), _word(text, end - 8) ^ _ZEROS
+        first = (eight_bytes(text, start) ^ _ZEROS) << np.uint64(128 - 8 * size)
+        last = eight_bytes(text, end - 8) ^ _ZEROS
     mark, places = last & _MARKS, 0
     if mark != no:
         low, next_low = mark >> np.uint64(4), mark << np.uint64(4)
@@ -79,7 +80,7 @@ def short_number(text, start, end):
         places = np.int64((low * _FROM_TOP) >> np.uint64(56)) & 7  # of several points, some are left, and are no digits
         before, after = last & (low - np.uint64(1)), last & (~next_low + np.uint64(1))
         first, last = first << eight, after | before << eight | first >> np.uint64(56)
-    if not (_are_digits(first) and _are_digits(last)):
+    if not (are_digits(first) and are_digits(last)):
         return 0.0, False
     digits = _eight_digits(last)
     if first != no:
@@ -91,7 +92,7 @@ def short_number(text, start, end):
 def _word_before(text, end):
     """The eight bytes before `end`, the first of them the lowest; those before the text are 0."""
     if end >= 8:
-        return _word(text, end - 8)
+        return eight_bytes(text, end - 8)
     word = np.uint64(0)
     for i in range(end):
         word |= np.uint64(text[i]) << np.uint64(8 * (8 - end + i))

@@ -21,7 +21,7 @@ import hashlib
 import os
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -47,11 +47,22 @@ _DIGEST = hashlib.sha256().digest_size
 _COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
 
 
+def _sources_in(folder: str) -> Iterator[str]:
+    """The files of a package, by what is asked of the system alone: every command waits for it."""
+    with os.scandir(folder) as found:
+        for each in found:
+            if each.name.endswith(".py"):
+                yield each.path
+            elif each.is_dir():
+                yield from _sources_in(each.path)
+
+
 def _kernel_sources() -> str:
     """A digest of all files that hold kernels, and of this package, which holds the constants in them."""
     digest, here = hashlib.sha256(), os.path.dirname(__file__)
-    for path in sorted(map(str, Path(here).parent.rglob("*.py"))):  # as text: every command waits for it
-        text = Path(path).read_bytes()
+    for path in sorted(_sources_in(os.path.dirname(here))):
+        with open(path, "rb", buffering=0) as file:
+            text = file.read()
         if path.startswith(here + os.sep) or b".compile import" in text:
             digest.update(os.path.basename(path).encode() + b"\0" + text)
     return digest.hexdigest()

@@ -144,7 +144,7 @@ def without_unused(column: Texts) -> Texts:
     places[used] = np.arange(used.size)
     hashes = None if column.hashes is None else column.hashes[used]
     numbers = None if column.numbers is None else column.numbers[used]
-    names = [column.names[k] for k in used]
+    names = [column.names[k] for k in used.tolist()]
     return Texts(places[column.codes], names, column.declared, hashes, numbers)
 
 

@@ -6,6 +6,7 @@ Knows `columns`, `values` and the encoders of the kinds.
 from __future__ import annotations
 
 import re
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
 from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
-from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, numbers_in, numbers_of
+from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, number_in, numbers_in, numbers_of
 
 IN_ORDER = 0.5  # of the correlation of dates with their places, from which on they are the clock of the stream
 MOST = 0.9  # of the rows that have something: what they are, the column is
@@ -38,6 +39,8 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
     rows = int(counts[given].sum())
     if rows and not column.declared:
         for style in STYLES:
+            if column.numbers is None and not _may_be_numbers(column, counts, given, style):
+                continue
             numbers = numbers_in(column, style)
             if counts[given & ~np.isnan(numbers)].sum() >= MOST * rows:
                 as_numbers = Numbers(numbers_of(column, style))
@@ -55,6 +58,18 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
     encoder = CategoryEncoder(name, settings)
     encoder.begin(column)
     return encoder
+
+
+def _may_be_numbers(column: Texts, counts: NDArray[np.int64], given: NDArray[np.bool_], style: str) -> bool:
+    """Whether most rows may hold numbers; known to be false as soon as too many do not."""
+    rows = int(counts[given].sum())
+    least = MOST * rows
+    for text, count in zip(column.names, np.where(given, counts, 0).tolist(), strict=True):
+        if count and isnan(number_in(text, style)):
+            rows -= count
+            if rows < least:
+                return False
+    return True
 
 
 def _number(name: str, column: Numbers, settings: EncodingSettings, style: str = "plain") -> NumberEncoder:

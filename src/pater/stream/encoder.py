@@ -151,6 +151,7 @@ class Encoder:
             faults=of.faults,
             missing=of.missing,
             end=of.end,
+            small=True,  # what is no indicator is clipped, or a part of a vector of length 1
         )
 
     def names(self) -> list[str]:

@@ -143,7 +143,7 @@ class Learner:
         if len(ready):
             classes, width = (NO_CLASSES, 0) if model is None else (model.classes, model.n_features)
             ready.check_to_learn(classes, width)
-        if not self.scale:
+        if not (self.scale or batch.small):
             faults = ready.refuse(too_large(ready.rows), TOO_LARGE, skip=self.skip)
         if len(ready):
             with width_told(ready.source):

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning
 from sklearn.feature_extraction import FeatureHasher
+from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pater import PATERClassifier
+from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
 
 X = np.random.default_rng(0).standard_normal((300, 4)) * [1, 10, 100, 1000]
@@ -55,7 +63,52 @@ def test_why_there_are_no_probabilities() -> None:
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError) as caught:
         model.predict_proba(X)
-    assert "probability=True" in str(caught.value.__cause__.__cause__)
+    assert "probability=True" in str(caught.value)
+    assert "'learn'" in str(caught.value)
+    assert not hasattr(model, "predict_log_proba")
+    with pytest.raises(AttributeError, match="no attribute 'predict_log_proba': set probability=True"):
+        model.named_steps["learn"].predict_log_proba(X)
+    assert "Probabilities" in PATERClassifier.predict_proba.__doc__
+
+
+def test_logarithms_of_probabilities() -> None:
+    model = OnlinePipeline([("scale", StandardScaler()), ("learn", PATERClassifier(probability=True))]).fit(X, Y)
+    np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
+
+
+def test_a_failed_call_changes_no_step(unchanged_by: Any) -> None:
+    for last in (PATERClassifier(), SGDClassifier(random_state=0)):
+        model = OnlinePipeline([("scale", StandardScaler()), ("learn", last)])
+        unchanged_by(model, lambda model=model: model.partial_fit(X, ["x"] * 3))
+        model.partial_fit(X, Y, classes=[0, 1])
+        unchanged_by(model, lambda model=model: model.partial_fit(X * 5, ["x"] * 300))
+        unchanged_by(model, lambda model=model: model.fit(X, np.zeros(300)))
+        unchanged_by(model, lambda model=model: model.fit(X, Y, sample_weight=np.zeros(300)))
+        assert model.predict(X).size == 300
+
+
+def test_copies_learn_by_themselves() -> None:
+    model = OnlinePipeline([("scale", StandardScaler()), ("learn", SGDClassifier(random_state=0))])
+    before = model.partial_fit(X, Y, classes=[0, 1]).decision_function(X).tolist()
+    copy.copy(model).partial_fit(X * 3, 1 - Y)
+    assert model.decision_function(X).tolist() == before
+
+
+@pytest.mark.parametrize("first", [StandardScaler(), TableEncoder(warm_up=200)])
+def test_labels_and_weights_in_every_form(first: Any) -> None:
+    """What `fit` takes `partial_fit` takes, and both come to the same classes."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for y in (pd.Series(Y, dtype="Int64"), pd.Series(Y, dtype="boolean"), Y.tolist(), Y[:, None]):
+        models = [OnlinePipeline([("first", clone(first)), ("learn", PATERClassifier())]) for _ in range(2)]
+        with pytest.warns(DataConversionWarning) if np.ndim(y) == 2 else contextlib.nullcontext():
+            models[0].fit(frame, y, sample_weight=2.0)
+        with pytest.warns(DataConversionWarning) if np.ndim(y) == 2 else contextlib.nullcontext():
+            models[1].partial_fit(frame, y, sample_weight=2.0)
+        kinds = [model.classes_.dtype for model in models]
+        assert kinds[0] == kinds[1] == (bool if getattr(y, "dtype", None) == "boolean" else int)
+        assert models[1].n_features_in_ == 4
+        assert models[1].feature_names_in_.tolist() == list("abcd")
+    assert not hasattr(OnlinePipeline([("first", clone(first)), ("learn", PATERClassifier())]), "n_features_in_")
 
 
 def test_steps_that_make_no_sense() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,7 +228,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def wanted_classes(classes: Any, model: Model | Pool | None) -> NDArray[Any]:
+class Known(Protocol):
+    """Known classes, and whether there can be no others."""
+
+    @property
+    def classes(self) -> NDArray[Any]: ...
+
+    @property
+    def fixed(self) -> bool: ...
+
+
+def wanted_classes(classes: Any, model: Known | None) -> NDArray[Any]:
     """The given classes, sorted; an error if the model already has others."""
     wanted = np.unique(as_labels(classes, "classes"))
     if wanted.size < 2:

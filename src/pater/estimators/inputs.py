@@ -105,13 +105,21 @@ def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
     return None
 
 
+def one_column(y: Any) -> Any:
+    """Labels in one column; a warning if they were a matrix of one. What pandas could leave out is of its own kind."""
+    if type(y) is np.ndarray and y.ndim == 1:
+        return y
+    if y is None:
+        raise ValueError("y is None: a classifier requires y to be passed, but the target y is None.")
+    kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)  # of pandas' Int64, Float64 and boolean
+    if getattr(kind, "kind", "") in ("i", "u", "f", "b") and not y.isna().any():
+        return y.to_numpy(kind)  # which scikit-learn would make floats of
+    return column_or_1d(y, warn=True)
+
+
 def check_labels(y: Any, rows: Rows) -> NDArray[Any]:
     """Check that there is one label per row."""
-    if type(y) is not np.ndarray or y.ndim != 1:
-        if y is None:
-            raise ValueError("y is None: a classifier requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-    labels = as_labels(y)
+    labels = as_labels(one_column(y))
     n_rows = number_of_rows(rows)
     if labels.size != n_rows:
         raise ValueError(

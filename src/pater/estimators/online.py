@@ -11,7 +11,6 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 
 from ..kernels.run import IN_ORDER, Rows, available_threads
 from ..models.choice import JudgedBy
@@ -21,19 +20,19 @@ from ..models.matrices import number_of_rows, that_weigh
 from ..models.model import Model
 from ..models.new_model import new_model
 from ..models.pool import Pool
-from ..models.predict import probabilities
 from ..models.settings import Setting
 from ..models.spec import Spec, Specs
 from ..models.views import NO_LEVELS, Views
 from .alike import check_alike
-from .base import LinearClassifier, at_least_two, wanted_classes
+from .base import at_least_two, wanted_classes
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
-from .parameters import OF_LEARNING, asked_for_probabilities, names_of, one_of, settings_of
+from .parameters import OF_LEARNING, names_of, one_of, settings_of
+from .probabilities import WithProbabilities
 
 FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
 
 
-class OnlineClassifier(LinearClassifier):
+class OnlineClassifier(WithProbabilities):
     """A subclass defines which models its parameters stand for."""
 
     variant: str
@@ -42,7 +41,6 @@ class OnlineClassifier(LinearClassifier):
     shuffle: bool
     average: bool | None
     forgetting: float | None
-    probability: bool
     operating_point: Any
     warm_start: bool
     random_state: Any
@@ -190,27 +188,6 @@ class OnlineClassifier(LinearClassifier):
         mine, theirs = self._fitted_model(), other._fitted_model()
         self._model = mine.with_specs(mine.specs, self._judged_by()).merge(theirs)  # type: ignore[arg-type]  # with the same specs, they are of one kind
         return self
-
-    @available_if(asked_for_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probabilities of the classes, fitted along the stream to the margins before learning (`probability=True`).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            A column for each class, in the order of `classes_`. With more than two classes, the one-vs-rest
-            probabilities are scaled to sum to 1.
-        """
-        model = self._fitted_model()
-        if not model.spec.calibrate:
-            raise OtherModelsError(["probability"])
-        margins, scalars = self._checked_margins(X), model.state.scalars[self._chosen(model)]
-        return probabilities(margins, scalars, model.classes.size, average=self._average_of(model))
 
     @property
     def t_(self) -> int:

@@ -28,12 +28,6 @@ OF_LEARNING = {
 OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
 
 
-def asked_for_probabilities(estimator: Any) -> bool:
-    if not estimator.probability:
-        raise AttributeError("predict_proba needs probability=True, set before the first row is learned.")
-    return True
-
-
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """The value, if it is one of those; otherwise a ValueError that names the parameter."""
     if not isinstance(value, str) or value not in allowed:

@@ -1,29 +1,40 @@
 """A pipeline of scikit-learn transformers that can learn from a stream, which scikit-learn's own Pipeline cannot.
 
-Knows scikit-learn, what a label is, and `growth`.
+Knows scikit-learn, what a label is, `steps`, `growth`, and `warm_up`, where rows are held back.
 """
 
 from __future__ import annotations
 
 import os
-from copy import copy, deepcopy
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 
 from ..models.labels import as_labels
 from .alike import check_type
+from .available import Condition, available_unless
 from .base import LinearClassifier
 from .growth import check_steps, make_room, tell_levels, with_columns_moved
+from .inputs import one_column
+from .steps import Steps, all_or_nothing, check_sense, copied, learn, params_of
 from .table_encoder import TableEncoder
 from .table_inputs import weighing
+from .warm_up import WarmUp, is_warming_up, weights_of
 
 
-def _last_has(name: str) -> Any:
+def _last_has(name: str) -> Condition:
     """Whether the last step has this method; otherwise the error says why it does not."""
-    return available_if(lambda self: callable(getattr(self.steps[-1][1], name)))
+
+    def why_not(self: Any) -> str | None:
+        try:
+            getattr(self.steps[-1][1], name)
+        except AttributeError as error:
+            return f"of its last step, {self.steps[-1][0]!r}: {error}"
+        return None
+
+    return available_unless(why_not)
 
 
 class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -43,6 +54,8 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_
         The labels of the classifier.
+    n_features_in_, feature_names_in_
+        Those of the first step.
     named_steps : dict
         The steps by name.
 
@@ -61,25 +74,23 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     0.9
     """
 
-    _ended: list[tuple[str, Any]] | None
-    _holds: bool
-    _classes: Any
+    _warm_up: WarmUp | None
 
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
 
     def fit(self, X: Any, y: Any, **params: Any) -> Self:
         """Forget everything and fit all steps on X, without rows of weight 0."""
-        self._check()
-        X, y, params = weighing(X, y, params)
-        self.steps = [(name, clone(step)) for name, step in self.steps]
-        self._holds, self._classes, self._ended = False, None, None
-        for _, step in self.steps[:-1]:
+        check_sense(self.steps)
+        X, y, params = weighing(X, y, params, some=True)
+        steps = [(name, clone(step)) for name, step in self.steps]
+        for _, step in steps[:-1]:
             X = step.fit(X, y).transform(X)
             if isinstance(step, TableEncoder):
                 step._stream.settle()  # the classifier learns from these rows: none is held back for later
-        tell_levels(self.steps, X)
-        self.steps[-1][1].fit(X, y, **params)
+        tell_levels(steps, X)
+        steps[-1][1].fit(X, y, **params)
+        self.steps, self._warm_up = steps, None
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
@@ -87,33 +98,34 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Further parameters are those of the classifier's `partial_fit`; rows with a `sample_weight` of 0 are left out.
         """
-        self._check()
+        check_sense(self.steps)
         X, y, params = weighing(X, y, params)
         if not np.size(params.get("sample_weight", 1.0)):
             return self
-        first = self.steps[0][1]
-        if not hasattr(first, "partial_fit_transform"):
-            _learn(self.steps, X, y, classes, params)
-            return self
+        if isinstance(self.steps[0][1], TableEncoder):
+            self._learn_table(X, as_labels(one_column(y)), classes, params)
+        else:
+            with all_or_nothing(self.steps):
+                learn(self.steps, X, y, classes, params)
+        return self
+
+    def _learn_table(self, X: Any, labels: Any, classes: Any, params: dict[str, Any]) -> None:
         if params.keys() - {"sample_weight"}:
             raise TypeError(f"behind a TableEncoder, only sample_weight can be passed on, got {sorted(params)}.")
-        weights, before = params.get("sample_weight"), copy(first)
-        labels = as_labels(y)  # while rows are held back, nobody else looks at them
-        pieces = first.partial_fit_transform(X, labels, None if weights is None else np.asarray(weights))
-        rest = self.steps[1:]
-        kept = [(step, deepcopy(vars(step)) if len(pieces) > 1 else dict(vars(step))) for _, step in rest]
-        try:
-            for rows, of_rows, their_weights in pieces:
-                tell_levels(self.steps, rows)
-                _learn(rest, rows, of_rows, *self._more(classes, their_weights))
-        except BaseException:
-            for step, attributes in [(first, vars(before)), *kept]:
-                step.__dict__.clear()
-                step.__dict__.update(attributes)
-            raise
-        self._classes = classes if classes is not None else vars(self).get("_classes")
-        self._holds, self._ended = not pieces, None
-        return self
+        encoder, rest, warm_up = self.steps[0][1], self.steps[1:], None
+        weights = params.get("sample_weight")
+        if is_warming_up(encoder):
+            known = vars(self).get("_warm_up") if "_stream" in vars(encoder) else None
+            warm_up, labels = (known or WarmUp()).with_labels(rest[-1][1], labels, classes)
+            classes = warm_up.named
+            weights = np.ones(labels.size) if weights is None else weights
+        with all_or_nothing(self.steps[:1]):
+            pieces = encoder.partial_fit_transform(X, labels, weights)
+            with all_or_nothing(rest, in_parts=len(pieces) > 1):
+                for rows, of_rows, their_weights in pieces:
+                    tell_levels(self.steps, rows)
+                    learn(rest, rows, of_rows, classes, weights_of(their_weights))
+        self._warm_up = None if pieces else warm_up
 
     def merge(self, other: Self) -> Self:
         """Add what another pipeline of a TableEncoder and an online learner has learned from other rows.
@@ -156,33 +168,10 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         save(self.steps, path)
 
-    def _more(self, classes: Any, weights: Any) -> tuple[Any, dict[str, Any]]:
-        """Further arguments for the classifier: the classes, if any call has named them, and weights."""
-        classes = classes if classes is not None else vars(self).get("_classes")
-        return classes, {} if weights is None else {"sample_weight": weights}
-
-    def _speaking(self) -> list[tuple[str, Any]]:
+    def _speaking(self) -> Steps:
         """The steps that predict: while rows are held back, copies that have also learned from these."""
-        if not vars(self).get("_holds"):
-            return self.steps
-        if self._ended is None:
-            rest = deepcopy(self.steps[1:])
-            for rows, labels, weights in self.steps[0][1].held_back():
-                tell_levels([self.steps[0], *rest], rows)
-                _learn(rest, rows, labels, *self._more(None, weights))
-            self._ended = [self.steps[0], *rest]
-        return self._ended
-
-    def _check(self) -> None:
-        names = [name for name, _ in self.steps]
-        if not names or len(set(names)) != len(names):
-            raise ValueError(f"steps must have different names, got {names}.")
-        for name, step in self.steps[:-1]:
-            if not hasattr(step, "transform"):
-                raise TypeError(f"step {name!r} cannot transform: {step!r}.")
-        name, last = self.steps[-1]
-        if not hasattr(last, "partial_fit"):
-            raise TypeError(f"the last step, {name!r}, has no partial_fit: {last!r}.")
+        warm_up: WarmUp | None = vars(self).get("_warm_up")
+        return self.steps if warm_up is None else warm_up.said(self.steps)
 
     def _transformed(self, X: Any) -> tuple[Any, Any]:
         """The classifier, and the transformed rows."""
@@ -196,17 +185,23 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         last, X = self._transformed(X)
         return last.predict(X)
 
-    @_last_has("decision_function")  # type: ignore[untyped-decorator]
+    @_last_has("decision_function")
     def decision_function(self, X: Any) -> Any:
         """The margins of the classifier for each row."""
         last, X = self._transformed(X)
         return last.decision_function(X)
 
-    @_last_has("predict_proba")  # type: ignore[untyped-decorator]
+    @_last_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes."""
         last, X = self._transformed(X)
         return last.predict_proba(X)
+
+    @_last_has("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the probabilities of the classes."""
+        last, X = self._transformed(X)
+        return last.predict_log_proba(X)
 
     def explain(self, X: Any) -> Any:
         """What each column adds to the margin of each row, compared with the average row.
@@ -262,17 +257,31 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The labels, sorted."""
         return self._speaking()[-1][1].classes_
 
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the first step has learned from."""
+        return int(self.steps[0][1].n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> Any:
+        """Their names, where the first step knows them."""
+        return self.steps[0][1].feature_names_in_
+
     def __sklearn_is_fitted__(self) -> bool:
-        return bool(vars(self).get("_holds")) or hasattr(self.steps[-1][1], "classes_")
+        return vars(self).get("_warm_up") is not None or hasattr(self.steps[-1][1], "classes_")
+
+    def __copy__(self) -> Self:
+        """A copy that learns by itself."""
+        result = type(self).__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        result.steps = [(name, copied(step)) for name, step in self.steps]
+        if vars(self).get("_warm_up") is not None:
+            result._warm_up = copy(self._warm_up)  # without what the steps of this one have said
+        return result
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The steps, and with `deep` the parameters of each as name__parameter."""
-        params: dict[str, Any] = {"steps": self.steps}
-        if deep:
-            for name, step in self.steps:
-                params[name] = step
-                params |= {f"{name}__{key}": value for key, value in step.get_params(deep=True).items()}
-        return params
+        return {"steps": self.steps, **(params_of(self.steps) if deep else {})}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the steps by name__parameter, or a step by its name."""
@@ -287,14 +296,3 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(f"there is no parameter {key!r}; there are {sorted(self.get_params())}.")
             dict(self.steps)[name].set_params(**{rest: value})
         return self
-
-
-def _learn(steps: list[tuple[str, Any]], X: Any, y: Any, classes: Any, params: dict[str, Any]) -> None:
-    """Let each step learn from the output of the one before it."""
-    for _, step in steps[:-1]:
-        if hasattr(step, "partial_fit"):
-            step.partial_fit(X, y)
-        X = step.transform(X)
-    name, last = steps[-1]
-    make_room(last, X.shape[1], name)
-    last.partial_fit(X, y, **params, **({} if classes is None else {"classes": classes}))

@@ -61,12 +61,11 @@ def starting_from(content: bytes, estimator: OnlinePipeline) -> OnlinePipeline:
 def without_begun(content: bytes, pipeline: OnlinePipeline) -> OnlinePipeline:
     """What a pipeline that started from these bytes has counted and learned from its own shard."""
     begun = from_bytes(content, load)
-    (name, table), (last, classifier) = ((name, copy(step)) for name, step in pipeline.steps)
+    result = copy(pipeline)
+    table, classifier = (step for _, step in result.steps)
     encoding = without(table.encoding_, begun.steps[0][1].encoding_)
     table._stream = StreamEncoder(encoding.settings, encoding)
     classifier._model = since(classifier._model, begun.steps[1][1]._model)
-    result = copy(pipeline)
-    result.steps = [(name, table), (last, classifier)]
     return result
 
 

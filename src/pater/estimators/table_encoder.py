@@ -178,7 +178,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         settings = self._wanted()
         begins = "_stream" not in vars(self)
         table = self._table(X, begins=begins)
-        stream = StreamEncoder(settings) if begins else self._stream
+        stream = StreamEncoder(settings, in_one=True) if begins else self._stream
         if stream.settings != settings:
             raise ValueError("the settings of an encoder cannot change once it has learned; fit it again instead.")
         for array in beside:

@@ -1,6 +1,6 @@
 """Tables as an encoder needs them: with rows, and with the columns that it knows.
 
-Knows the readers of tables, and how scikit-learn picks rows.
+Knows the readers of tables, what labels and importances are, and how scikit-learn picks rows.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from ..models.row_weights import check_weights
 from ..preprocessing.columns import Table, rows_in
 from ..preprocessing.tables import table_of
+from .inputs import not_all_zero, one_column
 
 
 def table_like(X: Any, names: list[str] | None, taker: str) -> Table:
@@ -53,9 +55,16 @@ def _picked(X: Any, rows: Any) -> Any:
     return X.take(rows) if hasattr(X, "column_names") else _safe_indexing(X, rows)  # of pyarrow; of all others
 
 
-def weighing(X: Any, y: Any, params: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """The same, with the weights, if there are any, among other parameters."""
+def weighing(X: Any, y: Any, params: dict[str, Any], *, some: bool = False) -> tuple[Any, Any, dict[str, Any]]:
+    """The same, with the weights, if there are any, among other parameters.
+
+    An error if they are wrong, or if `some` rows must have a weight and none has.
+    """
     if params.get("sample_weight") is None:
         return X, y, params
-    X, y, weights = that_weigh(X, y, params["sample_weight"])
+    weights = check_weights(params["sample_weight"], len(one_column(y) if y is None else y), "sample_weight")
+    if some:
+        not_all_zero(weights)
+    if not weights.all():
+        X, y, weights = that_weigh(X, one_column(y), weights)
     return X, y, {**params, "sample_weight": weights}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from .encoding import Encoding
 from .settings import EncodingSettings
 
 Piece = tuple[Encoded, tuple[Any, ...]]
+Held = tuple[Table, tuple[Any, ...]]
+
+MANY = 64  # tables that are held before they are put together
 
 
 @dataclass
@@ -35,13 +39,16 @@ class StreamEncoder:
     are_numbers
         Of columns that have nothing in the rows that decide, whether they are to hold numbers, or texts, if that is
         known: what comes after those rows does not say it, since it may come with them or later.
+    in_one
+        Whether rows that were held back come together, however they were cut; else each call's by themselves.
     """
 
     settings: EncodingSettings
     encoding: Encoding | None = None
-    held: list[tuple[Table, tuple[Any, ...]]] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
     first_known: int | None = None
     are_numbers: Mapping[str, bool] = field(default_factory=dict)
+    in_one: bool = False
     _ended: tuple[Encoding, list[Piece]] | None = field(default=None, repr=False)
 
     @classmethod
@@ -71,9 +78,12 @@ class StreamEncoder:
                 self.held.append(
                     ({name: own(column) for name, column in table.items()}, tuple(_copied(array) for array in beside))
                 )
+                if self.in_one and len(self.held) >= MANY:
+                    self.held = _together(self.held)
             return []
         first = part(table, 0, room), tuple(_cut(array, 0, room) for array in beside)
-        encoding, pieces = _begun([*self.held, first], self)
+        held = [*self.held, first]
+        encoding, pieces = _begun(_together(held) if self.in_one else held, self)
         if n_rows > room:
             rest = encoding.encode(part(table, room, n_rows), learn=True)
             pieces.append((rest, tuple(_cut(array, room, n_rows) for array in beside)))
@@ -90,6 +100,8 @@ class StreamEncoder:
         if not self.held:
             raise ValueError("there are no rows to learn an encoding from.")
         if self._ended is None:
+            if self.in_one:
+                self.held = _together(self.held)
             self._ended = _begun(self.held, self)
         return self._ended
 
@@ -118,7 +130,8 @@ class StreamEncoder:
     def copy(self) -> StreamEncoder:
         """One that learns by itself."""
         encoding = None if self.encoding is None else self.encoding.copy()
-        return StreamEncoder(self.settings, encoding, list(self.held), self.first_known, self.are_numbers)
+        held = list(self.held)
+        return StreamEncoder(self.settings, encoding, held, self.first_known, self.are_numbers, self.in_one)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what can be had again by asking."""
@@ -134,10 +147,20 @@ class StreamEncoder:
         check_names(self.settings, list(table))
 
 
-def _begun(held: list[tuple[Table, tuple[Any, ...]]], of: StreamEncoder) -> tuple[Encoding, list[Piece]]:
+def _begun(held: list[Held], of: StreamEncoder) -> tuple[Encoding, list[Piece]]:
     table = concatenated([table for table, _ in held])
     encoding = Encoding.begun({name: _as_told(name, column, of) for name, column in table.items()}, of.settings)
     return encoding, [(encoding.encode(table), beside) for table, beside in held]
+
+
+def _together(held: list[Held]) -> list[Held]:
+    """The same rows in as few tables as can be, of what belongs to them each of one kind, or None."""
+    found = list[Held]()
+    for _, some in groupby(held, lambda each: [_kind(array) for array in each[1]]):
+        tables, beside = zip(*some, strict=True)
+        joined = (arrays[0] if arrays[0] is None else np.concatenate(arrays) for arrays in zip(*beside, strict=True))
+        found.append((tables[0], beside[0]) if len(tables) == 1 else (concatenated(tables), tuple(joined)))
+    return found
 
 
 def _as_told(name: str, column: Column, of: StreamEncoder) -> Column:
@@ -148,6 +171,10 @@ def _as_told(name: str, column: Column, of: StreamEncoder) -> Column:
         return column
     n_rows = missing.size
     return Numbers(np.full(n_rows, np.nan)) if of.are_numbers[name] else Texts(np.full(n_rows, -1, np.int64), [])
+
+
+def _kind(array: Any) -> str | None:
+    return None if array is None else np.asarray(array).dtype.kind
 
 
 def _copied(array: Any) -> Any:

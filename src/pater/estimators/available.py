@@ -1,0 +1,34 @@
+"""Methods that are there under a condition only, and say why they are not.
+
+Knows nothing. As `available_if` of scikit-learn, whose error tells the reason in its cause alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+Condition = Callable[[Callable[..., Any]], Any]
+
+
+class _Available:
+    """A method of objects that pass a check."""
+
+    def __init__(self, method: Callable[..., Any], check: Callable[[Any], str | None]) -> None:
+        self.method, self.check = method, check
+        self.__doc__, self.__name__ = method.__doc__, method.__name__
+        self.__wrapped__ = method
+
+    def __get__(self, obj: Any, owner: type) -> Callable[..., Any]:
+        if obj is None:
+            return self.method
+        why_not = self.check(obj)
+        if why_not is not None:
+            raise AttributeError(f"This {owner.__name__!r} has no attribute {self.__name__!r}: {why_not}")
+        return MethodType(self.method, obj)
+
+
+def available_unless(why_not: Callable[[Any], str | None]) -> Condition:
+    """A method that is there unless there is a reason why not, a sentence that its AttributeError ends with."""
+    return lambda method: _Available(method, why_not)

@@ -230,6 +230,27 @@ def checked_delay(delay: str, time: str | None) -> int | str:
     return delay
 
 
+def unless_dash(path: Path | None) -> Path | None:
+    """The file that is named, or None for standard output, which is called -."""
+    return None if path is None or str(path) == "-" else path
+
+
+def no_dash(path: Path | None) -> Path | None:
+    """It is wrong usage to send to standard output what goes to a file only; a file called - would be a surprise."""
+    if path is not None and str(path) == "-":
+        raise UsageError("- is standard output, but this goes to a file only: name one.")
+    return path
+
+
+def check_columns(label: str | None, weight: str | None, drop: list[str] | None) -> None:
+    """It is wrong usage if one column is to be two things."""
+    uses = [("--label", label), ("--weight-column", weight), *(("--drop", name) for name in set(drop or ()))]
+    known: dict[str, str] = {}
+    for option, name in uses:
+        if name is not None and known.setdefault(name, option) != option:
+            raise UsageError(f"column {name!r} cannot be both {known[name]} and {option}.")
+
+
 def check_outputs(*paths: Path | None) -> None:
     """It is wrong usage to write two things to one place."""
     places = [path.resolve() for path in paths if path is not None]

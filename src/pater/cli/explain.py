@@ -49,7 +49,13 @@ def explain(
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", dir_okay=False, metavar="FILE", help="Write one page with the curves, and the rows."),
+        typer.Option(
+            "--html",
+            dir_okay=False,
+            metavar="FILE",
+            help="Write one page with the curves, and the rows.",
+            callback=o.no_dash,
+        ),
     ] = None,
     as_json: o.AsJson = False,
     format: o.Format = None,

@@ -46,6 +46,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a model as JSON, as an SQL query or as ONNX, for programs that do not know pater."""
+    output = o.unless_dash(output)
     ending = output.suffix[1:].lower() if output is not None else ""
     form = to or ending or "json"
     if form not in FORMS:

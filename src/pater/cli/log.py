@@ -60,6 +60,7 @@ def export(
     told; --since 0 writes all there are.
     """
     stop_in_order()
+    output = o.unless_dash(output)
     with _opened(state) as found:
         from pater.files.writing import writing
         from pater.serve.beginning import EXPORTED

@@ -29,6 +29,13 @@ def _checked_decimal(decimal: str | None) -> str | None:
     return decimal
 
 
+def no_dash(path: Path | None) -> Path | None:
+    """It is wrong usage to send to standard output what goes to a file only; a file called - would be a surprise."""
+    if path is not None and str(path) == "-":
+        raise UsageError("- is standard output, but this goes to a file only: name one.")
+    return path
+
+
 def check_ending(option: str, path: Path | None, endings: tuple[str, ...], data: list[str]) -> None:
     """It is wrong usage to ask for a file in a format that cannot be written; what is read is refused elsewhere."""
     if path is not None and path.suffix[1:].lower() not in ("", *endings) and str(path) not in data:
@@ -179,10 +186,15 @@ Window = Annotated[
 ]
 WindowOutput = Annotated[
     Path | None,
-    typer.Option("--window-output", dir_okay=False, metavar="FILE", help="Windows as .csv, .jsonl or .parquet."),
+    typer.Option(
+        "--window-output", dir_okay=False, metavar="FILE", help="Windows as .csv, .jsonl or .parquet.", callback=no_dash
+    ),
 ]
 Scale = Annotated[bool, typer.Option("--scale", help="Standardise as the stream passes.")]
-ModelOut = Annotated[Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.")]
+ModelOut = Annotated[
+    Path,
+    typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="Where the model goes.", callback=no_dash),
+]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", dir_okay=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
@@ -233,13 +245,6 @@ def checked_delay(delay: str, time: str | None) -> int | str:
 def unless_dash(path: Path | None) -> Path | None:
     """The file that is named, or None for standard output, which is called -."""
     return None if path is None or str(path) == "-" else path
-
-
-def no_dash(path: Path | None) -> Path | None:
-    """It is wrong usage to send to standard output what goes to a file only; a file called - would be a surprise."""
-    if path is not None and str(path) == "-":
-        raise UsageError("- is standard output, but this goes to a file only: name one.")
-    return path
 
 
 def check_columns(label: str | None, weight: str | None, drop: list[str] | None) -> None:

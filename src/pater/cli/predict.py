@@ -44,6 +44,7 @@ def predict(
     threads: o.Threads = None,
 ) -> None:
     """Predict the rows of DATA with a model. A line that was skipped as malformed has empty fields."""
+    output = o.unless_dash(output)
     with o.one_line_errors():
         from pater.stream import load
         from pater.stream.prediction import predict_to

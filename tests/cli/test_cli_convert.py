@@ -111,6 +111,14 @@ def test_what_a_column_holds_is_known_when_all_of_it_was_read(pater: Any, tmp_pa
     assert pater("convert", "u.csv", "-", "--output-format", "jsonl")[1] == '{"a":"9007199254740993"}\n{"a":"0.5"}\n'
 
 
+def test_long_numbers_of_json_keep_their_digits(pater: Any, tmp_path: Path) -> None:
+    lines = '{"a":12345678901234567890,"b":9007199254740993,"c":9007199254740993}\n{"a":5,"b":1,"c":0.5}\n'
+    (tmp_path / "t.jsonl").write_text(lines)
+    assert pater("convert", "t.jsonl", "-", "--output-format", "csv")[1] == (
+        '"a","b","c"\n"12345678901234567890",9007199254740993,"9007199254740993"\n"5",1,"0.5"\n'
+    )
+
+
 def test_a_decimal_comma_becomes_a_point(pater: Any, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('a;b;y\n1,5;x,y;0\n2;"z";1\n')
     assert pater("convert", "t.csv", "-", "--output-format", "csv")[1] == 'a,b,y\n1.5,"x,y",0\n2,"z",1\n'

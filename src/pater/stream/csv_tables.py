@@ -75,6 +75,11 @@ def strings(cells: Cells, j: int, *, quotes: bool = False) -> Any:
     return found
 
 
+def _places(cells: Cells, names: list[str]) -> NDArray[np.int64]:
+    where = {name: j for j, name in enumerate(cells.block.header)}
+    return np.array([where[name] for name in names], np.int64)
+
+
 def _where(rows: NDArray[np.bool_], there: Any, elsewhere: Any) -> Any:
     return pyarrow(".compute").if_else(pyarrow().array(rows), there, elsewhere)
 
@@ -109,7 +114,7 @@ class TextColumns:
 
     def look(self, cells: Cells, wanted: list[str]) -> None:
         """Look at the cells of some more rows."""
-        places = np.array([cells.block.header.index(name) for name in wanted], np.int64)
+        places = _places(cells, wanted)
         _, kinds = cells.numbers(places, by_column=True)
         sound = cells.codes == fields.SOUND
         for k, name in enumerate(wanted):
@@ -181,7 +186,7 @@ def _casts(texts: Any, kind: Any) -> bool:
 def piece_of(cells: Cells, schema: Any) -> Piece:
     """The rows of a block as a table of this schema."""
     pa = pyarrow()
-    places = np.array([cells.block.header.index(name) for name in schema.names], np.int64)
+    places = _places(cells, schema.names)
     values, kinds = cells.numbers(places, by_column=True)
     keep = cells.codes == fields.SOUND
     columns = []
@@ -212,8 +217,7 @@ def text_of(cells: Cells, wanted: list[str], delimiter: str, with_points: set[st
     pa, pc = pyarrow(), pyarrow(".compute")
     keep = cells.codes == fields.SOUND
     columns = []
-    for name in wanted:
-        j = cells.block.header.index(name)
+    for name, j in zip(wanted, _places(cells, wanted).tolist(), strict=True):
         texts = strings(cells, j, quotes=True)
         if name in with_points and cells.block.decimal == ",":
             texts = pc.replace_substring(texts, ",", ".")

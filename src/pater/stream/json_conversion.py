@@ -21,6 +21,7 @@ from ..formats.json_cells import kind_of, text_of
 from ..formats.json_schema import LABEL, is_indices
 from ..formats.json_text import written_json
 from ..formats.jsonl import FEATURES, ID, WEIGHT, is_apart, objects
+from ..formats.labels import LARGEST_LABEL
 from ..formats.names import check_names
 from ..formats.sources import Source
 from .csv_tables import Piece
@@ -43,7 +44,7 @@ def schema_of_lines(source: Source, drop: Sequence[str], refuse: Callable[[Seque
         refuse(faults)
         for row in map(_flat, rows):
             for name, value in row.items():
-                kinds.setdefault(name, set()).add(float if _is_wide(value) else type(value))
+                kinds.setdefault(name, set()).add(_kind(value))
     check_names(list(kinds), f"{source.shown}: it")
     if not kinds:
         raise InputError(f"{source.shown}: there is no row to convert.")
@@ -56,7 +57,7 @@ def pieces_of_lines(source: Source, schema: Any) -> Iterator[Piece]:
     pa = pyarrow()
     texts = {column.name for column in schema if column.type == pa.string()}
     for lines, rows, faults in _rows(source):
-        cells = [{k: text_of(v) if k in texts and v is not None else v for k, v in _flat(row).items()} for row in rows]
+        cells = [{k: _text(v) if k in texts and v is not None else v for k, v in _flat(row).items()} for row in rows]
         columns = [pa.array([row.get(column.name) for row in cells], column.type) for column in schema]
         table = pa.Table.from_arrays(columns, schema=schema)
         yield Piece(table, source.shown, np.array(lines, np.int64), "line", faults)
@@ -75,8 +76,20 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return {**row[FEATURES], **{name: row[name] for name in (LABEL, WEIGHT, ID) if name in row}}
 
 
-def _is_wide(value: Any) -> bool:
-    return type(value) is int and not -_LARGEST <= value < _LARGEST
+class _Digits:
+    """Of whole numbers that 64 bits hold, but no float."""
+
+
+def _kind(value: Any) -> type:
+    """What a cell is; a whole number that no column of numbers holds exactly is the text that it is written as."""
+    if type(value) is not int or abs(value) <= LARGEST_LABEL:
+        return type(value)
+    return _Digits if -_LARGEST <= value < _LARGEST else str
+
+
+def _text(value: Any) -> str:
+    """A cell as a text, whole numbers by all their digits."""
+    return str(value) if type(value) is int else text_of(value)
 
 
 def _type(name: str, kinds: set[type], source: str) -> Any:
@@ -85,8 +98,10 @@ def _type(name: str, kinds: set[type], source: str) -> Any:
         raise InputError(f"{source}: column {name!r} holds {kind_of(kind())}, which no table has room for.")
     if found == {bool}:
         return pa.bool_()
+    if found and found <= {int, _Digits}:
+        return pa.int64()
     if found <= {int, float}:
-        return pa.int64() if found == {int} else pa.float64()
+        return pa.float64()
     return pa.string()
 
 

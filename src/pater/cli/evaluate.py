@@ -39,7 +39,13 @@ def evaluate(
     settings: dict[str, Any],
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw curves and windows: png, pdf or svg."),
+        typer.Option(
+            "--plot",
+            dir_okay=False,
+            metavar="FILE",
+            help="Draw curves and windows: png, pdf or svg.",
+            callback=o.no_dash,
+        ),
     ] = None,
     window: o.Window = None,
     window_output: o.WindowOutput = None,
@@ -83,6 +89,7 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled data; without --model, test a learner on each row before it learns from it."""
     o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    o.check_columns(label, weight_column, drop)
     pairs = o.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {

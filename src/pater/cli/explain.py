@@ -54,6 +54,7 @@ def explain(
             dir_okay=False,
             metavar="FILE",
             help="Write one page with the curves, and the rows if there are any.",
+            callback=o.no_dash,
         ),
     ] = None,
     as_json: o.AsJson = False,

@@ -48,6 +48,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a model as JSON, as an SQL query or as ONNX, for programs that do not use pater."""
+    output = o.unless_dash(output)
     ending = output.suffix[1:].lower() if output is not None else ""
     form = to or ending or "json"
     if form not in FORMS:

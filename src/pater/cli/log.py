@@ -61,6 +61,7 @@ def export(
     them is printed; --since 0 writes all rows.
     """
     stop_in_order()
+    output = o.unless_dash(output)
     with _opened(state) as found:
         from pater.files.writing import writing
         from pater.serve.beginning import EXPORTED

@@ -29,6 +29,7 @@ def merge(
     """
     if len(models) < 2:
         raise UsageError("merge expects at least two models.")
+    o.check_outputs(model)
     with o.one_line_errors():
         from pater.files.container import check_place, lock_place
         from pater.stream import load

@@ -29,6 +29,13 @@ def _checked_decimal(decimal: str | None) -> str | None:
     return decimal
 
 
+def no_dash(path: Path | None) -> Path | None:
+    """It is wrong usage to send to standard output what goes to a file only; a file called - would be a surprise."""
+    if path is not None and str(path) == "-":
+        raise UsageError("- is standard output, but this goes to a file only: name one.")
+    return path
+
+
 def check_ending(option: str, path: Path | None, endings: tuple[str, ...], data: list[str]) -> None:
     """Raise a UsageError for an output in a format that cannot be written. Inputs are refused elsewhere."""
     if path is not None and path.suffix[1:].lower() not in ("", *endings) and str(path) not in data:
@@ -197,12 +204,17 @@ Window = Annotated[
 WindowOutput = Annotated[
     Path | None,
     typer.Option(
-        "--window-output", dir_okay=False, metavar="FILE", help="Write the windows as .csv, .jsonl or .parquet."
+        "--window-output",
+        dir_okay=False,
+        metavar="FILE",
+        help="Write the windows as .csv, .jsonl or .parquet.",
+        callback=no_dash,
     ),
 ]
 Scale = Annotated[bool, typer.Option("--scale", help="Standardise features as the stream passes.")]
 ModelOut = Annotated[
-    Path, typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="The model file to write.")
+    Path,
+    typer.Option("--model", "-m", dir_okay=False, metavar="FILE", help="The model file to write."),
 ]
 ModelIn = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.", dir_okay=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -252,8 +264,24 @@ def checked_delay(delay: str, time: str | None) -> int | str:
     return delay
 
 
+def unless_dash(path: Path | None) -> Path | None:
+    """The file that is named, or None for standard output, which is called -."""
+    return None if path is None or str(path) == "-" else path
+
+
+def check_columns(label: str | None, weight: str | None, drop: list[str] | None) -> None:
+    """It is wrong usage if one column is to be two things."""
+    uses = [("--label", label), ("--weight-column", weight), *(("--drop", name) for name in set(drop or ()))]
+    known: dict[str, str] = {}
+    for option, name in uses:
+        if name is not None and known.setdefault(name, option) != option:
+            raise UsageError(f"column {name!r} cannot be both {known[name]} and {option}.")
+
+
 def check_outputs(*paths: Path | None) -> None:
-    """Raise a UsageError if two outputs are the same file."""
+    """Raise a UsageError if two outputs are the same file, or if one is standard output."""
+    for path in paths:
+        no_dash(path)
     places = [path.resolve() for path in paths if path is not None]
     for place in places:
         if places.count(place) > 1:

@@ -75,7 +75,9 @@ def train(
     window_output: o.WindowOutput = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", dir_okay=False, metavar="FILE", help="Draw the windows: png, pdf or svg."),
+        typer.Option(
+            "--plot", dir_okay=False, metavar="FILE", help="Draw the windows: png, pdf or svg.", callback=o.no_dash
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and skipped lines.")] = False,
     log_json: Annotated[
@@ -84,6 +86,7 @@ def train(
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
     o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    o.check_columns(label, weight_column, drop)
     pairs = o.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {

@@ -16,12 +16,11 @@ import numpy as np
 from . import csv_fields as fields
 from .absent import DATA_FIRST, looks_like_a_row
 from .blocks import BLOCK_BYTES, Place, blocks
+from .csv_headers import BYTE_ORDER_MARK, told_delimiter
 from .delimiters import decimal_of, recognised
 from .errors import InputError
 from .names import check_names
 from .sources import Source
-
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class TableBlock(NamedTuple):
@@ -45,18 +44,24 @@ def table_blocks(
             first = next(whole)
             header, delimiter = first.header, first.delimiter
 
+    begins: int | None = None  # where the header does: below a line that is for a spreadsheet
+
     def cut(text: bytes) -> int:
-        nonlocal delimiter
-        if delimiter is None:
-            delimiter = recognised(text)
-        return _row_end(text, delimiter)
+        nonlocal delimiter, begins
+        if begins is None:
+            told, begins = (None, 0) if source.start else told_delimiter(text)
+            delimiter = delimiter or told or recognised(text)
+        assert delimiter is not None
+        last = _row_end(text, delimiter)
+        return last if header is not None or last >= begins else -1
 
     for block in blocks(source, hashed=hashed, size=size, cut=cut):
         text, first_line = block.text, block.first_line
         assert delimiter is not None
         if header is None:
-            end = _row_end(text, delimiter, first=True) % len(text)  # an open quote leaves the whole text
-            header = _header(text[:end], delimiter, source.shown)
+            text, first_line = text[begins:], first_line + bool(begins)
+            end = _row_end(text, delimiter, first=True) % max(1, len(text))  # an open quote leaves the whole text
+            header = _header(text[:end], delimiter, f"{source.shown}, line {first_line}")
             text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
         yield TableBlock(text, header, first_line, block.end, delimiter, decimal_of(delimiter, decimal))
 
@@ -73,15 +78,15 @@ def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:
     return int(fields.row_end(np.frombuffer(text, np.uint8), ord(delimiter), first))
 
 
-def _header(line: bytes, delimiter: str, source: str) -> tuple[str, ...]:
-    text = line.removeprefix(_BYTE_ORDER_MARK).decode("utf-8", "replace").strip("\r\n")
+def _header(line: bytes, delimiter: str, where: str) -> tuple[str, ...]:
+    text = line.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace").strip("\r\n")
     try:
         names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter, strict=True), [])]
     except csv.Error as error:
-        raise InputError(f"{source}, line 1: the header cannot be read: {error}.") from None
+        raise InputError(f"{where}: the header cannot be read: {error}.") from None
     if not any(names):
-        raise InputError(f"{source}, line 1: expected a header with the names of the columns.")
+        raise InputError(f"{where}: expected a header with the names of the columns.")
     if len(set(names)) < len(names) and looks_like_a_row(names):
-        raise InputError(f"{source}, line 1: {DATA_FIRST}.")
-    check_names(names, f"{source}, line 1: the header")
+        raise InputError(f"{where}: {DATA_FIRST}.")
+    check_names(names, f"{where}: the header")
     return tuple(names)

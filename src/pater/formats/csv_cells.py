@@ -1,6 +1,6 @@
 """The fields of a block of CSV: where they are, what they hold, and what is wrong with them.
 
-Knows `csv_fields`, `csv_blocks` and `labels`.
+Knows `csv_fields`, `csv_blocks`, `csv_headers` and `labels`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from . import csv_fields as fields
 from .csv_blocks import TableBlock
+from .csv_headers import HEADER_AGAIN, headers_again
 from .errors import Fault, shortened
 from .labels import Texts
 from .wide import how_many
@@ -51,6 +52,12 @@ class Cells:
             Fault(source, line + block.first_line, column, _WRONG[code].format(width=width))
             for line, column, code in wrong[:, :n_wrong].T.tolist()
         ]
+        again = headers_again(self)
+        if again.size:
+            self.malformed += [Fault(source, line, 0, HEADER_AGAIN) for line in self.lines[again].tolist()]
+            self.starts, self.ends, self.lines, self.codes = (
+                np.delete(each, again, axis=0) for each in (self.starts, self.ends, self.lines, self.codes)
+            )
 
     def __len__(self) -> int:
         return len(self.lines)

@@ -1,6 +1,6 @@
 """What stands between the fields of a table, and in its numbers: what the caller says, or what fits its first lines.
 
-Knows `sources` and `errors`.
+Knows `errors`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import io
 from itertools import islice
 
 from .errors import InputError
-from .sources import Source
 
 FIXED = {"csv": None, "tsv": "\t"}  # None: it is recognised
 _LIKELY = ",;\t"
@@ -66,15 +65,3 @@ def _widths(text: str, delimiter: str, *, cut: bool) -> list[int]:
     except csv.Error:
         return []
     return [len(row) for row in (rows[:-1] if cut and len(rows) > 1 else rows)]
-
-
-def delimiter_of(source: Source, wished: str | None = None) -> str:
-    """What stands between the fields of a table of text."""
-    fixed = wished or FIXED[source.format]
-    if fixed:
-        return fixed
-    reader = source.open()
-    try:
-        return recognised(reader.read(_BYTES + 1))
-    finally:
-        reader.close()

@@ -70,7 +70,7 @@ def columns_of_objects(rows: Sequence[Any], source: str, wishes: Wishes) -> Colu
     names = names_of(rows)
     check_names(names, f"{source}: it")
     label = label_of(wishes.label, names, source)
-    wishes.check(names, source)
+    wishes.check(names, source, label)
     left_out = {label, wishes.weight, *wishes.drop}
     rows = [row for row in rows if isinstance(row, dict)]
     table = [(name, _kind(name, [row.get(name) for row in rows], wishes)) for name in names if name not in left_out]

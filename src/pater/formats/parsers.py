@@ -36,7 +36,9 @@ def parser_of(
     named = columns.kind == HASHED and not columns.table
     fits = not named if source.format == JSON_LINES else (source.format in ROWS_OF_INDICES) != bool(columns.table)
     if not fits or (source.format == "vw") > (columns.kind == HASHED):
-        raise InputError(f"{source.shown} is {source.format}, but the model learned from {_told(columns)}.")
+        what, format = _told(columns)
+        hint = f"; if this is {what}, too, say --format {format}"
+        raise InputError(f"{source.shown} is {source.format}, but the model learned from {what}{hint}.")
     if source.format == "libsvm":
         return LibsvmParser(bits=columns.bits, limit=limit, labelled=labelled, seen=seen)
     if source.format == "vw":
@@ -51,7 +53,8 @@ def parser_of(
     return of_records(columns, **more)
 
 
-def _told(columns: Columns) -> str:
+def _told(columns: Columns) -> tuple[str, str]:
+    """What a model has learned from, and a format of it."""
     if columns.table:
-        return "a table"
-    return "hashed names" if columns.kind == HASHED else "numbered features"
+        return "a table", "csv"
+    return ("hashed names", "vw") if columns.kind == HASHED else ("numbered features", "libsvm")

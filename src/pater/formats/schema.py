@@ -41,8 +41,14 @@ class Wishes:
     decimal: str | None = None
     encoded: bool = False
 
-    def check(self, header: Sequence[str], source: str) -> None:
+    def check(self, header: Sequence[str], source: str, label: str | None = None) -> None:
+        """An error if there is no such column, or if the label is named for something else, too."""
         known = set(header)
+        if label is not None and label in (self.weight, *self.drop):
+            what = "left out" if label in self.drop else "the importance"
+            raise InputError(
+                f"{source}: column {label!r} is the label, and cannot be {what}; name another with --label."
+            )
         for name in (*self.categorical, *self.drop, *([self.weight] if self.weight else [])):
             if name not in known:
                 raise no_column(name, header, source)
@@ -71,7 +77,7 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     """A column is one of numbers if every value of the first block is."""
     cells = Cells(block, ord(block.delimiter), source)
     label = label_of(wishes.label, block.header, source)
-    wishes.check(block.header, source)
+    wishes.check(block.header, source, label)
     if looks_like_a_row(block.header):
         warnings.warn(f"{source}: {DATA_FIRST}, unless {listed(block.header)} are the names.", Hint, stacklevel=2)
     values, kinds = cells.numbers(np.arange(len(block.header)), by_column=True)
@@ -108,7 +114,7 @@ def _hint_of_numbers(cells: Cells, columns: list[int], source: str) -> None:
 def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
     """Parquet and Arrow say themselves what their columns are."""
     label = label_of(wishes.label, schema.names, source)
-    wishes.check(schema.names, source)
+    wishes.check(schema.names, source, label)
     table: list[tuple[str, str]] = []
     left_out, categorical = wishes.left_out(label, schema.names, source), set(wishes.categorical)
     for column in schema:

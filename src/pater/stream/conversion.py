@@ -1,85 +1,138 @@
 """Converting data from one format to another.
 
-Knows `reading`, and pyarrow for tables. Tables stay tables, column by column. Sparse rows become text again with the
-shortest digits that give the same numbers. Hashed features are written by the number of their column.
+Knows `reading`, `table_reading`, and pyarrow for tables. Tables stay tables, column by column. Sparse rows become text
+again with the shortest digits that give the same numbers. Hashed features are written by the number of their column.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..files.writing import is_stream, writing
-from ..formats.arrow import pyarrow, schema_of
+from ..formats.arrow import is_text, pyarrow
 from ..formats.batches import Batch
-from ..formats.columns import INDICES
-from ..formats.delimiters import delimiter_of
-from ..formats.errors import InputError, Skipped
-from ..formats.names import check_names
+from ..formats.columns import TABLE, Columns
+from ..formats.errors import Hint, InputError, Skipped
 from ..formats.reading import Input
-from ..formats.sources import STANDARD_INPUT, Source
-from .json_conversion import LinesWriter, holds_indices, lines_of_rows, tables_of_lines
+from .json_conversion import check_can_be_json, holds_indices, infinite_rows, lines_of_rows, lines_of_table
+from .spooled import spooled
+from .table_reading import LINES, Tables
 
 TABLES = ("csv", "tsv", "parquet", "arrow")
-LINES = "jsonl"
 MOST_COLUMNS = 20_000
+WEIGHT, TAG = "weight", "tag"  # columns of a table for what VW has beside its features
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
-def convert(source: Input, output: Path, format: str) -> tuple[dict[str, int], Skipped]:
-    """Write the rows of `source` to a file; return the numbers that replace text labels, and what was skipped."""
-    codes: dict[str, int] = {}
-    skipped = Skipped()
-    first = source.sources[0]
+def convert(
+    source: Input, output: Path | None, format: str, stream: AbstractContextManager[IO[bytes]] | None = None
+) -> tuple[dict[str, int], Skipped]:
+    """Write the rows of `source` to a file; which numbers stand for labels that were text, and what was skipped.
+
+    Without `output`, they go to `stream`, by default standard output as it is.
+    """
     if format in ("parquet", "arrow") and is_stream(output):
-        raise InputError(f"{output}: {format} must be written to a file, not to a pipe.")
-    is_table = first.format in TABLES
-    if first.format == LINES and format in (*TABLES, LINES):
-        if first.name == STANDARD_INPUT:
-            raise InputError(
-                "the columns of a table must be known first, and a pipe can be read only once; name the file."
-            )
-        is_table = not holds_indices(first)
+        raise InputError(f"{output or 'standard output'}: {format} goes to a file, not to a pipe.")
+    inputs = [each.name for each in source.sources]
+    opened = stream if output is None and stream else writing(output, inputs)
     try:
-        with writing(output, [each.name for each in source.sources]) as file:
-            if is_table and format in (*TABLES, LINES):
-                _table_to_table(source.sources, file, format, source.wishes.delimiter)
-            elif format in TABLES:
-                _rows_to_table(source, file, format, skipped)
-            elif format == LINES:
-                for batch in source.batches():
-                    skipped.add(batch.faults)
-                    file.writelines(lines_of_rows(batch))
-            else:
-                for batch in source.batches():
-                    skipped.add(batch.faults)
-                    _write_text(file, batch, format, codes, from_one=source.describe().kind != INDICES)
+        if format in (*TABLES, LINES) and (format != LINES or source.sources[0].format in (*TABLES, LINES)):
+            with spooled(source) as again, opened as file:  # what a column is, is known when all of it was read
+                return {}, _to_table(again, file, format)
+        with opened as file:
+            return _to_rows(source, file, format)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        raise InputError(f"{output}: cannot be written: {error.strerror or error}.") from None
+        raise InputError(f"{output or 'standard output'}: cannot be written: {error.strerror or error}.") from None
+
+
+def _to_table(source: Input, file: IO[bytes], format: str) -> Skipped:
+    first, skipped = source.sources[0], Skipped()
+    if first.format not in TABLES and not (first.format == LINES and not holds_indices(first)):
+        if format == LINES:
+            return _to_rows(source, file, format)[1]
+        _rows_to_table(source, file, format, skipped)
+        return skipped
+    tables = Tables(source)
+    if tables.are_text and format in _DELIMITERS:
+        file.writelines(tables.lines_of_text(_DELIMITERS[format], skipped))
+        return skipped
+    schema = tables.schema()
+    if format == LINES:
+        check_can_be_json(schema)
+
+    def pieces() -> Iterator[Any]:
+        for piece in tables.pieces(schema):
+            skipped.add(piece.faults)
+            rows = infinite_rows(piece.table) if format == LINES else np.zeros(0, np.bool_)
+            has_none = "JSON has no infinity; leave such rows out, or the column with --drop"
+            yield tables.without(piece, rows, has_none, skipped) if rows.any() else piece.table
+
+    _write_tables(pieces(), schema, file, format)
+    return skipped
+
+
+def _to_rows(source: Input, file: IO[bytes], format: str) -> tuple[dict[str, int], Skipped]:
+    codes: dict[str, int] = {}
+    skipped, tags = Skipped(), 0
+    for batch in source.batches():
+        skipped.add(batch.faults)
+        if format == LINES:
+            file.writelines(lines_of_rows(batch))
+            continue
+        tags += sum(map(bool, batch.tags or ()))
+        _write_text(file, batch, format, codes, numbers_of(source.describe()))
+    if tags and format == "libsvm":
+        warnings.warn(f"libsvm has no place for tags; {tags:,} are left out.", Hint, stacklevel=2)
     return codes, skipped
 
 
-def _write_text(file: IO[bytes], batch: Batch, format: str, codes: dict[str, int], *, from_one: bool) -> None:
+def numbers_of(columns: Columns) -> NDArray[np.int64] | None:
+    """The index of each column of a table; None if columns are indices themselves, or what a hash made of them.
+
+    Columns whose names are whole numbers have these numbers, as rows that became a table are to become rows again;
+    others are numbered from 1.
+    """
+    if columns.kind != TABLE:
+        return None
+    names = [name for name, _ in columns.table]
+    if all(map(_INDEX.fullmatch, names)):
+        return np.array([int(name) for name in names], np.int64)
+    return np.arange(1, len(names) + 1)
+
+
+def _write_text(
+    file: IO[bytes], batch: Batch, format: str, codes: dict[str, int], numbers: NDArray[np.int64] | None
+) -> None:
     labels: list[Any] = batch.labels.tolist() if batch.labels is not None else [None] * len(batch)
     labels = [codes.setdefault(label, len(codes)) if isinstance(label, str) else label for label in labels]
     X = batch.X
+    in_order = np.arange(batch.n_features) if numbers is None else np.argsort(numbers, kind="stable")
     lines = []
     for r, label in enumerate(labels):
         if len(batch.rows) == 1:
-            columns = np.flatnonzero(X[r])
+            columns = in_order[X[r, in_order] != 0]
             values = X[r, columns]
         else:
             here = slice(X.indptr[r], X.indptr[r + 1])
             columns, values = X.indices[here], X.data[here]
-        pairs = " ".join(
-            f"{j}:{_shortest(x)}" for j, x in zip((columns + from_one).tolist(), values.tolist(), strict=True)
-        )
+        places = columns if numbers is None else numbers[columns]
+        pairs = " ".join(f"{j}:{_shortest(x)}" for j, x in zip(places.tolist(), values.tolist(), strict=True))
         weight = float(batch.weights[r]) if batch.weights.size else 1.0
         if format == "libsvm":
             if weight != 1.0:
-                raise InputError(f"{batch.source}, line {batch.lines[r]}: libsvm cannot store importance weights.")
+                where = f"{batch.source}, {batch.unit} {batch.lines[r]}"
+                raise InputError(f"{where}: libsvm cannot store importance weights.")
             lines.append(f"{label if label is not None else 0} {pairs}".rstrip())
         else:
             head = ["" if label is None else str(label), _shortest(weight) if weight != 1.0 else ""]
@@ -93,68 +146,60 @@ def _shortest(x: float) -> str:
 
 
 def _rows_to_table(source: Input, file: IO[bytes], format: str, skipped: Skipped) -> None:
-    """Write sparse rows as a table, reading twice, since the columns must be known first."""
-    if any(each.name == STANDARD_INPUT for each in source.sources):
-        raise InputError("the columns of a table must be known first, and a pipe can be read only once; name the file.")
-    width = max((batch.n_features for batch in source.batches()), default=0)
+    """Sparse rows as a table needs to know its columns first: two readings."""
+    width, weighed, tagged, kinds = 0, False, False, set[str]()
+    for batch in source.batches():
+        width = max(width, batch.n_features)
+        kinds.add("" if batch.labels is None else batch.labels.dtype.kind)
+        weighed = weighed or bool((batch.weights != 1.0).any())
+        tagged = tagged or any(batch.tags or ())
     if width > MOST_COLUMNS:
         raise InputError(f"a table cannot have {width} columns, at most {MOST_COLUMNS}. Keep the data sparse.")
     pa = pyarrow()
-    names = ["label", *map(str, range(width))]
+    of_label = pa.string() if "O" in kinds else pa.bool_() if kinds == {"b"} else pa.int64()
+    beside = [("label", of_label), (WEIGHT, pa.float64()), (TAG, pa.string())]
+    kept = [column for column, there in zip(beside, (True, weighed, tagged), strict=True) if there]
+    schema = pa.schema([*kept, *((str(j), pa.float64()) for j in range(width))])
+    if weighed:
+        what = f"the importance of a row is in column {WEIGHT!r}: read it with --weight-column {WEIGHT}."
+        warnings.warn(what, Hint, stacklevel=2)
+    if tagged:
+        what = f"tags are in column {TAG!r}, which is no feature: leave it out with --drop {TAG}."
+        warnings.warn(what, Hint, stacklevel=2)
 
     def tables() -> Iterator[Any]:
         for batch in source.batches():
             skipped.add(batch.faults)
-            X = np.zeros((len(batch), width))
+            n = len(batch)
+            X = np.zeros((n, width))
             X[:, : batch.n_features] = batch.X.toarray()
-            yield pa.table([pa.array(batch.labels), *(pa.array(column) for column in X.T)], names=names)
+            weights, tags = batch.weights if batch.weights.size else np.ones(n), batch.tags or [""] * n
+            of_row = {"label": batch.labels, WEIGHT: weights, TAG: [tag or None for tag in tags]}
+            columns = [pa.array(of_row[name], kind) for name, kind in kept]
+            yield pa.Table.from_arrays([*columns, *(pa.array(column) for column in X.T)], schema=schema)
 
-    _write_tables(tables(), file, format)
-
-
-def _table_to_table(sources: list[Source], file: IO[bytes], format: str, wished: str | None) -> None:
-    pa, csv = pyarrow(), pyarrow(".csv")
-
-    def tables() -> Iterator[Any]:
-        for source in sources:
-            try:
-                if source.format in ("csv", "tsv"):
-                    delimiter = delimiter_of(source, wished)
-                    options = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-                    with csv.open_csv(source.name, parse_options=options) as reader:
-                        check_names(reader.schema.names, f"{source.name}, line 1: the header")
-                        yield from (pa.Table.from_batches([batch]) for batch in reader)
-                    continue
-                if source.format == LINES:
-                    yield from tables_of_lines(source)
-                    continue
-                schema_of(source)  # an error if there is anything wrong with it
-                if source.format == "parquet":
-                    for batch in pyarrow(".parquet").ParquetFile(source.name).iter_batches():
-                        yield pa.Table.from_batches([batch])
-                else:
-                    yield pa.ipc.open_file(source.name).read_all()
-            except (OSError, pa.ArrowException) as error:
-                raise InputError(f"{source.name}: {str(error).partition(chr(10))[0]}") from None
-
-    _write_tables(tables(), file, format)
+    _write_tables(tables(), schema, file, format)
 
 
-def _write_tables(tables: Iterator[Any], file: IO[bytes], format: str) -> None:
+def _write_tables(tables: Iterator[Any], schema: Any, file: IO[bytes], format: str) -> None:
     pa = pyarrow()
-    writers: dict[str, Callable[[Any], Any]] = {
-        "parquet": lambda schema: pyarrow(".parquet").ParquetWriter(file, schema),
-        "arrow": lambda schema: pa.ipc.new_file(file, schema),
-        LINES: lambda schema: LinesWriter(file),
-        "csv": lambda schema: pyarrow(".csv").CSVWriter(file, schema),
-        "tsv": lambda schema: pyarrow(".csv").CSVWriter(
+    if format == LINES:
+        file.writelines(map(lines_of_table, tables))
+        return
+    if format in _DELIMITERS:  # it has no codes for texts
+        kinds = [(column.name, pa.string() if is_text(column.type) else column.type) for column in schema]
+        schema = pa.schema(kinds)
+    writers: dict[str, Callable[[], Any]] = {
+        "parquet": lambda: pyarrow(".parquet").ParquetWriter(file, schema),
+        "arrow": lambda: pa.ipc.new_file(file, schema),
+        "csv": lambda: pyarrow(".csv").CSVWriter(file, schema),
+        "tsv": lambda: pyarrow(".csv").CSVWriter(
             file, schema, write_options=pyarrow(".csv").WriteOptions(delimiter="\t")
         ),
     }
-    first = next(tables, None)
-    if first is None:
-        raise InputError("there are no rows to convert.")
-    with writers[format](first.schema) as writer:
-        writer.write_table(first)
-        for table in tables:
-            writer.write_table(table.cast(first.schema))
+    try:
+        with writers[format]() as writer:
+            for table in tables:
+                writer.write_table(table if table.schema.equals(schema) else table.cast(schema))
+    except pa.ArrowException as error:
+        raise InputError(f"{format} cannot hold this table: {str(error).partition(chr(10))[0]}") from None

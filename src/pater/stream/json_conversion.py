@@ -7,57 +7,68 @@ cells are.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from decimal import Decimal
-from typing import IO, Any
+from typing import Any
+
+import numpy as np
 
 from ..formats.arrow import pyarrow
 from ..formats.batches import Batch
 from ..formats.blocks import blocks
-from ..formats.errors import InputError, MalformedError
+from ..formats.errors import Fault, InputError
 from ..formats.json_cells import kind_of, text_of
 from ..formats.json_schema import LABEL, is_indices
 from ..formats.json_text import written_json
 from ..formats.jsonl import FEATURES, ID, WEIGHT, is_apart, objects
+from ..formats.labels import LARGEST_LABEL
 from ..formats.names import check_names
 from ..formats.sources import Source
+from .csv_tables import Piece
 
 _LARGEST = 1 << 63
 
 
 def holds_indices(source: Source) -> bool:
     """Whether the features of the first line are given by their indices."""
-    with closing(_rows(source)) as rows:
-        first = next(rows, [{}])[0]
+    with closing(_rows(source)) as found:
+        first = next((rows[0] for _, rows, _ in found if rows), {})
     return is_indices(first.get(FEATURES))
 
 
-def tables_of_lines(source: Source) -> Iterator[Any]:
-    """The lines of a file as tables of one schema. Cells of several kinds become texts."""
+def schema_of_lines(source: Source, drop: Sequence[str], refuse: Callable[[Sequence[Fault]], None]) -> Any:
+    """What the columns of a file hold. Cells of several kinds become texts."""
     pa = pyarrow()
     kinds: dict[str, set[type]] = {}
-    for rows in _rows(source):
+    for _, rows, faults in _rows(source):
+        refuse(faults)
         for row in map(_flat, rows):
             for name, value in row.items():
-                kinds.setdefault(name, set()).add(float if _is_wide(value) else type(value))
-    check_names(list(kinds), f"{source.name}: it")
-    schema = pa.schema([(name, _type(name, found, source.name)) for name, found in kinds.items()])
-    texts = {name for name in kinds if schema.field(name).type == pa.string()}
-    for rows in _rows(source):
-        cells = [{k: text_of(v) if k in texts and v is not None else v for k, v in _flat(row).items()} for row in rows]
-        columns = [pa.array([row.get(name) for row in cells], schema.field(name).type) for name in kinds]
-        yield pa.Table.from_arrays(columns, schema=schema)
+                kinds.setdefault(name, set()).add(_kind(value))
+    check_names(list(kinds), f"{source.shown}: it")
+    if not kinds:
+        raise InputError(f"{source.shown}: there is no row to convert.")
+    kinds |= {name: set() for name in drop if name in kinds}  # which may hold what it likes
+    return pa.schema([(name, _type(name, found, source.shown)) for name, found in kinds.items()])
 
 
-def _rows(source: Source) -> Generator[list[dict[str, Any]]]:
+def pieces_of_lines(source: Source, schema: Any) -> Iterator[Piece]:
+    """The lines of a file as tables of this schema."""
+    pa = pyarrow()
+    texts = {column.name for column in schema if column.type == pa.string()}
+    for lines, rows, faults in _rows(source):
+        cells = [{k: _text(v) if k in texts and v is not None else v for k, v in _flat(row).items()} for row in rows]
+        columns = [pa.array([row.get(column.name) for row in cells], column.type) for column in schema]
+        table = pa.Table.from_arrays(columns, schema=schema)
+        yield Piece(table, source.shown, np.array(lines, np.int64), "line", faults)
+
+
+def _rows(source: Source) -> Generator[tuple[list[int], list[dict[str, Any]], list[Fault]]]:
     for block in blocks(source):
-        faults: list[Any] = []
-        rows = objects(block, source.shown, faults).rows
-        if faults:
-            raise MalformedError(faults[0])
-        if rows:
-            yield rows
+        faults: list[Fault] = []
+        lines, rows = objects(block, source.shown, faults)
+        yield lines, rows, faults
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:
@@ -66,8 +77,20 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return {**row[FEATURES], **{name: row[name] for name in (LABEL, WEIGHT, ID) if name in row}}
 
 
-def _is_wide(value: Any) -> bool:
-    return type(value) is int and not -_LARGEST <= value < _LARGEST
+class _Digits:
+    """Of whole numbers that 64 bits hold, but no float."""
+
+
+def _kind(value: Any) -> type:
+    """What a cell is; a whole number that no column of numbers holds exactly is the text that it is written as."""
+    if type(value) is not int or abs(value) <= LARGEST_LABEL:
+        return type(value)
+    return _Digits if -_LARGEST <= value < _LARGEST else str
+
+
+def _text(value: Any) -> str:
+    """A cell as a text, whole numbers by all their digits."""
+    return str(value) if type(value) is int else text_of(value)
 
 
 def _type(name: str, kinds: set[type], source: str) -> Any:
@@ -76,40 +99,43 @@ def _type(name: str, kinds: set[type], source: str) -> Any:
         raise InputError(f"{source}: column {name!r} holds {kind_of(kind())}, which a table cannot hold.")
     if found == {bool}:
         return pa.bool_()
+    if found and found <= {int, _Digits}:
+        return pa.int64()
     if found <= {int, float}:
-        return pa.int64() if found == {int} else pa.float64()
+        return pa.float64()
     return pa.string()
 
 
-class LinesWriter:
-    """Writes tables as flat lines."""
+def check_can_be_json(schema: Any) -> None:
+    """An error if there is a column that JSON has no place for."""
+    types = pyarrow().types
+    for column in schema:
+        if types.is_binary(column.type) or types.is_large_binary(column.type):
+            raise InputError(f"column {column.name!r} holds bytes, and JSON has none; leave it out with --drop.")
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
 
-    def __enter__(self) -> LinesWriter:
-        return self
+def infinite_rows(table: Any) -> Any:
+    """Which rows hold infinity, which JSON has no word for."""
+    pc, found = pyarrow(".compute"), np.zeros(table.num_rows, np.bool_)
+    for column in table.columns:
+        if pyarrow().types.is_floating(column.type):
+            found |= pc.is_inf(column).fill_null(False).to_numpy()
+    return found
 
-    def __exit__(self, *_: object) -> None:
-        pass
 
-    def write_table(self, table: Any) -> None:
-        """Write the rows of a table, a line each."""
-        rows = ({name: _as_json(value) for name, value in row.items()} for row in table.to_pylist())
-        self._file.write(b"".join([written_json(row) + b"\n" for row in rows]))
+def lines_of_table(table: Any) -> bytes:
+    """The rows of a table as flat lines."""
+    rows = ({name: _as_json(value) for name, value in row.items()} for row in table.to_pylist())
+    return b"".join([written_json(row) + b"\n" for row in rows])
 
 
 def _as_json(value: Any) -> Any:
-    if isinstance(value, float) and not abs(value) < float("inf"):
-        if value == value:
-            raise InputError("JSON has no infinity; leave such rows out.")
+    if isinstance(value, float) and value != value:
         return None
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if isinstance(value, dt.timedelta):
         return value.total_seconds()
-    if isinstance(value, bytes):
-        raise InputError("JSON has no bytes; leave such columns out.")
     return float(value) if isinstance(value, Decimal) else value
 
 

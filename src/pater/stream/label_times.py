@@ -71,6 +71,11 @@ class LabelTimes:
         if self._kind:
             return
         self._kind = _kind_of(batch.table[self._label])
+        if not self._kind:
+            raise InputError(
+                f"{batch.source}: column {self._label!r} does not hold numbers, nor dates; --delay wants a "
+                "number of rows, or the column that says when a label became known."
+            )
         others = [name for name, column in batch.table.items() if name != self._label]
         if self._kind == TIMES and self._time is None:
             found = [name for name in others if _kind_of(batch.table[name]) == TIMES]
@@ -86,7 +91,8 @@ class LabelTimes:
                 f"{batch.source}: one of the columns {self._label!r} and {self._time!r} holds dates, but the other "
                 "does not; they must be of one kind."
             )
-        if self._time is None and np.nanmin(self._moments(batch, self._label), initial=np.inf) > EPOCH:
+        moments = self._moments(batch, self._label)
+        if self._time is None and np.nanmin(moments, initial=np.inf) > EPOCH and not np.isnan(moments).all():
             raise InputError(
                 f"{batch.source}: column {self._label!r} holds numbers as large as times; without --time, the column "
                 "with the time of each row, they are row numbers."

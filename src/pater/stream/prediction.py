@@ -131,13 +131,18 @@ def predict_to(
     try:
         with stream if output is None and stream else writing(output, inputs) as file:
             writer: Writer = _WRITERS[kind](file)
-            rows = 0
+            rows, begun = 0, False
             for batch in source.batches():
+                begun = True
                 rows += len(batch) + len(batch.faults)
                 said = learner.finite_margins(batch, skip=on_error == "skip")
                 skipped.add(batch.faults)
                 labels = learner.labels(said) if threshold is None else labels_of(said, learner.classes, threshold)
                 writer.write(_table(learner, batch, labels, said, margins, probabilities, tagged))
+            if not begun:  # an empty file has an empty answer, with its names
+                said = np.zeros((0, 1 if learner.classes.size == 2 else learner.classes.size))
+                nothing = Batch((np.zeros((0, 0)),), 0, None)
+                writer.write(_table(learner, nothing, learner.labels(said), said, margins, probabilities, tagged))
             writer.close()
     except BrokenPipeError:
         raise

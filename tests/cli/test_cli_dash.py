@@ -74,7 +74,7 @@ def test_nothing_is_predicted_with_its_names(pater: Any, here: Path) -> None:
     for name in ("empty.csv", "header.csv"):
         code, out, err = pater("predict", "m", name, "--margins")
         assert (code, out) == (0, "label,margin\n")
-        assert "there is no row to predict" in err
+        assert "there are no rows to predict" in err
         assert pater("predict", "m", name, "-o", "out.parquet")[0] == 0
         assert pq.read_table("out.parquet").column_names == ["label"]
 

@@ -69,8 +69,8 @@ def explain(
         learner, skipped = load(model), Skipped()
         most = min(limit, MOST_ROWS) if limit is not None else None if as_json else 10
         reading: dict[str, Any] = {"format": format, "delimiter": delimiter, "threads": threads, "on_error": on_error}
-        found = explain_rows(learner, data, skipped, **reading) if data else ()
-        rows = (row_told(learner, some, r) for some in found for r in range(len(some)))
+        found = explain_rows(learner, data, skipped, **reading) if data else None
+        rows = (row_told(learner, some, r) for some in found or () for r in range(len(some)))
         if data and as_json:
             for told in islice(rows, most):
                 tell_json(told)
@@ -94,6 +94,8 @@ def explain(
                 tell_json(curves_told(learner, curves, top), indent=1)
             else:
                 _curves(curves_told(learner, curves, 0), curves, 10 if top is None else top)
+        if found is not None:
+            found.close()
     say_skipped(skipped)
 
 

@@ -15,7 +15,7 @@ import pytest
 from pater import Perceptron
 from pater.formats.errors import Hint
 from pater.preprocessing import TableEncoder
-from pater.stream import OnlinePipeline
+from pater.stream import OnlinePipeline, load
 
 Run = Callable[..., Any]
 N = 60
@@ -66,3 +66,29 @@ def test_python_warns_once_for_each_column() -> None:
         warnings.simplefilter("error")
         model.predict(table)
         model.predict(other[:19])
+
+
+def test_a_model_keeps_the_decimal_mark(run: Run, tmp_path: Path) -> None:
+    days, model = [f"{day}" for day in DAYS], str(tmp_path / "m.pater")
+    comma = rows(tmp_path / "comma.csv", days, [f"{k},5" for k in range(N)])
+    point = rows(tmp_path / "point.csv", days, [f"{k}.5" for k in range(N)])
+    both = rows(tmp_path / "both.csv", days, [f"{k},5" if k % 2 else f"{k}.5" for k in range(N)])
+    assert run("train", comma, "-m", model, "--decimal", ",", *LEARNER).code == 0
+    want = run("predict", model, comma, "--decimal", ",", "--margins")
+    for path in (comma, point, both):
+        assert run("predict", model, path, "--margins") == want
+    told = run("explain", model, comma, "--json").out
+    assert told == run("explain", model, comma, "--json", "--decimal", ",").out
+    assert '"20.5"' in told
+    assert "no numbers as the model" in run("predict", model, comma, "--decimal", ".").err
+    assert run("evaluate", "--model", model, comma).out == run("evaluate", "--model", model, point).out
+
+
+@pytest.mark.parametrize(("form", "is_told"), [("%m/%d/%Y", True), ("%d.%m.%y %H:%M", True), ("%Y/%m/%d", False)])
+def test_dates_that_are_read_as_text_are_told(run: Run, tmp_path: Path, form: str, is_told: bool) -> None:
+    path, model = rows(tmp_path / "a.csv", [f"{day:{form}}" for day in DAYS]), str(tmp_path / "m.pater")
+    done = run("train", path, "-m", model, *LEARNER)
+    assert ("hint: column 'at' holds dates such as" in done.err) == is_told
+    encoder = load(model).encoder
+    assert encoder is not None
+    assert (encoder.encoding.kinds["at"] == "date") != is_told

@@ -221,11 +221,11 @@ def number_of(value: Any, style: str = "plain") -> float | None:
 def seconds_of(value: Any, column: dict[str, Any]) -> float | None:
     """A value as seconds since 1970, by the clock that it was written by, or None."""
     x: float | None = None
-    if isinstance(value, date):
-        value = value.isoformat()
-    if isinstance(value, str) and value.strip()[4:5] == "-" and value.strip()[:4].isdigit():
+    text = value.isoformat() if isinstance(value, date) else value.strip() if isinstance(value, str) else ""
+    text = re.sub(r"^(\d{4})/(\d\d)/(\d\d)(?!\d)", r"\1-\2-\3", text, flags=re.ASCII)
+    if text[4:5] == "-" and text[:4].isdigit():
         try:
-            moment = datetime.fromisoformat(value.strip()).replace(tzinfo=None)
+            moment = datetime.fromisoformat(text).replace(tzinfo=None)
             x = (moment - datetime(1970, 1, 1)).total_seconds()
         except ValueError:
             pass

@@ -1,7 +1,8 @@
 """Dates of CSV to seconds, compiled.
 
-Knows `csv_fields`. Read here is what most files have: 2024-02-29, a time after a T or a blank, seconds and their parts,
-and a Z. Everything else is left to whoever reads texts one by one (`preprocessing/values.py`), with the same result.
+Knows `csv_fields`. Read here is what most files have: 2024-02-29 or 2024/02/29, a time after a T or a blank, seconds
+and their parts, and a Z. Everything else is left to whoever reads texts one by one (`preprocessing/values.py`), with
+the same result.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from ..kernels.compile import exact_kernel
 from .csv_fields import is_missing, trimmed
 
-HYPHEN, COLON, POINT, BLANK, T, Z = b"-:. TZ"
+HYPHEN, SLASH, COLON, POINT, BLANK, T, Z = b"-/:. TZ"
 _BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])  # days of a common year
 _IN_MONTH = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _BEFORE_1970 = 719162  # days since the first of January of the year 1
@@ -33,7 +34,8 @@ def _whole(text, i, n_digits):
 def _day(text, i):
     """The day that a date is, since 1970; what is none is before the year 1."""
     nothing = -_BEFORE_1970 - 1
-    if text[i + 4] != HYPHEN or text[i + 7] != HYPHEN:
+    mark = text[i + 4]
+    if (mark != HYPHEN and mark != SLASH) or text[i + 7] != mark:
         return nothing
     year, month, day = _whole(text, i, 4), _whole(text, i + 5, 2), _whole(text, i + 8, 2)
     if year < 1 or month < 1 or month > 12 or day < 1:

@@ -26,6 +26,7 @@ _NUMBER = re.compile(r"\s*[+-]?(\d|\.\d|inf)", re.IGNORECASE)
 _MOMENT = re.compile(  # what NumPy and Python read alike
     r"(?!0000)\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?", re.ASCII
 )
+_YEAR_FIRST = re.compile(r"\d{4}/\d\d/\d\d(?!\d)", re.ASCII)  # which can only be year, month and day
 _SIGNS = " \t\u00a0\u202f$€£¥%"  # that may stand before or after a number
 _FORMS = {  # what begins with a 0 has no thousands: 0,532 is a fraction
     "grouped": re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)(\.\d*)?"),
@@ -82,8 +83,10 @@ def with_point(text: str) -> str:
 
 
 def moment_in(text: str) -> float:
-    """Seconds since 1970 by the clock that an ISO 8601 date or time was written by, or NaN."""
+    """Seconds since 1970 by the clock that an ISO 8601 date or time was written by, or NaN; 2024/02/29 is one, too."""
     text = text.strip()
+    if _YEAR_FIRST.match(text):
+        text = text[:10].replace("/", "-") + text[10:]
     if text[4:5] == "-" and text[:4].isdigit():
         with suppress(ValueError):
             moment = datetime.fromisoformat(text).replace(tzinfo=None)

@@ -40,7 +40,9 @@ def test_what_is_read_is_what_python_reads(text):
         assert seconds[0] == moments_in([text.strip()])[0]
 
 
-@pytest.mark.parametrize("text", ["2024-01-01Z", "2024-01-01T10:00:00.", "2024-01-01T10:00Z", "2024-01-01T10:00:00.5"])
+@pytest.mark.parametrize(
+    "text", ["2024-01-01Z", "2024-01-01T10:00:00.", "2024-01-01T10:00Z", "2024-01-01T10:00:00.5", "2024/02/29 10:00Z"]
+)
 def test_a_date_is_read_the_same_whatever_stands_beside_it(text):
     others = [text], [text, "2024-01-01T10:00:00+01:00"], [text, "2024-01-01"]
     np.testing.assert_array_equal([moments_in(texts)[0] for texts in others], [moment_in(text)] * 3)
@@ -62,3 +64,11 @@ def test_missing_dates():
     assert np.isnan(seconds[[0, 2]]).all()
     assert seconds[1] == 86400.0
     assert read(["", ""]) is None
+
+
+def test_the_year_may_be_parted_by_slashes():
+    assert read(["2024/02/29", "2024/02/29 10:00:00"]).tolist() == read(["2024-02-29", "2024-02-29 10:00:00"]).tolist()
+    assert moments_in(["2024/02/29T10:00:00.5+01:00"]) == moments_in(["2024-02-29T10:00:00.5+01:00"])
+    for text in ("2024/02-29", "2024-02/29", "2024/02/30", "2024/2/29", "2024/02/291", "29/02/2024"):
+        assert read(["2024-01-01", text]) is None
+        assert np.isnan(moment_in(text))

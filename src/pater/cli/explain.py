@@ -60,6 +60,7 @@ def explain(
     as_json: o.AsJson = False,
     format: o.Format = None,
     delimiter: o.Delimiter = None,
+    decimal: o.Decimal = None,
     on_error: o.OnError = "stop",
     threads: o.Threads = None,
 ) -> None:
@@ -74,9 +75,10 @@ def explain(
         stop_in_order()
         learner, skipped = load(model), Skipped()
         most = min(limit, MOST_ROWS) if limit is not None else None if as_json else 10
-        reading: dict[str, Any] = {"format": format, "delimiter": delimiter, "threads": threads, "on_error": on_error}
-        found = explain_rows(learner, data, skipped, **reading) if data else ()
-        rows = (row_told(learner, some, r) for some in found for r in range(len(some)))
+        reading: dict[str, Any] = {"format": format, "threads": threads, "on_error": on_error}
+        reading |= {"delimiter": delimiter, "decimal": decimal}
+        found = explain_rows(learner, data, skipped, **reading) if data else None
+        rows = (row_told(learner, some, r) for some in found or () for r in range(len(some)))
         if data and as_json:
             for told in islice(rows, most):
                 tell_json(told)
@@ -100,6 +102,8 @@ def explain(
                 tell_json(curves_told(learner, curves, top), indent=1)
             else:
                 _curves(curves_told(learner, curves, 0), curves, 10 if top is None else top)
+        if found is not None:
+            found.close()
     say_skipped(skipped)
 
 

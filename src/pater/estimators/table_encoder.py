@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..formats.errors import Hint
+from ..formats.unread import with_unread_told
 from ..models.differences import check_same
 from ..models.matrices import matrix_of
 from ..preprocessing.columns import Table, rows_in
@@ -213,7 +214,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The encoded rows.
         """
         check_is_fitted(self)
-        return self._matrix(self.encoding_.encode(self._table(X, begins=False)))
+        return self._matrix(with_unread_told(self.encoding_.encode(self._table(X, begins=False))))
 
     def _matrix(self, encoded: Encoded) -> Any:
         return matrix_of(encoded.rows(self.resolution), encoded.width(self.resolution))

@@ -66,7 +66,7 @@ DIALECTS = {
             "THEN CAST(strftime('%s', substr({t}, 1, 19)) AS INTEGER) "
             "+ CASE WHEN substr({t}, 20, 1) = '.' THEN CAST('0' || substr({t}, 20) AS REAL) ELSE 0e0 END END"
         ),
-        begins_like_a_date="({t}) GLOB '[0-9][0-9][0-9][0-9]-*'",
+        begins_like_a_date="({t}) GLOB '[0-9][0-9][0-9][0-9][-/]*'",
         hour=f"CAST(strftime('%H', {_SQLITE_MOMENT}) AS INTEGER)",
         weekday=f"(CAST(strftime('%w', {_SQLITE_MOMENT}) AS INTEGER) + 6) % 7",
         month=f"CAST(strftime('%m', {_SQLITE_MOMENT}) AS INTEGER) - 1",
@@ -85,7 +85,7 @@ DIALECTS = {
             "THEN epoch(TRY_CAST(substr({t}, 1, 19) AS TIMESTAMP)) "
             "+ COALESCE(TRY_CAST('0' || regexp_extract(substr({t}, 20), '^[.][0-9]+') AS DOUBLE), 0e0) END"
         ),
-        begins_like_a_date="({t}) GLOB '[0-9][0-9][0-9][0-9]-*'",
+        begins_like_a_date="({t}) GLOB '[0-9][0-9][0-9][0-9][-/]*'",
         hour=f"hour({_DUCKDB_MOMENT})",
         weekday=f"isodow({_DUCKDB_MOMENT}) - 1",
         month=f"month({_DUCKDB_MOMENT}) - 1",

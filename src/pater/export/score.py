@@ -15,9 +15,14 @@ MISSING = {"", "?", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 TRUTHS = {"false": 0.0, "true": 1.0}
 FORMS = {
     "plain": re.compile(r"\s*[+-]?(\d|\.\d|inf)[^_]*", re.IGNORECASE | re.DOTALL),
-    "grouped": re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d*)?"),
-    "comma": re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d*)?"),
+    "grouped": re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)(\.\d*)?"),
+    "comma": re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?"),
 }
+SURELY = {  # in any column
+    "grouped": re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d+|(,\d{3}){2,})"),
+    "comma": re.compile(r"[+-]?[1-9]\d{0,2}((\.\d{3})+,\d+|(\.\d{3}){2,})"),
+}
+SIGNS = " \t\u00a0\u202f$€£¥%"
 
 
 class Scorer:
@@ -190,7 +195,7 @@ def text_of(value: Any) -> str | None:
 
 def number_in(text: str, style: str = "plain") -> float | None:
     """The number that a text is, or None."""
-    text = text if style == "plain" else text.strip(" \t\u00a0\u202f$€£¥%")
+    text = text if style == "plain" else text.strip(SIGNS)
     if not FORMS[style].fullmatch(text):
         return None
     if style != "plain":
@@ -205,18 +210,22 @@ def number_of(value: Any, style: str = "plain") -> float | None:
     """A value as a number, or None if it is none."""
     if value is None or isinstance(value, (int, float)):
         return None if value is None or value != value else float(value)
-    x = number_in(str(value), style)
-    return TRUTHS.get(str(value).strip().lower()) if x is None else x
+    text = str(value)
+    x = number_in(text, style)
+    x = number_in(text) if x is None else x
+    for other, form in SURELY.items():
+        x = number_in(text, other) if x is None and form.fullmatch(text.strip(SIGNS)) else x
+    return TRUTHS.get(text.strip().lower()) if x is None else x
 
 
 def seconds_of(value: Any, column: dict[str, Any]) -> float | None:
     """A value as seconds since 1970, by the clock that it was written by, or None."""
     x: float | None = None
-    if isinstance(value, date):
-        value = value.isoformat()
-    if isinstance(value, str) and value.strip()[4:5] == "-" and value.strip()[:4].isdigit():
+    text = value.isoformat() if isinstance(value, date) else value.strip() if isinstance(value, str) else ""
+    text = re.sub(r"^(\d{4})/(\d\d)/(\d\d)(?!\d)", r"\1-\2-\3", text, flags=re.ASCII)
+    if text[4:5] == "-" and text[:4].isdigit():
         try:
-            moment = datetime.fromisoformat(value.strip()).replace(tzinfo=None)
+            moment = datetime.fromisoformat(text).replace(tzinfo=None)
             x = (moment - datetime(1970, 1, 1)).total_seconds()
         except ValueError:
             pass

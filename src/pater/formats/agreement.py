@@ -30,11 +30,14 @@ def check_columns_named(wishes: Wishes, found: Sequence[Source]) -> None:
         )
 
 
-def agreed(columns: Columns, wishes: Wishes) -> Columns:
-    """The columns of a model, with the label and the importance where the caller says they are.
+def agreed(columns: Columns | None, wishes: Wishes) -> tuple[Columns | None, Wishes]:
+    """The columns of a model, if there is one, with the label and the importance where the caller says they are.
 
-    What was a feature when the model learned stays one.
+    What was a feature when the model learned stays one, and numbers are written as they were, unless the caller says
+    otherwise.
     """
+    if columns is None:
+        return None, wishes
     features = dict(columns.table)
     for name, use in ((wishes.label, "the label"), (wishes.weight, "the importance")):
         if name in features:
@@ -47,6 +50,8 @@ def agreed(columns: Columns, wishes: Wishes) -> Columns:
         if features.get(name, CATEGORY) != CATEGORY:
             raise InputError(f"column {name!r} cannot become categorical: the model has already settled its kind.")
     if not columns.table:
-        return columns
+        return columns, wishes
     label = columns.label if columns.label is None else wishes.label or columns.label
-    return replace(columns, label=label, weight=wishes.weight or columns.weight)
+    decimal = wishes.decimal or columns.decimal
+    columns = replace(columns, label=label, weight=wishes.weight or columns.weight, decimal=decimal)
+    return columns, replace(wishes, decimal=decimal)

@@ -20,6 +20,7 @@ from ..models.labels import is_text
 from ..models.matrices import SURELY_TAKEN, number_of_rows, taken
 from ..models.row_weights import WEIGHTS_WANTED, first_unsound_weight
 from ..models.truth import are_no_truths, as_known
+from ..preprocessing.unread import Unread
 from .blocks import START, Place
 from .errors import Fault, InputError
 from .hashed_names import News
@@ -54,6 +55,7 @@ class Batch:
     news: News | None = None  # names behind hashed columns that were not known yet
     zeroed: bool = False
     small: bool = False  # its numbers are known to be: an encoder has made them
+    unread: dict[str, Unread] = field(default_factory=dict)  # by an encoder: cells that count as missing
 
     def __len__(self) -> int:
         return number_of_rows(self.rows)

@@ -34,6 +34,8 @@ class Columns:
     truths
         Whether labels that are numbers are known to be truth values, so that their words are read as 1 and 0. It is
         not kept in a file, whose classes say it.
+    decimal
+        What stands in the numbers of text, a point or a comma, where the caller has said so.
     """
 
     kind: str = INDICES
@@ -43,17 +45,20 @@ class Columns:
     weight: str | None = None
     numeric_labels: bool = True
     truths: bool = field(default=False, compare=False)
+    decimal: str | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         told = {**asdict(self), "table": [list(column) for column in self.table]}
         del told["truths"]
+        if self.decimal is None:  # as in files of before
+            del told["decimal"]
         return told
 
     @classmethod
     def from_json(cls, value: Any) -> Columns:
         """The columns that a model file describes; a ValueError if it describes none."""
         known = set(cls.__dataclass_fields__) - {"truths"}
-        if not isinstance(value, dict) or set(value) != known:
+        if not isinstance(value, dict) or set(value) | {"decimal"} != known:
             raise ValueError("its description of the columns has other fields than this version knows")
         table = value["table"]
         sound = (
@@ -70,6 +75,7 @@ class Columns:
             and (value["kind"] != TABLE or (len(table) > 0 and all(kind == NUMBER for _, kind in table)))
             and all(value[name] is None or isinstance(value[name], str) for name in ("label", "weight"))
             and type(value["numeric_labels"]) is bool
+            and value.get("decimal") in (None, ".", ",")
         )
         if not sound:
             raise ValueError("its description of the columns is not sound")

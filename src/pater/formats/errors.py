@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..kernels.errors import SentWhole
+from ..models.hints import Hint as Hint  # for all who read
 
 LONGEST_SHOWN = 40  # characters of a word that a message repeats
 MOST_SHOWN = 20  # names that a message lists
@@ -27,10 +28,6 @@ def listed(names: Sequence[str]) -> str:
     """Names as a message lists them: the first few, if there are many."""
     shown = ", ".join(shortened(name) for name in names[:MOST_SHOWN])
     return shown if len(names) <= MOST_SHOWN else f"{shown} and {len(names) - MOST_SHOWN:,} more"
-
-
-class Hint(UserWarning):
-    """Something about an input that is not wrong, but may not be what was meant."""
 
 
 class UnseenLabelWarning(UserWarning):

@@ -213,7 +213,7 @@ def make_input(
             raise InputError(f"a {name} is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
     check_columns_named(wishes, found)
     others_ignored = columns is not None
-    columns = None if columns is None else agreed(columns, wishes)
+    columns, wishes = agreed(columns, wishes)
     return Input(found, columns, wishes, features, labelled, on_error == "skip", keep_missing, threads, others_ignored)
 
 

@@ -93,7 +93,7 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     place = block.header.index(label)
     labels = values[:, place]
     numeric_labels = not text[place] and not label_faults(labels[np.isfinite(labels)]).any()
-    return columns_of_table(table, wishes, label, numeric_labels, source)
+    return replace(columns_of_table(table, wishes, label, numeric_labels, source), decimal=wishes.decimal)
 
 
 def _hint_of_numbers(cells: Cells, columns: list[int], source: str) -> None:

@@ -1,17 +1,18 @@
 """Rows that an encoding has made, in the form of the kernels.
 
-Knows the kernels.
+Knows the kernels and `unread`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import CheckedRows, checked
 from .encoding_kernels import write_rows
+from .unread import Unread, joined
 
 Layout = tuple[NDArray[np.int32], int]
 
@@ -27,6 +28,7 @@ class Piece:
     token_starts: NDArray[np.int64]
     tokens: NDArray[np.int64]
     token_values: NDArray[np.float64]
+    unread: dict[str, Unread] = field(default_factory=dict)
 
 
 @dataclass
@@ -40,6 +42,11 @@ class Encoded:
 
     def __len__(self) -> int:
         return sum(piece.slots.shape[0] for piece in self.pieces)
+
+    @property
+    def unread(self) -> dict[str, Unread]:
+        """What could not be read of the cells of these rows, by the column of the table."""
+        return joined([piece.unread for piece in self.pieces if piece.unread])
 
     def width(self, resolution: str) -> int:
         """How many output columns there were after these rows."""

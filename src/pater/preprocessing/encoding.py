@@ -27,6 +27,7 @@ from .features import Feature
 from .kinds import encoder_of
 from .settings import RESOLUTIONS, EncodingSettings
 from .slots import Slots
+from .unread import Unread, unread_in
 
 PIECE = 1 << 13  # rows that are encoded at a time, so that what is in between stays small
 
@@ -151,13 +152,19 @@ class Encoding:
     def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> Piece:
         """Encode some rows. The texts of those that an encoding begins with have been counted already."""
         x = np.empty((len(self.numbers), rows_in(table)))
+        unread: dict[str, Unread] = {}
         for j, column in enumerate(self.numbers):
             x[j] = column.values(table[column.name])
+            found = unread_in(column.kind, table[column.name], x[j])
+            if found is not None:
+                unread[column.name] = found
 
         def places(each: ColumnEncoder, values: NDArray[np.float64] | None) -> Sequence[Places | int]:
             return each.places(table[each.name], values, learn=learn and not begins)
 
-        return self.coded(x, places, lambda each: each.tokens(table[each.name], learn=learn), learn)
+        piece = self.coded(x, places, lambda each: each.tokens(table[each.name], learn=learn), learn)
+        piece.unread = unread
+        return piece
 
     def coded(
         self,

@@ -6,11 +6,12 @@ Knows `columns`, `values` and the encoders of the kinds.
 from __future__ import annotations
 
 import re
-from math import isnan
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.hints import Hint
 from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
 from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
@@ -20,6 +21,7 @@ IN_ORDER = 0.5  # of the correlation of dates with their places, from which on t
 MOST = 0.9  # of the rows that have something: what they are, the column is
 TIME_WORDS = {"time", "date", "datetime", "timestamp", "ts", "at", "epoch", "unix", "created", "updated", "when"}
 UNITS = (1.0, 1e3, 1e6, 1e9)
+_OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)([ T,].*)?", re.ASCII)
 EARLIEST, LATEST = 315532800.0, 4102444800.0  # 1980 and 2100
 
 
@@ -38,16 +40,14 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
     given = np.array([text.strip().lower() not in NOTHING for text in column.names], bool)
     rows = int(counts[given].sum())
     if rows and not column.declared:
-        for style in STYLES:
-            if column.numbers is None and not _may_be_numbers(column, counts, given, style):
-                continue
-            numbers = numbers_in(column, style)
-            if counts[given & ~np.isnan(numbers)].sum() >= MOST * rows:
-                as_numbers = Numbers(numbers_of(column, style))
-                unit = _epoch_unit(name, as_numbers.values) if style == "plain" else 0.0
-                return _date(name, as_numbers, unit, settings) if unit else _number(name, as_numbers, settings, style)
+        style, read = _style(column, counts, given)
+        if read >= MOST * rows:
+            as_numbers = Numbers(numbers_of(column, style))
+            unit = _epoch_unit(name, as_numbers.values) if style == "plain" else 0.0
+            return _date(name, as_numbers, unit, settings) if unit else _number(name, as_numbers, settings, style)
         if counts[given & ~np.isnan(moments_in(column.names))].sum() >= MOST * rows:
             return _date(name, column, 0.0, settings)
+        _hint_of_dates(name, column, counts, given)
         words = np.array([len(text.split()) for text in column.names], float)
         distinct = len({text for text, there in zip(column.names, given.tolist(), strict=True) if there})
         if words[given] @ counts[given] >= 2 * rows:
@@ -60,16 +60,32 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
     return encoder
 
 
-def _may_be_numbers(column: Texts, counts: NDArray[np.int64], given: NDArray[np.bool_], style: str) -> bool:
-    """Whether most rows may hold numbers; known to be false as soon as too many do not."""
-    rows = int(counts[given].sum())
-    least = MOST * rows
-    for text, count in zip(column.names, np.where(given, counts, 0).tolist(), strict=True):
-        if count and isnan(number_in(text, style)):
-            rows -= count
-            if rows < least:
-                return False
-    return True
+def _style(column: Texts, counts: NDArray[np.int64], given: NDArray[np.bool_]) -> tuple[str, int]:
+    """The style that reads the most rows, the first of those that read as many; and how many rows that is.
+
+    Where few amounts reach a thousand, few have a separator, and they are the largest: all rows decide, not most.
+    """
+    best, most = STYLES[0], -1
+    for style in STYLES:
+        read = int(counts[given & ~np.isnan(numbers_in(column, style, number_in))].sum())
+        if read > most:
+            best, most = style, read
+        if most == counts[given].sum():
+            break
+    return best, most
+
+
+def _hint_of_dates(name: str, column: Texts, counts: NDArray[np.int64], given: NDArray[np.bool_]) -> None:
+    """Say so if texts are dates of which nobody knows whether the day or the month comes first."""
+    alike = np.array([_OTHER_DATE.fullmatch(text.strip()) is not None for text in column.names], bool) & given
+    if counts[alike].sum() >= MOST * counts[given].sum():
+        example = column.names[int(np.argmax(alike))].strip()
+        warnings.warn(
+            f"column {name!r} holds dates such as {example!r}, which are read as text: nothing says whether the day or "
+            "the month comes first. Write them as ISO 8601 has them, 2024-12-31, to have hour, weekday and month.",
+            Hint,
+            stacklevel=2,
+        )
 
 
 def _number(name: str, column: Numbers, settings: EncodingSettings, style: str = "plain") -> NumberEncoder:

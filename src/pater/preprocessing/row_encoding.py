@@ -19,6 +19,7 @@ from .columns import Column
 from .encoded import Encoded
 from .encoding import Encoding
 from .encoding_kernels import write_row
+from .unread import Unread, unread_in
 
 
 def encode_row(
@@ -28,15 +29,24 @@ def encode_row(
     encoding.check(cells)
     numbers = encoding.numbers
     x = np.empty((len(numbers), 1))
+    unread: dict[str, Unread] = {}
     for j, column in enumerate(numbers):
         number = column.number_in(cells[column.name])
-        x[j] = column.values(column_of(column.name)) if number is None else number
+        if number is not None:
+            x[j] = number
+            continue
+        cell = column_of(column.name)
+        x[j] = column.values(cell)
+        found = unread_in(column.kind, cell, x[j])
+        if found is not None:
+            unread[column.name] = found
 
     def places(each: ColumnEncoder, values: NDArray[np.float64] | None) -> Sequence[Places | int]:
         place = each.place_of(cells[each.name])
         return each.places(column_of(each.name), values, learn=learn) if place is None else (place,)
 
     piece = encoding.coded(x, places, lambda each: each.tokens(column_of(each.name), learn=learn), learn)
+    piece.unread = unread
     encoding.rows += learn
     return encoding.encoded([piece])
 

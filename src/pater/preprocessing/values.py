@@ -6,7 +6,7 @@ Knows `columns` only. What cannot be read as asked is missing.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -26,13 +26,18 @@ _NUMBER = re.compile(r"\s*[+-]?(\d|\.\d|inf)", re.IGNORECASE)
 _MOMENT = re.compile(  # what NumPy and Python read alike
     r"(?!0000)\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?", re.ASCII
 )
+_YEAR_FIRST = re.compile(r"\d{4}/\d\d/\d\d(?!\d)", re.ASCII)  # which can only be year, month and day
 _SIGNS = " \t\u00a0\u202f$€£¥%"  # that may stand before or after a number
-_FORMS = {
-    "grouped": re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d*)?"),
-    "comma": re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d*)?"),
+_FORMS = {  # what begins with a 0 has no thousands: 0,532 is a fraction
+    "grouped": re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)(\.\d*)?"),
+    "comma": re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?"),
 }
 STYLES = ("plain", *_FORMS)
 """How the numbers of a column are written: 1234.5; $1,234.50; or 1.234,50 €."""
+_SURELY = {  # both marks, or one of them twice: in any column the same number
+    "grouped": re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d+|(,\d{3}){2,})"),
+    "comma": re.compile(r"[+-]?[1-9]\d{0,2}((\.\d{3})+,\d+|(\.\d{3}){2,})"),
+}
 
 
 def number_in(text: str, style: str = "plain") -> float:
@@ -48,9 +53,26 @@ def number_in(text: str, style: str = "plain") -> float:
     return np.nan
 
 
-def numbers_in(texts: Texts, style: str = "plain") -> NDArray[np.float64]:
+def number_for_sure(text: str, style: str = "plain") -> float:
+    """The number that a text is in a column of this style, or that it can only be if it is of another; or NaN.
+
+    12.5 is 12.5 in a column of decimal commas, too, and 1,234.50 and 1.234,50 are what they are in any. But 1,234 in a
+    column of plain numbers is not read: it may be either of two.
+    """
+    number = number_in(text, style)
+    if np.isnan(number) and style != "plain":
+        number = number_in(text)
+    if np.isnan(number) and ("," in text or "." in text):
+        stripped = text.strip(_SIGNS)
+        number = next((number_in(text, other) for other, form in _SURELY.items() if form.fullmatch(stripped)), np.nan)
+    return number
+
+
+def numbers_in(
+    texts: Texts, style: str = "plain", number: Callable[[str, str], float] = number_for_sure
+) -> NDArray[np.float64]:
     """The number that each of the texts is, or was before it was written; or NaN."""
-    found = np.array([number_in(text, style) for text in texts.names], np.float64)
+    found = np.array([number(text, style) for text in texts.names], np.float64)
     return found if texts.numbers is None else np.where(np.isnan(texts.numbers), found, texts.numbers)
 
 
@@ -61,8 +83,10 @@ def with_point(text: str) -> str:
 
 
 def moment_in(text: str) -> float:
-    """Seconds since 1970 by the clock that an ISO 8601 date or time was written by, or NaN."""
+    """Seconds since 1970 by the clock that an ISO 8601 date or time was written by, or NaN; 2024/02/29 is one, too."""
     text = text.strip()
+    if _YEAR_FIRST.match(text):
+        text = text[:10].replace("/", "-") + text[10:]
     if text[4:5] == "-" and text[:4].isdigit():
         with suppress(ValueError):
             moment = datetime.fromisoformat(text).replace(tzinfo=None)
@@ -101,7 +125,7 @@ def moments_of(column: Column, unit: float) -> NDArray[np.float64]:
     else:
         found = moments_in(column.names)
         if unit:
-            found = np.where(np.isnan(found), numbers_in(column) / unit, found)
+            found = np.where(np.isnan(found), numbers_in(column, number=number_in) / unit, found)
         seconds = np.array([*found, np.nan])[column.codes]
     return np.where(np.abs(seconds) <= FARTHEST, seconds, np.nan)
 

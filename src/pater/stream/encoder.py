@@ -111,16 +111,19 @@ class Encoder:
         return self._later(pieces, self._released(len(pieces)))()
 
     def read(self, batch: Batch) -> Batch:
-        """A batch as it is encoded by now, without learning from it."""
+        """A batch as it is encoded by now, without learning from it. It takes note of what could not be read of it."""
         if not isinstance(batch, RawBatch):
             raise InputError(
                 f"{batch.source}: the model learned from a table as it is. Read it as the model does, with "
                 "stream.read(..., columns=learner.columns)."
             )
         if isinstance(batch, RowBatch) and batch.cells is not None:
-            return self._row(batch, batch.cells, learn=False)
-        encoded = self.encoding.encode(batch.table)
-        return self._batch((encoded, (batch.labels, batch.weights, batch.lines)), batch)
+            found = self._row(batch, batch.cells, learn=False)
+        else:
+            encoded = self.encoding.encode(batch.table)
+            found = self._batch((encoded, (batch.labels, batch.weights, batch.lines)), batch)
+        batch.unread = found.unread
+        return found
 
     def _row(self, batch: RowBatch, cells: Mapping[str, Any], *, learn: bool) -> Batch:
         encoded = encode_row(self.encoding, cells, batch.column, learn=learn)
@@ -139,6 +142,7 @@ class Encoder:
 
     def _batch(self, piece: tuple[Encoded, tuple[Any, ...]], of: RawBatch) -> Batch:
         encoded, (labels, weights, lines) = piece
+        unread = encoded.unread
         return Batch(
             encoded.rows(self.resolution),
             encoded.width(self.resolution),
@@ -149,9 +153,10 @@ class Encoder:
             lines=lines,
             unit=of.unit,
             faults=of.faults,
-            missing=of.missing,
+            missing=of.missing + sum([each.missing for each in unread.values()]),
             end=of.end,
             small=True,  # what is no indicator is clipped, or a part of a vector of length 1
+            unread=unread,
         )
 
     def names(self) -> list[str]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..formats.batches import Batch
 from ..formats.errors import Fault, InputError, Skipped
+from ..formats.unread import UnreadCells
 from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.matrices import number_of_rows, part, taken
 from ..models.pool import Pool
@@ -43,18 +44,20 @@ def judge(
 
     `judged` receives the predictions; rows of weight 0 are left out. A `threshold` replaces the model's own.
     """
-    judged, before = judged or Judged(), 0
+    judged, before, unread = judged or Judged(), 0, UnreadCells()
     for each in batches:
         skipped.add(each.faults)
         batch = each.that_weighs()
         if len(batch):
             assert batch.labels is not None
             margins = learner.finite_margins(batch, skip=False)
+            unread.add(batch.unread, len(batch))
             p = learner.probabilities(margins) if learner.specs[0].calibrate else None
             at = learner.threshold() if threshold is None else threshold
             batch.check_labels(learner.classes)
             judged.add(Said(learner.classes, margins, batch.labels, at, p, before))
             before += len(batch)
+    unread.tell()
     return judged
 
 
@@ -70,13 +73,14 @@ def judge_progressively(
 
     With a delay, a row is learned from after that many more rows have been predicted, or when its label becomes known.
     """
-    judged = judged or Judged()
+    judged, unread = judged or Judged(), UnreadCells()
     delayed: _Delayed | None = None
     if isinstance(delay, LabelTimes):
         delayed = _ByTime(learner, delay, judged)
     elif delay:
         delayed = _Delayed(learner, delay, judged)
     for batch in batches:
+        unread.add(batch.unread, len(batch))
         if delayed is None:
             skipped.add([*batch.faults, *learn_and_judge(learner, batch, judged)])
             continue
@@ -88,6 +92,7 @@ def judge_progressively(
         delayed.finish()
     elif learner.model is not None:
         judged.probabilities = learner.probability_scores()
+    unread.tell()
     return judged
 
 

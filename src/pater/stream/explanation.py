@@ -5,7 +5,8 @@ Knows `learner` and how contributions and effects are computed. Results are in J
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -17,6 +18,7 @@ from ..formats.batches import Batch
 from ..formats.errors import InputError, Skipped
 from ..formats.raw import RawBatch
 from ..formats.reading import make_input
+from ..formats.unread import UnreadCells
 from ..kernels.run import Rows
 from ..models.certainty import Certainty
 from ..models.contributions import Contributions, contributions, weights_of
@@ -144,8 +146,8 @@ def _crossed(of_columns: dict[str, list[str | None]], one: str, other: str) -> l
 
 def explain_rows(
     learner: Learner, paths: Iterable[str], skipped: Skipped, *, on_error: str = "stop", **reading: Any
-) -> Iterator[Explained]:
-    """The same for files or pipes, batch by batch."""
+) -> Generator[Explained]:
+    """The same for files or pipes, batch by batch. When it is closed, it says what could not be read so far."""
     source = make_input(
         paths,
         columns=learner.columns,
@@ -155,12 +157,17 @@ def explain_rows(
         keep_missing=learner.scale,
         **reading,
     )
-    for batch in source.batches():
-        for some in _pieces(batch, learner):
-            found = explain_batch(learner, some, skip=on_error == "skip")
-            skipped.add(some.faults)
-            if len(found):
-                yield found
+    unread = UnreadCells()
+    with closing(source.batches()) as batches:
+        try:
+            for some in (piece for batch in batches for piece in _pieces(batch, learner)):
+                found = explain_batch(learner, some, skip=on_error == "skip")
+                skipped.add(some.faults)
+                unread.add(some.unread, len(some))
+                if len(found):
+                    yield found
+        finally:  # who has seen enough rows closes this
+            unread.tell()
 
 
 MOST_NUMBERS = 1 << 22  # of contributions at a time

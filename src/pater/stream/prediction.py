@@ -21,6 +21,7 @@ from ..formats.arrow import pyarrow
 from ..formats.batches import Batch
 from ..formats.errors import Hint, InputError, Skipped
 from ..formats.reading import make_input
+from ..formats.unread import UnreadCells
 from ..models.predict import labels_of
 from .learner import Learner
 
@@ -126,7 +127,7 @@ def predict_to(
         keep_missing=learner.scale,
     )
     tagged = any(each.format == "vw" for each in source.sources)
-    skipped = Skipped()
+    skipped, unread = Skipped(), UnreadCells()
     inputs: list[str | Path] = [*(each.name for each in source.sources), *([model] if model else [])]
     try:
         with stream if output is None and stream else writing(output, inputs) as file:
@@ -136,6 +137,7 @@ def predict_to(
                 begun = True
                 rows += len(batch) + len(batch.faults)
                 said = learner.finite_margins(batch, skip=on_error == "skip")
+                unread.add(batch.unread, len(batch))
                 skipped.add(batch.faults)
                 labels = learner.labels(said) if threshold is None else labels_of(said, learner.classes, threshold)
                 writer.write(_table(learner, batch, labels, said, margins, probabilities, tagged))
@@ -148,6 +150,7 @@ def predict_to(
         raise
     except OSError as error:
         raise InputError(f"{output or 'standard output'}: cannot be written: {error.strerror or error}.") from None
+    unread.tell()
     if not rows:
         names = ", ".join(each.shown for each in source.sources)
         warnings.warn(f"{names}: there are no rows to predict.", Hint, stacklevel=2)

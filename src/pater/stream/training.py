@@ -22,6 +22,7 @@ from ..formats.blocks import START, Place
 from ..formats.errors import Fault, InputError, Skipped
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input
+from ..formats.unread import UnreadCells
 from ..models.metrics import SCORES
 from .beginning import Beginning
 from .checkpoints import Every, go_on_from, progress_of
@@ -48,6 +49,7 @@ class Run:
     place: Place = START
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
     skipped: Skipped = field(default_factory=Skipped)
+    unread: UnreadCells = field(default_factory=UnreadCells)
     guards: Guards = field(default_factory=Guards)
     judged: Judged | None = None  # who is told what is said of each row before it is learned from
     resumed_at: int = 0
@@ -83,6 +85,7 @@ class Run:
             if self.learner.encoder is not None:
                 self.skipped.add(self._learn(self.learner.encoder.finish(), at, report))
             self.number, self.source, self.place = self.number + 1, 0, START
+        self.unread.tell()
         self.ended = time.monotonic()
 
     def _rest_of_pass(self) -> Iterator[tuple[Batch, Later | InputError]]:
@@ -131,6 +134,7 @@ class Run:
     ) -> list[Fault]:
         faults: list[Fault] = []
         for piece in pieces:
+            self.unread.add(piece.unread, len(piece))
             if self.judged is None:
                 faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
             else:

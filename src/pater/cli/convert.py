@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options as o
+from . import outputs
 from .errors import UsageError
 from .signals import stop_in_order
 from .terminal import output_errors, say, say_skipped, terminal
@@ -50,7 +51,7 @@ def convert(
 ) -> None:
     """Convert data between libsvm, VW, CSV, TSV, JSON lines, Parquet and Arrow."""
     o.check_columns(label, weight_column, drop)
-    place = o.unless_dash(output)
+    place = outputs.unless_dash(output)
     if place is None and output_format is None:
         raise UsageError("say with --output-format what goes to standard output: libsvm, vw, csv, tsv or jsonl.")
     with o.one_line_errors():

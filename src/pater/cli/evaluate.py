@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options as o
+from . import outputs
 from .errors import UsageError
 from .evaluation_report import advice, show
 from .learner_options import Algo, checked, operating_point, with_settings
@@ -44,7 +45,7 @@ def evaluate(
             dir_okay=False,
             metavar="FILE",
             help="Draw curves and windows: png, pdf or svg.",
-            callback=o.no_dash,
+            callback=outputs.no_dash,
         ),
     ] = None,
     window: o.Window = None,
@@ -106,9 +107,9 @@ def evaluate(
         raise UsageError("--threshold needs --model; a learner has --max-fpr, --max-fnr or --cost.")
     if window_output and not window:
         raise UsageError("--window-output needs --window.")
-    o.check_ending("--window-output", window_output, o.TABLES, data)
-    o.check_ending("--plot", plot, o.PICTURES, data)
-    o.check_outputs(window_output, plot)
+    outputs.check_ending("--window-output", window_output, outputs.TABLES, data)
+    outputs.check_ending("--plot", plot, outputs.PICTURES, data)
+    outputs.check_outputs(window_output, plot)
     with o.one_line_errors():
         from pater.formats.errors import Skipped
         from pater.formats.reading import make_input

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options as o
+from . import outputs
 from .errors import UsageError
 from .signals import stop_in_order
 from .terminal import printable, say, say_skipped, tell, tell_json
@@ -54,7 +55,7 @@ def explain(
             dir_okay=False,
             metavar="FILE",
             help="Write one page with the curves, and the rows if there are any.",
-            callback=o.no_dash,
+            callback=outputs.no_dash,
         ),
     ] = None,
     as_json: o.AsJson = False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import options as o
+from . import outputs
 from .errors import CommandError, UsageError
 from .terminal import output_errors, terminal
 
@@ -48,7 +49,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a model as JSON, as an SQL query or as ONNX, for programs that do not use pater."""
-    output = o.unless_dash(output)
+    output = outputs.unless_dash(output)
     ending = output.suffix[1:].lower() if output is not None else ""
     form = to or ending or "json"
     if form not in FORMS:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options as o
+from . import outputs
 from .errors import CommandError, UsageError
 from .signals import stop_in_order
 from .terminal import say, tell, tell_json, why_not
@@ -61,7 +62,7 @@ def export(
     them is printed; --since 0 writes all rows.
     """
     stop_in_order()
-    output = o.unless_dash(output)
+    output = outputs.unless_dash(output)
     with _opened(state) as found:
         from pater.files.writing import writing
         from pater.serve.beginning import EXPORTED

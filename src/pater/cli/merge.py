@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options as o
+from . import outputs
 from .errors import UsageError
 from .signals import stop_in_order
 from .terminal import say
@@ -29,7 +30,7 @@ def merge(
     """
     if len(models) < 2:
         raise UsageError("merge expects at least two models.")
-    o.check_outputs(model)
+    outputs.check_outputs(model)
     with o.one_line_errors():
         from pater.files.container import check_place, lock_place
         from pater.stream import load

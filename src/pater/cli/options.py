@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .errors import CommandError, UsageError
+from .outputs import no_dash
 from .startup import announced, without_blas
 from .terminal import say_compiling, say_warning
 
 if TYPE_CHECKING:
     from pater.stream import Learner
-
-PICTURES = ("png", "pdf", "svg", "eps", "jpeg", "jpg", "ps", "tif", "tiff", "webp")  # the endings of their names
-TABLES = ("csv", "jsonl", "parquet", "ndjson")
 
 
 def _checked_decimal(decimal: str | None) -> str | None:
@@ -27,20 +25,6 @@ def _checked_decimal(decimal: str | None) -> str | None:
     if decimal is not None and decimal.lower() not in (".", ",", "point", "comma"):
         raise UsageError(f"--decimal must be . or , (a point or a comma), got {decimal!r}.")
     return decimal
-
-
-def no_dash(path: Path | None) -> Path | None:
-    """It is wrong usage to send to standard output what goes to a file only; a file called - would be a surprise."""
-    if path is not None and str(path) == "-":
-        raise UsageError("- is standard output, but this goes to a file only: name one.")
-    return path
-
-
-def check_ending(option: str, path: Path | None, endings: tuple[str, ...], data: list[str]) -> None:
-    """Raise a UsageError for an output in a format that cannot be written. Inputs are refused elsewhere."""
-    if path is not None and path.suffix[1:].lower() not in ("", *endings) and str(path) not in data:
-        wanted = ", ".join(f".{ending}" for ending in endings[:3])
-        raise UsageError(f"{option} expects a file that ends in {wanted} or the like, got {path}.")
 
 
 Data = Annotated[
@@ -264,11 +248,6 @@ def checked_delay(delay: str, time: str | None) -> int | str:
     return delay
 
 
-def unless_dash(path: Path | None) -> Path | None:
-    """The file that is named, or None for standard output, which is called -."""
-    return None if path is None or str(path) == "-" else path
-
-
 def check_columns(label: str | None, weight: str | None, drop: list[str] | None) -> None:
     """It is wrong usage if one column is to be two things."""
     uses = [("--label", label), ("--weight-column", weight), *(("--drop", name) for name in set(drop or ()))]
@@ -276,16 +255,6 @@ def check_columns(label: str | None, weight: str | None, drop: list[str] | None)
     for option, name in uses:
         if name is not None and known.setdefault(name, option) != option:
             raise UsageError(f"column {name!r} cannot be both {known[name]} and {option}.")
-
-
-def check_outputs(*paths: Path | None) -> None:
-    """Raise a UsageError if two outputs are the same file, or if one is standard output."""
-    for path in paths:
-        no_dash(path)
-    places = [path.resolve() for path in paths if path is not None]
-    for place in places:
-        if places.count(place) > 1:
-            raise UsageError(f"{place} cannot be two outputs at once.")
 
 
 def checked_threshold(threshold: float | None, learner: Learner) -> float | None:

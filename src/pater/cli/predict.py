@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options as o
+from . import outputs
 from .errors import UsageError
 from .signals import stop_in_order
 from .terminal import output_errors, say_skipped, terminal
@@ -45,9 +46,9 @@ def predict(
     threads: o.Threads = None,
 ) -> None:
     """Predict the rows of DATA with a model. For a malformed line that is skipped, the fields are empty."""
-    if output is not None and o.unless_dash(output) is None and output_format == "parquet":
+    if output is not None and outputs.unless_dash(output) is None and output_format == "parquet":
         raise UsageError("Parquet goes to a file, not to standard output: name it with --output.")
-    output = o.unless_dash(output)
+    output = outputs.unless_dash(output)
     with o.one_line_errors():
         from pater.stream import load
         from pater.stream.prediction import predict_to

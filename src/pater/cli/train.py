@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as o
+from . import outputs
 from .errors import StoppedError, UsageError
 from .evaluation_report import advice
 from .learner_options import Algo, checked, operating_point, with_settings
@@ -76,7 +77,11 @@ def train(
     plot: Annotated[
         Path | None,
         typer.Option(
-            "--plot", dir_okay=False, metavar="FILE", help="Draw the windows: png, pdf or svg.", callback=o.no_dash
+            "--plot",
+            dir_okay=False,
+            metavar="FILE",
+            help="Draw the windows: png, pdf or svg.",
+            callback=outputs.no_dash,
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and skipped lines.")] = False,
@@ -98,9 +103,9 @@ def train(
     }
     if (window_output or plot) and not window:
         raise UsageError(f"{'--window-output' if window_output else '--plot'} needs --window.")
-    o.check_ending("--window-output", window_output, o.TABLES, data)
-    o.check_ending("--plot", plot, o.PICTURES, data)
-    o.check_outputs(model, window_output, plot)
+    outputs.check_ending("--window-output", window_output, outputs.TABLES, data)
+    outputs.check_ending("--plot", plot, outputs.PICTURES, data)
+    outputs.check_outputs(model, window_output, plot)
     chosen: dict[str, Any] = {
         "algo": algo,
         "scoring": scoring,

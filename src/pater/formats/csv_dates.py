@@ -1,8 +1,8 @@
 """Dates of CSV to seconds, compiled.
 
-Knows `csv_fields` and `wide`. Read here is what most files have: 2024-02-29, a time after a T or a blank, seconds and
-their parts, and a Z. Everything else is left to whoever reads texts one by one (`preprocessing/values.py`), with the
-same result.
+Knows `csv_fields` and `wide`. Read here is what most files have: 2024-02-29 or 2024/02/29, a time after a T or a blank,
+seconds and their parts, and a Z. Everything else is left to whoever reads texts one by one
+(`preprocessing/values.py`), with the same result.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ _IN_MONTH = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _BEFORE_1970 = 719162  # days since the first of January of the year 1
 _YEAR_AND_MONTH, _TIME = np.frombuffer(b"0000-00-00:00:00", "<u8")  # what is left of the bytes are digits, and 0 for
 _HYPHENS, _COLONS = np.frombuffer(b"\0\0\0\0\xff\0\0\xff\0\0\xff\0\0\xff\0\0", "<u8")  # what parts them
+_SLASHES = np.frombuffer(b"\0\0\0\0\x02\0\0\x02", "<u8")[0]  # what is left of slashes in the place of hyphens
 
 
 @part_of_callers
@@ -45,7 +46,8 @@ def _day(text, i):
     """The day that a date is, since 1970; what is none is before the year 1."""
     nothing = -_BEFORE_1970 - 1
     found, day = eight_bytes(text, i) ^ _YEAR_AND_MONTH, _whole(text, i + 8, 2)
-    if not are_digits(found) or (found & _HYPHENS) != np.uint64(0):
+    marks = found & _HYPHENS
+    if not are_digits(found) or not (marks == np.uint64(0) or marks == _SLASHES):
         return nothing
     year, month = 100 * _pair(found, 0) + _pair(found, 2), _pair(found, 5)
     if year < 1 or month < 1 or month > 12 or day < 1:

@@ -12,7 +12,7 @@ from zlib import crc32
 
 from .dialects import FARTHEST, NOTHING, Dialect
 from .errors import ExportError
-from .score import MISSING, TRUTHS, mixed, number_in
+from .score import MISSING, TRUTHS, mixed, number_in, text_of
 from .sql_text import bin_of, bounded, column_named, literal, looked_up
 
 Term = Callable[[int], str]  # what is added to the margin of a model, as an expression over cells
@@ -60,19 +60,32 @@ class Cells:
         """Read a category as its place: that of its value, then one for rare ones, then one for missing ones."""
         values, name, dialect = column["values"], column_named(column["name"]), self.dialect
         text, rare, missing = dialect.text.format(x=name), len(values), len(values) + 1
-        numbers: dict[float | None, int] = {number_in(values[k]): k for k in reversed(range(len(values)))}
+        exact, places = column.get("exact", False), range(len(values))
+        numbers: dict[float | None, int] = {
+            number_in(values[k]): k for k in reversed(places) if not exact or values[k] == text_of(number_in(values[k]))
+        }
         truths = {word: values.index(word.capitalize()) for word in TRUTHS if word.capitalize() in values}
-        if not dialect.has_truths:
+        digits: dict[str | None, int] = (
+            {str(int(TRUTHS[word])): k for word, k in truths.items()} if len(truths) == len(values) else {}
+        )
+        if digits or not dialect.has_truths:
             numbers = {**{TRUTHS[word]: k for word, k in truths.items()}, **numbers}
         words = [f"WHEN {literal(word)} THEN {missing}" for word in sorted(MISSING)]
         words += [f"WHEN {literal(word)} THEN {k}" for word, k in truths.items()]
         own = [f"WHEN {literal(value)} THEN {k}" for k, value in enumerate(values) if len(value) < LONGEST]
+        whole = {text_of(x): k for x, k in numbers.items() if x is not None and x.is_integer()} if exact else {}
+        alike = [f"WHEN {literal(f'{value}.0')} THEN {k}" for value, k in {**whole, **digits}.items()]
+        alike += [f"WHEN {literal(value)} THEN {k}" for value, k in digits.items()]
         same = [f"WHEN {literal(x)} THEN {k}" for x, k in numbers.items() if x is not None and math.isfinite(x)]
         found = [f"CASE {text} {' '.join(own)} END"] if own else []
         found.append(f"CASE lower(trim({text}, ' \t')) {' '.join(words)} END")
         number, unsure = dialect.number.format(x=name), dialect.maybe_number.format(t=f"trim({text})")
-        found += [f"CASE {number} {' '.join(same)} END"] if same else []
-        known = f"length({text}) < {LONGEST} AND (({number}) IS NOT NULL OR NOT ({unsure}))"
+        # An exact name is a text, but of a column of numbers it is how pater writes the number.
+        when = f"CASE WHEN lower(typeof({name})) NOT IN ('text', 'varchar') THEN" if exact else ""
+        found += [f"{when} CASE {number} {' '.join(same)} END {'END' if exact else ''}"] if same else []
+        found += [f"CASE trim({text}, ' \t') {' '.join([*own, *alike])} END"] if own else []
+        known = f"length({text}) < {LONGEST}"
+        known += "" if exact else f" AND (({number}) IS NOT NULL OR NOT ({unsure}))"
         found.append(f"CASE WHEN {known} THEN {rare} END")
         return self._new(f"CASE WHEN {name} IS NULL THEN {missing} ELSE COALESCE({', '.join(found)}) END", "FALSE")
 

@@ -214,7 +214,7 @@ def number_of(value: Any, style: str = "plain") -> float | None:
     x = number_in(text) if x is None else x
     for other, form in SURELY.items():
         x = number_in(text, other) if x is None and form.fullmatch(text.strip(SIGNS)) else x
-    return TRUTHS.get(text.strip().lower()) if x is None else x
+    return TRUTHS.get(text.strip().lower()) if x is None else x if math.isfinite(x) else None
 
 
 def seconds_of(value: Any, column: dict[str, Any]) -> float | None:

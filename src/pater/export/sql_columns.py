@@ -15,6 +15,7 @@ from .errors import ExportError
 from .score import MISSING, TRUTHS, mixed, number_in, text_of
 from .sql_text import bin_of, bounded, column_named, literal, looked_up
 
+IS_TEXT = "lower(typeof({x})) IN ('text', 'varchar')"
 Term = Callable[[int], str]  # what is added to the margin of a model, as an expression over cells
 LONGEST = 200  # characters of a category that is known by its whole text
 
@@ -37,10 +38,16 @@ class Cells:
         self._found.append((x, q))
         return len(self._found) - 1
 
-    def number(self, name: str) -> int:
+    def number(self, name: str, style: str = "plain") -> int:
         """Read a column of numbers; a text is one if it has digits, a point and a sign only."""
         column, text = column_named(name), self.dialect.text.format(x=column_named(name))
-        return self._new(self.dialect.number.format(x=column), f"{column} IS NULL OR lower(trim({text})) IN {NOTHING}")
+        number = self.dialect.number.format(x=column)
+        unsure = f"abs({number}) > 1.7976931348623157e308"
+        if style == "comma":  # of which a text that looks plain may mean another
+            unsure += f" OR {text} LIKE '%.%'"
+        is_text = IS_TEXT.format(x=column)
+        number = f"CASE WHEN {is_text} AND ({unsure}) THEN NULL ELSE {number} END"
+        return self._new(number, f"{column} IS NULL OR lower(trim({text})) IN {NOTHING}")
 
     def date(self, name: str, unit: float | None) -> int:
         """Read a column of dates as seconds since 1970."""
@@ -81,7 +88,7 @@ class Cells:
         found.append(f"CASE lower(trim({text}, ' \t')) {' '.join(words)} END")
         number, unsure = dialect.number.format(x=name), dialect.maybe_number.format(t=f"trim({text})")
         # An exact name is a text, but of a column of numbers it is how pater writes the number.
-        when = f"CASE WHEN lower(typeof({name})) NOT IN ('text', 'varchar') THEN" if exact else ""
+        when = f"CASE WHEN NOT {IS_TEXT.format(x=name)} THEN" if exact else ""
         found += [f"{when} CASE {number} {' '.join(same)} END {'END' if exact else ''}"] if same else []
         found += [f"CASE trim({text}, ' \t') {' '.join([*own, *alike])} END"] if own else []
         known = f"length({text}) < {LONGEST}"
@@ -129,7 +136,11 @@ def _adds(column: dict[str, Any]) -> bool:
 
 
 def _number(column: dict[str, Any], cells: Cells) -> tuple[int, list[Term]]:
-    at = cells.number(column["name"]) if column["kind"] == "number" else cells.date(column["name"], column["unit"])
+    at = (
+        cells.number(column["name"], column["style"])
+        if column["kind"] == "number"
+        else cells.date(column["name"], column["unit"])
+    )
     x, z, bins = f"x{at}", column["z"], column["bins"]
 
     def adds(k: int) -> str:

@@ -65,7 +65,7 @@ class RawTableParser(TableParser):
         is_text = np.zeros(kinds.shape[1], np.bool_)
         if kinds.max(initial=0) >= fields.IS_INFINITE:
             is_text = (kinds == fields.IS_TEXT).any(axis=0)
-            for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0) & ~is_text).tolist():
+            for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0)).tolist():
                 j = int(features[self.numeric][k])
                 cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITE)
         by_column = iter(zip(values.T, is_text.tolist(), strict=True))

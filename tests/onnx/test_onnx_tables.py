@@ -13,6 +13,7 @@ from onnx.reference import ReferenceEvaluator
 import pater
 from pater import stream
 from pater.export import document
+from pater.export.score import MISSING, TRUTHS
 from pater.onnx import feed, to_onnx
 from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
@@ -152,11 +153,13 @@ def test_texts_as_people_write_them():
     assert {"DE", "7", "2.5", "True", "inf"} <= set(names)
     rows = pd.DataFrame({"country": WRITTEN, "amount": 1.0})
     runner = check(model, rows)
+    as_it_is = [text.strip(" \t") == text or text.strip(" \t").lower() in {*MISSING, *TRUTHS} for text in WRITTEN]
+    rows = rows[np.array(as_it_is) & (rows["country"].str.len() < 200)]
     raw = {name: rows[[name]].to_numpy(object if name == "country" else float) for name in rows}
     np.testing.assert_allclose(runner.run(["margin"], raw)[0], model.decision_function(rows), rtol=1e-12, atol=1e-12)
-    for text in ("７", "٧", "\u00a07", "7\u3000", "\u00a0inf"):  # which Python reads as numbers
+    for text in (" DE", "7.0\t", " 2.5", " unheard of", " " * 250 + "NA"):
         raw["country"] = np.array([["DE"], [text]], object)
-        with pytest.raises(Exception, match="category_in_plain_digits"):
+        with pytest.raises(Exception, match="category_without_blanks"):
             runner.run(None, {**raw, "amount": np.ones((2, 1))})
         rows = pd.DataFrame({"country": [text], "amount": [1.0]})
         check(model, rows)

@@ -210,3 +210,15 @@ def test_any_column_as_texts() -> None:
     assert said({"a": as_texts(numbers)})["a"] == ["2", None, "0.1", "1e+20", "-3", "inf", "2"]
     times = Times(np.array([SECONDS, np.nan, SECONDS + 0.25]))
     assert said({"a": as_texts(times)})["a"] == ["2024-02-29T13:30:00", None, "2024-02-29T13:30:00"]
+
+
+@pytest.mark.parametrize("others", [[], ["x"], [None]])
+def test_truth_values_beside_numbers_are_the_same_in_any_order(others: list[Any]) -> None:
+    values = [1, True, 0, False, 1.0, *others] * 4
+    for order in (values, values[::-1], values[1:] + values[:1]):
+        frame = table_of(pd.DataFrame({"c": pd.Series(order, dtype=object)}))["c"]
+        objects = table_of({"c": order})["c"]
+        assert isinstance(frame, Texts)
+        assert isinstance(objects, Texts)
+        assert (frame.names, frame.codes.tolist()) == (objects.names, objects.codes.tolist())
+        assert set(frame.names) == {"1", "True", "0", "False", "1.0", *(["x"] if "x" in others else [])}

@@ -22,7 +22,7 @@ SURELY = {  # in any column
     "grouped": re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d+|(,\d{3}){2,})"),
     "comma": re.compile(r"[+-]?[1-9]\d{0,2}((\.\d{3})+,\d+|(\.\d{3}){2,})"),
 }
-SIGNS = " \t\u00a0\u202f$€£¥%"
+BLANKS, SIGNS = " \t", " \t\u00a0\u202f$€£¥%"
 
 
 class Scorer:
@@ -95,8 +95,9 @@ class Scorer:
             named = {}
             for column in self.input["table"]:
                 name, x = column["name"], row[column["name"]]
-                if x is not None and x != "" and x == x:
-                    named |= {name: x} if column["kind"] == "number" else {f"{name}={text_of(x)}": 1.0}
+                if not is_nothing(x):
+                    text = str(text_of(x)).strip(BLANKS)
+                    named |= {name: x} if column["kind"] == "number" else {f"{name}={text}": 1.0}
         for name, x in named.items():
             h = murmur(name.encode())
             place = self.place.get(abs(h) & ((1 << bits) - 1))
@@ -135,7 +136,7 @@ class Scorer:
 
     def category(self, column: dict[str, Any], value: Any) -> Added:
         places = self.places[column["name"]]
-        name = category_of(value, places)
+        name = category_of(value, places, column.get("exact"))
         bucket = bucket_of(name, column)
         if name is None:
             yield one(column["missing"]), 0, 1.0
@@ -147,24 +148,23 @@ class Scorer:
             yield one(column["rare"]), 0, 1.0
 
     def text(self, column: dict[str, Any], value: Any) -> Added:
-        text = text_of(value)
-        if text is None:
+        if is_nothing(value):
             yield one(column["missing"]), 0, 1.0
             return
-        words = re.findall(r"\w+", text.lower())[:1000]
+        words = re.findall(r"\w+", str(text_of(value)).lower())[:1000]
         places = {crc32(word.encode("utf-8", "replace")) % len(column["words"][0]) for word in words}
         for place in sorted(places):
             yield column["words"], place, 1 / math.sqrt(len(places))
 
     def id(self, column: dict[str, Any], value: Any) -> Added:
-        if text_of(value) is None:
+        if is_nothing(value):
             yield one(column["missing"]), 0, 1.0
 
     def side(self, side: dict[str, Any], row: Mapping[str, Any]) -> tuple[int, int]:
         """The number of what a row has on one side of a cross, and how many there can be, the missing one included."""
         column, value, part = self.columns[side["column"]], row.get(side["column"]), side["part"]
         if part == "category":
-            name = category_of(value, self.places[column["name"]])
+            name = category_of(value, self.places[column["name"]], column.get("exact"))
             if name is None:
                 return (1 << 32) + 1, 0
             if name in self.places[column["name"]]:
@@ -196,12 +196,11 @@ def text_of(value: Any) -> str | None:
 def number_in(text: str, style: str = "plain") -> float | None:
     """The number that a text is, or None."""
     text = text if style == "plain" else text.strip(SIGNS)
-    if not FORMS[style].fullmatch(text):
-        return None
+    is_number = FORMS[style].fullmatch(text)
     if style != "plain":
         text = text.replace(",", "") if style == "grouped" else text.replace(".", "").replace(",", ".")
     try:
-        return float(text)
+        return float(text) if is_number else None
     except ValueError:
         return None
 
@@ -215,7 +214,7 @@ def number_of(value: Any, style: str = "plain") -> float | None:
     x = number_in(text) if x is None else x
     for other, form in SURELY.items():
         x = number_in(text, other) if x is None and form.fullmatch(text.strip(SIGNS)) else x
-    return TRUTHS.get(text.strip().lower()) if x is None else x
+    return TRUTHS.get(text.strip().lower()) if x is None else x if math.isfinite(x) else None
 
 
 def seconds_of(value: Any, column: dict[str, Any]) -> float | None:
@@ -246,19 +245,22 @@ def parts_of(seconds: float | None) -> dict[str, int]:
     return {"hour": int((seconds - days * 86400) // 3600), "weekday": (days + 3) % 7, "month": (month + 2) % 12}
 
 
-def category_of(value: Any, known: Mapping[str, int]) -> str | None:
+def is_nothing(value: Any) -> bool:
+    """Whether nothing is there, or a text that says so."""
+    return value is None or value != value or str(value).strip(BLANKS).lower() in MISSING
+
+
+def category_of(value: Any, known: Mapping[str, int], exact: bool | None = False) -> str | None:
     """What a value is called as a category, or None if it says that nothing is there."""
     text = text_of(value)
-    if text is None or text in known:
-        return text
-    word = text.strip(" \t").lower() if len(text) < 200 else text
-    if word in MISSING:
-        return None
-    if word in TRUTHS:
-        return word.capitalize()
+    if text is None or text in known or is_nothing(value):
+        return text if text in known else None
+    text = text.strip(BLANKS)
     x = number_in(text)
-    if x is not None:
-        return text_of(x)
+    if x is not None and (not exact or text in (f"{text_of(x)}.0", "-0.0")):
+        text = str(text_of(x))
+    digits = {"0": "False", "1": "True"} if known and known.keys() <= {"False", "True"} else {}
+    text = digits.get(text, text.capitalize() if text.lower() in TRUTHS else text)
     return text if len(text) <= 200 else f"{text[:191]}…{crc32(text.encode('utf-8', 'replace')):08x}"
 
 
@@ -292,8 +294,7 @@ def murmur(text: bytes) -> int:
         if len(block) == 4:
             h = (h << 13 | h >> 19) & most
             h = h * 5 + 0xE6546B64 & most
-    h ^= len(text)
-    h = (h ^ h >> 16) * 0x85EBCA6B & most
+    h = (h ^ len(text) ^ (h ^ len(text)) >> 16) * 0x85EBCA6B & most
     h = (h ^ h >> 13) * 0xC2B2AE35 & most
     h ^= h >> 16
     return h - (1 << 32) if h >= 1 << 31 else h

@@ -12,9 +12,10 @@ from zlib import crc32
 
 from .dialects import FARTHEST, NOTHING, Dialect
 from .errors import ExportError
-from .score import MISSING, TRUTHS, mixed, number_in
+from .score import MISSING, TRUTHS, mixed, number_in, text_of
 from .sql_text import bin_of, bounded, column_named, literal, looked_up
 
+IS_TEXT = "lower(typeof({x})) IN ('text', 'varchar')"
 Term = Callable[[int], str]  # what is added to the margin of a model, as an expression over cells
 LONGEST = 200  # characters of a category that is known by its whole text
 
@@ -37,10 +38,16 @@ class Cells:
         self._found.append((x, q))
         return len(self._found) - 1
 
-    def number(self, name: str) -> int:
+    def number(self, name: str, style: str = "plain") -> int:
         """Read a column of numbers; a text is one if it has digits, a point and a sign only."""
         column, text = column_named(name), self.dialect.text.format(x=column_named(name))
-        return self._new(self.dialect.number.format(x=column), f"{column} IS NULL OR lower(trim({text})) IN {NOTHING}")
+        number = self.dialect.number.format(x=column)
+        unsure = f"abs({number}) > 1.7976931348623157e308"
+        if style == "comma":  # of which a text that looks plain may mean another
+            unsure += f" OR {text} LIKE '%.%'"
+        is_text = IS_TEXT.format(x=column)
+        number = f"CASE WHEN {is_text} AND ({unsure}) THEN NULL ELSE {number} END"
+        return self._new(number, f"{column} IS NULL OR lower(trim({text})) IN {NOTHING}")
 
     def date(self, name: str, unit: float | None) -> int:
         """Read a column of dates as seconds since 1970."""
@@ -60,19 +67,32 @@ class Cells:
         """Read a category as its place: that of its value, then one for rare ones, then one for missing ones."""
         values, name, dialect = column["values"], column_named(column["name"]), self.dialect
         text, rare, missing = dialect.text.format(x=name), len(values), len(values) + 1
-        numbers: dict[float | None, int] = {number_in(values[k]): k for k in reversed(range(len(values)))}
+        exact, places = column.get("exact", False), range(len(values))
+        numbers: dict[float | None, int] = {
+            number_in(values[k]): k for k in reversed(places) if not exact or values[k] == text_of(number_in(values[k]))
+        }
         truths = {word: values.index(word.capitalize()) for word in TRUTHS if word.capitalize() in values}
-        if not dialect.has_truths:
+        digits: dict[str | None, int] = (
+            {str(int(TRUTHS[word])): k for word, k in truths.items()} if len(truths) == len(values) else {}
+        )
+        if digits or not dialect.has_truths:
             numbers = {**{TRUTHS[word]: k for word, k in truths.items()}, **numbers}
         words = [f"WHEN {literal(word)} THEN {missing}" for word in sorted(MISSING)]
         words += [f"WHEN {literal(word)} THEN {k}" for word, k in truths.items()]
         own = [f"WHEN {literal(value)} THEN {k}" for k, value in enumerate(values) if len(value) < LONGEST]
+        whole = {text_of(x): k for x, k in numbers.items() if x is not None and x.is_integer()} if exact else {}
+        alike = [f"WHEN {literal(f'{value}.0')} THEN {k}" for value, k in {**whole, **digits}.items()]
+        alike += [f"WHEN {literal(value)} THEN {k}" for value, k in digits.items()]
         same = [f"WHEN {literal(x)} THEN {k}" for x, k in numbers.items() if x is not None and math.isfinite(x)]
         found = [f"CASE {text} {' '.join(own)} END"] if own else []
         found.append(f"CASE lower(trim({text}, ' \t')) {' '.join(words)} END")
         number, unsure = dialect.number.format(x=name), dialect.maybe_number.format(t=f"trim({text})")
-        found += [f"CASE {number} {' '.join(same)} END"] if same else []
-        known = f"length({text}) < {LONGEST} AND (({number}) IS NOT NULL OR NOT ({unsure}))"
+        # An exact name is a text, but of a column of numbers it is how pater writes the number.
+        when = f"CASE WHEN NOT {IS_TEXT.format(x=name)} THEN" if exact else ""
+        found += [f"{when} CASE {number} {' '.join(same)} END {'END' if exact else ''}"] if same else []
+        found += [f"CASE trim({text}, ' \t') {' '.join([*own, *alike])} END"] if own else []
+        known = f"length({text}) < {LONGEST}"
+        known += "" if exact else f" AND (({number}) IS NOT NULL OR NOT ({unsure}))"
         found.append(f"CASE WHEN {known} THEN {rare} END")
         return self._new(f"CASE WHEN {name} IS NULL THEN {missing} ELSE COALESCE({', '.join(found)}) END", "FALSE")
 
@@ -116,7 +136,11 @@ def _adds(column: dict[str, Any]) -> bool:
 
 
 def _number(column: dict[str, Any], cells: Cells) -> tuple[int, list[Term]]:
-    at = cells.number(column["name"]) if column["kind"] == "number" else cells.date(column["name"], column["unit"])
+    at = (
+        cells.number(column["name"], column["style"])
+        if column["kind"] == "number"
+        else cells.date(column["name"], column["unit"])
+    )
     x, z, bins = f"x{at}", column["z"], column["bins"]
 
     def adds(k: int) -> str:

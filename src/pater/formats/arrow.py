@@ -232,7 +232,7 @@ def _texts(column: Any, name: str, source: str) -> Texts:
     names, codes = _coded(column, name, source)
     if any(isinstance(value, bytes) for value in names):
         raise InputError(f"{source}: the labels, {name!r}, are bytes; write them as text.")
-    return Texts(["" if value is None else str(value) for value in [*names, None]], codes)
+    return Texts(["" if value is None else str(value).strip() for value in [*names, None]], codes)
 
 
 def _numbers(there: dict[str, Any], name: str, source: str) -> tuple[NDArray[np.float64], int]:

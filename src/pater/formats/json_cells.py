@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..preprocessing.categories import nothing_in
 from ..preprocessing.columns import Column, Numbers, Texts, as_texts, written
 from ..preprocessing.tables import TRUTHS
 from .columns import CATEGORY, NUMBER
@@ -46,7 +47,7 @@ class Cells:
     ) -> None:
         self.column, self._plain = column, plain
         if missing is None:
-            missing = int(((column.codes < 0) if isinstance(column, Texts) else np.isnan(column.values)).sum())
+            missing = int((nothing_in(column) if isinstance(column, Texts) else np.isnan(column.values)).sum())
         self.missing = missing
 
     def raw(self, kind: str) -> Column:
@@ -81,9 +82,12 @@ def categories(column: Column) -> Texts:
     return Texts(of_names[texts.codes], list(places), declared=True)
 
 
-def cells_of(values: Sequence[Any], name: str, faults: Faults) -> Cells:
-    """The cells of a column; what is none is a fault."""
+def cells_of(values: Sequence[Any], name: str, faults: Faults, kind: str | None = None) -> Cells:
+    """The cells of a column, of this kind if that is known; what is none is a fault."""
     kinds = set(map(type, values))
+    if kind == CATEGORY and int in kinds:  # with all its digits, of which a float has fewer
+        values = [str(value) if type(value) is int and abs(value) > 1 << 53 else value for value in values]
+        kinds = set(map(type, values))
     missing = None if type(None) in kinds else 0
     if kinds <= _NUMBERS:
         try:
@@ -94,7 +98,7 @@ def cells_of(values: Sequence[Any], name: str, faults: Faults) -> Cells:
     if kinds <= _TEXTS:
         names = [text for text in dict.fromkeys(values) if text is not None]
         codes = _codes(values, {None: -1, **dict(zip(names, range(len(names)), strict=True))})
-        return Cells(Texts(codes, names), missing=missing)
+        return Cells(Texts(codes, names))
     if kinds <= _TRUTHS:
         return Cells(Texts(_codes(values, _OF_TRUTHS), TRUTHS), _PLAIN_TRUTHS, missing=missing)
     for r, value in enumerate(values) if not kinds <= set(CELL) else ():

@@ -56,6 +56,9 @@ def label_of(value: Any, numeric: bool) -> tuple[int | str | None, str | None]:
     if not isinstance(value, str | bool | int | float):
         return None, f"the label is {kind_of(value)}; it must be a number, text, true or false"
     if isinstance(value, str):
+        value = value.strip()
+        if not value:
+            return None, "there is no label"
         if numeric:
             return None, f"the label {shortened(value)!r} is text, but labels here are whole numbers"
         too_long = f"the label has more than {LONGEST_LABEL:,} characters"

@@ -76,7 +76,8 @@ class RowReader:
             known = None if ignored is EVERY else self._known.union(ignored)
             features = [self._checked(row, r, known, faults) for r, row in enumerate(features)]
             columns = [tuple(row.get(name) for row in features) for name in names]
-        return {name: cells_of(values, name, faults) for name, values in zip(names, columns, strict=True)}
+        kinds = self._kinds
+        return {name: cells_of(values, name, faults, kinds[name]) for name, values in zip(names, columns, strict=True)}
 
     def _checked(self, row: Any, r: int, known: frozenset[str] | None, faults: Faults) -> dict[str, Any]:
         if not isinstance(row, dict):

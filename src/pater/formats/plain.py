@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..preprocessing.categories import BLANKS, is_nothing
 from .batches import OVERFLOW, Batch, tidy
 from .columns import NUMBER, TABLE, Columns
 from .csv_fields import NOT_FINITE_SUM, gather
@@ -85,6 +86,10 @@ class PlainRows:
         return News(columns, own, [line[2][:LONGEST] for line in new])
 
 
+def _is_nothing(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and is_nothing(value))
+
+
 def note(faults: dict[int, str], wrong: Any, what: str) -> None:
     """Take note of what is wrong with some rows, unless something else is already."""
     for r in np.flatnonzero(wrong).tolist():
@@ -95,7 +100,8 @@ def _categories(
     values: Sequence[Any], codes: NDArray[np.int64], name: str, bits: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], list[tuple[int, int, str, int]]]:
     """Where `name=value` lands for each value, −1 for nothing; and of each its column, mark, name and first row."""
-    names = [None if value is None or value == "" else f"{name}={value}" for value in [*values, None]]
+    texts = [value.strip(BLANKS) if isinstance(value, str) else value for value in [*values, None]]
+    names = [None if _is_nothing(text) else f"{name}={text}" for text in texts]
     found = [(-1, 0.0, 0) if each is None else marked_place_of(each, bits) for each in names]
     table = np.array(found)
     used, first = np.unique(codes, return_index=True)

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..preprocessing.categories import nothing_in
 from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, selected
 from ..preprocessing.spans import Spans, texts_in
 from ..preprocessing.tables import of_arrow
 from ..preprocessing.values import with_point
 from . import csv_fields as fields
-from .arrow import RecordParser
+from .arrow import RecordParser, pyarrow
 from .batches import Batch
 from .columns import CATEGORY, NUMBER
 from .csv import TableParser
@@ -50,8 +51,8 @@ def raw_batch(table: dict[str, Column], n_rows: int, missing: int | None = None)
 
 
 def missing_in(columns: Iterable[Column]) -> int:
-    """How often nothing is there."""
-    absent = (column.codes < 0 if isinstance(column, Texts) else np.isnan(column[0]) for column in columns)
+    """How often nothing is there, or a text that says so."""
+    absent = (nothing_in(column) if isinstance(column, Texts) else np.isnan(column[0]) for column in columns)
     return sum(int(np.count_nonzero(each)) for each in absent)
 
 
@@ -64,7 +65,7 @@ class RawTableParser(TableParser):
         is_text = np.zeros(kinds.shape[1], np.bool_)
         if kinds.max(initial=0) >= fields.IS_INFINITE:
             is_text = (kinds == fields.IS_TEXT).any(axis=0)
-            for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0) & ~is_text).tolist():
+            for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0)).tolist():
                 j = int(features[self.numeric][k])
                 cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITE)
         by_column = iter(zip(values.T, is_text.tolist(), strict=True))
@@ -79,7 +80,9 @@ class RawTableParser(TableParser):
                 table[name] = _with_points(texts_of(cells, j))
             else:
                 table[name] = times_of(cells, j) or texts_of(cells, j)
-        others = missing_in(column for column in table.values() if not isinstance(column, Numbers))
+        texts = (column for column in table.values() if not isinstance(column, Numbers))
+        absent = (each[0] < 0 if isinstance(each, Texts) else np.isnan(each[0]) for each in texts)
+        others = sum(int(np.count_nonzero(where)) for where in absent)
         of_numbers = np.isnan(values[:, ~is_text] if is_text.any() else values)  # of all columns at once
         return raw_batch(table, len(cells), others + int(np.count_nonzero(of_numbers)))
 
@@ -118,6 +121,13 @@ def _with_points(texts: Texts) -> Texts:
     return Texts(same[texts.codes], list(known))
 
 
+def _digits_of(array: Any, column: Column) -> Texts:
+    """A column as texts; whole numbers with all their digits, of which a float has 15 for sure."""
+    if isinstance(column, Numbers) and pyarrow().types.is_integer(array.type):
+        return as_texts(of_arrow(array.cast(pyarrow().string())))
+    return as_texts(column)
+
+
 class RawRecordParser(RecordParser):
     """Record batches to the columns of their table."""
 
@@ -132,6 +142,6 @@ class RawRecordParser(RecordParser):
             if isinstance(column, Numbers | Times):
                 note(faults, np.isinf(column[0]), INFINITE.format(name=name))
             if kind == CATEGORY:
-                column = as_texts(column)._replace(declared=True)
+                column = _digits_of(there[name], column)._replace(declared=True)
             table[name] = column
         return raw_batch(table, n)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..preprocessing.categories import is_nothing
 from ..preprocessing.columns import Column
 from .json_cells import cells_of
 from .raw import RawBatch
@@ -28,7 +29,7 @@ class RowBatch(RawBatch):
     @classmethod
     def of(cls, cells: Mapping[str, Any], kinds: Mapping[str, str]) -> RowBatch:
         """The batch of a row, by the names of columns and what they are."""
-        batch = cls((ONE_ROW,), 0, None, missing=sum([cell is None for cell in cells.values()]))
+        batch = cls((ONE_ROW,), 0, None, missing=sum(map(_is_nothing, cells.values())))
         del batch.table
         batch.cells, batch._kinds = cells, kinds
         return batch
@@ -36,13 +37,18 @@ class RowBatch(RawBatch):
     def column(self, name: str) -> Column:
         """A column of the table."""
         assert self.cells is not None
-        return cells_of((self.cells[name],), name, {}).raw(self._kinds[name])
+        kind = self._kinds[name]
+        return cells_of((self.cells[name],), name, {}, kind).raw(kind)
 
     def __getattr__(self, name: str) -> Any:
         if name != "table" or self.cells is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self.table = {column: self.column(column) for column in self._kinds}
         return self.table
+
+
+def _is_nothing(cell: Any) -> bool:
+    return cell is None or (type(cell) is str and is_nothing(cell))
 
 
 def are_plain(cells: Iterable[Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from ..preprocessing.categories import MISSING
+from ..preprocessing.categories import MISSING, are_truths
 from ..preprocessing.columns import written
 from ..preprocessing.spans import LONGEST_TEXT
 from ..preprocessing.values import number_in
@@ -26,6 +26,7 @@ _INFINITY = "[iI][nN][fF]([iI][nN][iI][tT][yY])?"
 _ANY_SPACE = "[\\s\\x{b}\\x{1c}-\\x{1f}\\x{85}\\p{Z}]*"
 _FINITE = f"{_SPACE}{_NUMBER.format(d='[0-9]')}{_SPACE}"
 _NUMBER_IN_ANY_DIGITS = _ANY_SPACE + "(" + _NUMBER.format(d="\\p{Nd}") + "|[+-]?" + _INFINITY + ")" + _ANY_SPACE
+_PADDED = "(?s)[ \\t].*|.*[ \\t]"
 _LONG = f"(?s).{{{LONGEST_TEXT},}}"
 
 
@@ -61,11 +62,30 @@ def _of_texts(graph: Graph, told: dict[str, Any], text: str) -> str:
             found = graph.apply("Where", _matches(graph, text, _words([truth])), names.index(truth), found)
     found = graph.apply("Where", _matches(graph, text, _LONG), rare, found)  # of which no letter is looked at
     numbers = {k: number_in(name) for k, name in enumerate(names) if _is_number(name)}
+    others = _digits(names)
+    if told.get("exact"):
+        others |= {
+            f"{name}.0": names.index(name) for name in map(written, numbers.values()) if name.lstrip("-").isdigit()
+        }
+        numbers = {}
     if numbers:
         found = _of_numbers(graph, text, numbers, found, rare)
+    # Blanks do not count, but ONNX cannot take them away: rare ones have a place that there is not.
+    padded = graph.apply("And", _matches(graph, text, _PADDED), graph.apply("Equal", found, rare))
+    found = graph.apply("Where", padded, -1, found)
+    for other, k in others.items():
+        found = graph.apply("Where", graph.apply("Equal", text, graph.constant(other)), k, found)
     known = graph.look_up(text, names, -1)
     place = graph.apply("Where", graph.apply("Less", known, 0), found, known)
-    return graph.checked(place, missing + 1, "category_in_plain_digits") if numbers else place
+    return graph.checked(place, missing + 1, "category_in_plain_digits" if numbers else "category_without_blanks")
+
+
+def _digits(names: list[str]) -> dict[str, int]:
+    """The places of 0 and 1, where categories are truth values."""
+    if not are_truths(names):
+        return {}
+    of_truths = {"False": ("0", "0.0"), "True": ("1", "1.0")}
+    return {text: k for k, name in enumerate(names) for text in of_truths[name]}
 
 
 def _of_numbers(graph: Graph, text: str, numbers: dict[int, float], found: str, rare: int) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.matrices import readable
-from .categories import categories, hash_of, kept
+from .categories import are_exact, categories, hash_of, is_nothing, kept, nothing_in
 from .columns import Column, as_texts, without_unused
 from .encoding_kernels import parts_of_dates, place_categories
 from .features import MONTHS, WEEKDAYS, Feature
@@ -55,7 +55,7 @@ class ColumnEncoder:
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
         """For each slot, the place that each row has there, or −1. That of missing numbers is left to the kernel."""
-        return [_missing(as_texts(column).codes < 0)]
+        return [_missing(nothing_in(as_texts(column)))]
 
     def number_in(self, cell: Any) -> float | None:
         """The number that `values` finds in one cell; None where a column has to be made of the cell first."""
@@ -178,6 +178,7 @@ class CategoryEncoder(ColumnEncoder):
     names: dict[str, int] = field(default_factory=dict)
     seen: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(COUNTERS, np.uint8))
     known_names: KnownNames = field(default_factory=KnownNames)  # of the texts in each bucket
+    exact: bool = True  # whether only texts that are written alike are one
     index: NameIndex | None = field(default=None, repr=False, compare=False)  # of `names`, while it has all of them
     kind = "category"
 
@@ -201,7 +202,7 @@ class CategoryEncoder(ColumnEncoder):
                 self.known_names.note(s.max_categories + 2 + at % s.buckets, name)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        texts, s = categories(column, self.names), self.settings
+        texts, s = categories(column, self.names, exact=self.exact), self.settings
         assert texts.hashes is not None
         codes, names = readable(texts.codes), texts.names
         own = self._own(names, texts.hashes)
@@ -245,10 +246,12 @@ class CategoryEncoder(ColumnEncoder):
         return Feature(self.name, "bucket", **self.known_names.told(place, str(place - most - 2), but=self.names))
 
     def copy(self) -> CategoryEncoder:
-        return CategoryEncoder(self.name, self.settings, dict(self.names), self.seen.copy(), self.known_names.copy())
+        own = dict(self.names), self.seen.copy(), self.known_names.copy()
+        return CategoryEncoder(self.name, self.settings, *own, self.exact)
 
     def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "names": list(self.names), "examples": self.known_names.to_json()}
+        exact = {"exact": True} if self.exact and not are_exact((*self.names, *self.known_names)) else {}
+        return {**super().to_json(), "names": list(self.names), "examples": self.known_names.to_json(), **exact}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"seen": self.seen}
@@ -278,7 +281,7 @@ class TextEncoder(ColumnEncoder):
             return rows, flat[first + np.arange(rows.size)], np.repeat(1.0 / np.sqrt(of_row), of_row)
 
     def _places_of(self, text: str, learn: bool) -> list[int]:
-        words = dict.fromkeys(WORD.findall(text.lower())[:MOST_WORDS])
+        words = dict.fromkeys(() if is_nothing(text) else WORD.findall(text.lower())[:MOST_WORDS])
         places = [hash_of(word) % self.settings.word_buckets for word in words]
         if learn:
             for place, word in zip(places, words, strict=True):

@@ -105,4 +105,5 @@ def _take_in(own: CategoryEncoder, other: CategoryEncoder) -> list[int]:
         places.append(own.names.get(name, -1))
     own.seen = np.minimum(own.seen.astype(np.int64) + other.seen, own.settings.min_count).astype(np.uint8)
     own.known_names.take_in(other.known_names)
+    own.exact = own.exact and other.exact
     return places

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .categories import are_exact
 from .column_encoders import (
     COUNTERS,
     CategoryEncoder,
@@ -176,8 +177,10 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEnc
     _demand(isinstance(told, dict) and told.get("kind") in _FIELDS, "has a column of a kind that is not known")
     told = dict(told)
     name, kind, clock = told.get("name"), told["kind"], told.pop("clock", False)
+    exact = told.pop("exact", False)
     _demand(set(told) == {"name", "kind"} | _FIELDS[kind] and isinstance(name, str), "has a column of other fields")
     _demand(clock is False or (clock is True and kind == "date"), "has a clock that is none")
+    _demand(exact is False or (exact is True and kind == "category"), "has exact names of no categories")
     if kind in ("number", "date"):
         bins = told["bins"]
         _demand(type(bins) is int and bins >= 1, "has a column without bins")
@@ -200,7 +203,9 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEnc
         seen = np.zeros(COUNTERS, np.uint8)
         seen[used] = counts
         places = {name: k for k, name in enumerate(names)}
-        return CategoryEncoder(name, settings, places, seen, _names(told, n + 2, n + 2 + settings.buckets))
+        known = _names(told, n + 2, n + 2 + settings.buckets)
+        # A file of before, and one without numbers, does not say it.
+        return CategoryEncoder(name, settings, places, seen, known, exact or are_exact((*names, *known)))
     if kind == "text":
         return TextEncoder(name, settings, _names(told, 0, settings.word_buckets))
     return ColumnEncoder(name)

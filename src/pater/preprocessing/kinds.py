@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.hints import Hint
+from .categories import BLANKS
 from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
 from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
@@ -49,7 +50,7 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
             return _date(name, column, 0.0, settings)
         _hint_of_dates(name, column, counts, given)
         words = np.array([len(text.split()) for text in column.names], float)
-        distinct = len({text for text, there in zip(column.names, given.tolist(), strict=True) if there})
+        distinct = len({text.strip(BLANKS) for text, there in zip(column.names, given.tolist(), strict=True) if there})
         if words[given] @ counts[given] >= 2 * rows:
             if 2 * distinct > rows and rows > 1:
                 return TextEncoder(name, settings)

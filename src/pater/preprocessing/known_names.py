@@ -5,7 +5,7 @@ Knows nothing. Names are taken in the order in which they come, so that no cut o
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 MOST_NAMES = 4  # of a column; that there are more is remembered, too
@@ -46,6 +46,9 @@ class KnownNames:
         found = self._names.get(place, [])
         names = [name for name in found[:MOST_NAMES] if name not in but] or [otherwise]
         return {"text": names[0], "also": tuple(names[1:]), "and_more": len(found) > MOST_NAMES}
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for names in self._names.values() for name in names)
 
     def copy(self) -> KnownNames:
         return KnownNames((place, list(names)) for place, names in self._names.items())

@@ -90,7 +90,13 @@ def _of_pandas(series: Any) -> Column:
     if kind == "c":
         raise TypeError("it holds complex numbers")
     codes, values = series.factorize()
+    if kind == "O" and _may_hide_truths(values) and bool in {type(value) for value in series}:
+        return _of_objects(list(series), series.name)  # to pandas 1 and True are one, and the first stands for both
     return _texts(np.asarray(codes, np.int64), list(values))
+
+
+def _may_hide_truths(values: Iterable[Any]) -> bool:
+    return any(not isinstance(value, str) and value in (0, 1) for value in values)
 
 
 def _of_polars(series: Any) -> Column:

@@ -1,6 +1,7 @@
 """What a column of numbers or dates holds that its encoder cannot read, so that it counts as missing.
 
-Knows `columns` and `values`. Cells that say that nothing is there are no such thing, but count as missing, too.
+Knows `columns`, `categories` and `values`. Cells that say that nothing is there are no such thing, but count as
+missing, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .categories import is_nothing
 from .columns import Column, Numbers, Texts, Times, as_texts
 from .values import NOTHING
 
@@ -22,7 +24,7 @@ class Unread(NamedTuple):
     cells, unread, example
         How many cells are not empty, how many of them say something that cannot be read, and the first of these.
     missing
-        How many of them count as missing, with those that say so.
+        How many count as missing beside those that every reader takes for nothing.
     """
 
     kind: str
@@ -56,10 +58,11 @@ def unread_in(kind: str, column: Column, values: NDArray[np.float64]) -> Unread 
     counts = np.bincount(texts.codes[lost], minlength=len(texts.names))
     nothing = [k for k in np.flatnonzero(counts).tolist() if texts.names[k].strip().lower() in NOTHING]
     said = int(counts[nothing].sum())
+    told = sum(int(counts[k]) for k in nothing if is_nothing(texts.names[k]))
     codes = texts.codes[lost]
     first = codes[~np.isin(codes, nothing)][:1]
     example = texts.names[int(first[0])] if first.size else ""
-    return Unread(kind, int(np.count_nonzero(there)) - said, missing - said, missing, example)
+    return Unread(kind, int(np.count_nonzero(there)) - said, missing - said, missing - told, example)
 
 
 def joined(parts: list[dict[str, Unread]]) -> dict[str, Unread]:

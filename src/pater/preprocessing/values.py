@@ -57,7 +57,7 @@ def number_for_sure(text: str, style: str = "plain") -> float:
     """The number that a text is in a column of this style, or that it can only be if it is of another; or NaN.
 
     12.5 is 12.5 in a column of decimal commas, too, and 1,234.50 and 1.234,50 are what they are in any. But 1,234 in a
-    column of plain numbers is not read: it may be either of two.
+    column of plain numbers is not read: it may be either of two. Nor is infinity, which no reader takes for a number.
     """
     number = number_in(text, style)
     if np.isnan(number) and style != "plain":
@@ -65,7 +65,7 @@ def number_for_sure(text: str, style: str = "plain") -> float:
     if np.isnan(number) and ("," in text or "." in text):
         stripped = text.strip(_SIGNS)
         number = next((number_in(text, other) for other, form in _SURELY.items() if form.fullmatch(stripped)), np.nan)
-    return number
+    return np.nan if np.isinf(number) else number
 
 
 def numbers_in(

@@ -62,7 +62,7 @@ def test_ids_stay_apart_and_numbers_are_what_they_are_written_as() -> None:
 def test_an_older_file_goes_on_as_it_began() -> None:
     told, arrays = to_state(begun(["7", "8", "x"]))
     again = from_state(json.loads(json.dumps(told)), arrays)
-    assert again.columns[0].exact
+    assert again.columns[0].naming.exact
     assert told["columns"][0].pop("exact")
     old = from_state(told, arrays)
     texts = Texts(np.arange(3), ["007", "8e0", "x"])
@@ -70,15 +70,15 @@ def test_an_older_file_goes_on_as_it_began() -> None:
     assert again.columns[0].places(texts, None, learn=False)[0].tolist() == [100, 100, 2]
     assert "exact" not in to_state(old)[0]["columns"][0]
     assert "exact" not in to_state(begun(["a", "b"]))[0]["columns"][0]
-    assert from_state(*to_state(begun(["a", "b"]))).columns[0].exact
-    assert not merge_encodings(old, again)[0].columns[0].exact
+    assert from_state(*to_state(begun(["a", "b"]))).columns[0].naming.exact
+    assert not merge_encodings(old, again)[0].columns[0].naming.exact
 
 
 @pytest.mark.parametrize("kind", [1, "yes", None])
 def test_what_is_forged_is_refused(kind: object) -> None:
     told, arrays = to_state(begun(["7", "8"]))
     told["columns"][0]["exact"] = kind
-    with pytest.raises(ValueError, match="exact"):
+    with pytest.raises(ValueError, match="calls texts"):
         from_state(told, arrays)
 
 
@@ -94,6 +94,23 @@ def test_truth_values_are_also_digits() -> None:
     digits = begun(["1", "0"]).columns[0]
     assert digits.places(table_of({"c": [True, False]})["c"], None, learn=False)[0].tolist() == [100, 100]
     assert list(categories(Texts(np.arange(2), ["1", "0"]), ["True", "False", "maybe"]).names) == ["1", "0"]
+
+
+def test_whether_digits_are_truth_values_is_decided_once() -> None:
+    later = Texts(np.arange(9) % 3, ["maybe", "1", "0"])
+    encoding = begun(["True", "False"])
+    assert "truths" not in to_state(encoding)[0]["columns"][0]
+    encoding.encode({"c": later}, learn=True)
+    assert list(encoding.columns[0].names) == ["True", "False", "maybe"]
+    told, arrays = to_state(encoding)
+    assert told["columns"][0]["truths"]
+    assert from_state(told, arrays).columns[0].naming.truths
+    rare = begun(["x"])
+    rare.columns[0].names.clear()  # nothing was frequent in the first rows
+    rare.encode({"c": Texts(np.arange(8) % 2, ["True", "False"])}, learn=True)
+    told, arrays = to_state(rare)
+    assert told["columns"][0]["truths"] is False
+    assert not from_state(told, arrays).columns[0].naming.truths
 
 
 def test_every_reader_gives_the_same_model(tmp_path: Path) -> None:

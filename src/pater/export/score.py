@@ -136,7 +136,7 @@ class Scorer:
 
     def category(self, column: dict[str, Any], value: Any) -> Added:
         places = self.places[column["name"]]
-        name = category_of(value, places, column.get("exact"))
+        name = category_of(value, places, column)
         bucket = bucket_of(name, column)
         if name is None:
             yield one(column["missing"]), 0, 1.0
@@ -164,7 +164,7 @@ class Scorer:
         """The number of what a row has on one side of a cross, and how many there can be, the missing one included."""
         column, value, part = self.columns[side["column"]], row.get(side["column"]), side["part"]
         if part == "category":
-            name = category_of(value, self.places[column["name"]], column.get("exact"))
+            name = category_of(value, self.places[column["name"]], column)
             if name is None:
                 return (1 << 32) + 1, 0
             if name in self.places[column["name"]]:
@@ -250,16 +250,16 @@ def is_nothing(value: Any) -> bool:
     return value is None or value != value or str(value).strip(BLANKS).lower() in MISSING
 
 
-def category_of(value: Any, known: Mapping[str, int], exact: bool | None = False) -> str | None:
+def category_of(value: Any, known: Mapping[str, int], column: dict[str, Any]) -> str | None:
     """What a value is called as a category, or None if it says that nothing is there."""
     text = text_of(value)
     if text is None or text in known or is_nothing(value):
         return text if text in known else None
     text = text.strip(BLANKS)
     x = number_in(text)
-    if x is not None and (not exact or text in (f"{text_of(x)}.0", "-0.0")):
+    if x is not None and (not column.get("exact") or text in (f"{text_of(x)}.0", "-0.0")):
         text = str(text_of(x))
-    digits = {"0": "False", "1": "True"} if known and known.keys() <= {"False", "True"} else {}
+    digits = {"0": "False", "1": "True"} if column.get("truths") else {}
     text = digits.get(text, text.capitalize() if text.lower() in TRUTHS else text)
     return text if len(text) <= 200 else f"{text[:191]}…{crc32(text.encode('utf-8', 'replace')):08x}"
 

@@ -73,7 +73,7 @@ class Cells:
         }
         truths = {word: values.index(word.capitalize()) for word in TRUTHS if word.capitalize() in values}
         digits: dict[str | None, int] = (
-            {str(int(TRUTHS[word])): k for word, k in truths.items()} if len(truths) == len(values) else {}
+            {str(int(TRUTHS[word])): k for word, k in truths.items()} if column.get("truths") else {}
         )
         if digits or not dialect.has_truths:
             numbers = {**{TRUTHS[word]: k for word, k in truths.items()}, **numbers}

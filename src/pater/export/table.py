@@ -85,7 +85,7 @@ def _category(column: CategoryEncoder, own: Weights) -> dict[str, Any]:
     full = known == most
     return {
         "values": list(column.names),
-        "exact": column.exact,
+        **column.naming._asdict(),
         "weights": own[:, :known].tolist(),
         "rare": own[:, most].tolist(),
         "missing": own[:, most + 1].tolist(),

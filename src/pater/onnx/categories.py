@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from ..preprocessing.categories import MISSING, are_truths
+from ..preprocessing.categories import MISSING
 from ..preprocessing.columns import written
 from ..preprocessing.spans import LONGEST_TEXT
 from ..preprocessing.values import number_in
@@ -62,7 +62,7 @@ def _of_texts(graph: Graph, told: dict[str, Any], text: str) -> str:
             found = graph.apply("Where", _matches(graph, text, _words([truth])), names.index(truth), found)
     found = graph.apply("Where", _matches(graph, text, _LONG), rare, found)  # of which no letter is looked at
     numbers = {k: number_in(name) for k, name in enumerate(names) if _is_number(name)}
-    others = _digits(names)
+    others = _digits(names) if told.get("truths") else {}
     if told.get("exact"):
         others |= {
             f"{name}.0": names.index(name) for name in map(written, numbers.values()) if name.lstrip("-").isdigit()
@@ -81,11 +81,9 @@ def _of_texts(graph: Graph, told: dict[str, Any], text: str) -> str:
 
 
 def _digits(names: list[str]) -> dict[str, int]:
-    """The places of 0 and 1, where categories are truth values."""
-    if not are_truths(names):
-        return {}
+    """The places of 0 and 1, where a column has begun with truth values."""
     of_truths = {"False": ("0", "0.0"), "True": ("1", "1.0")}
-    return {text: k for k, name in enumerate(names) for text in of_truths[name]}
+    return {text: k for k, name in enumerate(names) for text in of_truths.get(name, ())}
 
 
 def _of_numbers(graph: Graph, text: str, numbers: dict[int, float], found: str, rare: int) -> str:

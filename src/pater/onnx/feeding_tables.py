@@ -62,7 +62,7 @@ def _of_column(told: dict[str, Any], encoder: ColumnEncoder, column: Column) -> 
 
 def _names(encoder: CategoryEncoder, column: Column) -> NDArray[Any]:
     """What each row's category is called; an empty text for nothing."""
-    texts = categories(column, encoder.names, exact=encoder.exact)
+    texts = categories(column, encoder.names, encoder.naming)
     return np.array([*texts.names, ""], object)[texts.codes]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from math import isnan
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -64,31 +65,50 @@ def category(text: str, known: Collection[str] = (), *, exact: bool = True) -> s
     return written(number)
 
 
-def are_truths(names: Collection[str]) -> bool:
-    """Whether categories are truth values, so that 1 and 0 are two of them."""
-    return 0 < len(names) <= 2 and all(name in _OF_DIGITS.values() for name in names)
-
-
 _OF_DIGITS = {"0": "False", "1": "True"}
 
 
-def _names(texts: Iterable[str], known: Collection[str], exact: bool) -> Iterable[str | None]:
-    found = (category(text, known, exact=exact) for text in texts)
-    return (_OF_DIGITS.get(name or "", name) for name in found) if are_truths(known) else found
+class Naming(NamedTuple):
+    """How the texts of a column are called, which is decided once: what comes later is called the same in any batch.
+
+    exact
+        Whether only texts that are written alike are one.
+    truths
+        Whether the column has begun with truth values alone, so that 1 and 0 are these.
+    """
+
+    exact: bool = True
+    truths: bool = False
+
+    @classmethod
+    def of_file(cls, names: Collection[str], others: Iterable[str]) -> Naming:
+        """That of a file that does not say it, because it is of before, or because it says no more than its names do.
+
+        Without a name that is a number, both ways to call texts have come to the same.
+        """
+        truths = 0 < len(names) <= 2 and all(name in _OF_DIGITS.values() for name in names)
+        return cls(all(isnan(number_in(name)) for name in (*names, *others)), truths)
+
+    def to_json(self, names: Collection[str], others: Iterable[str]) -> dict[str, bool]:
+        """What a file has to say of it."""
+        read = self.of_file(names, others)._asdict()
+        return {name: value for name, value in self._asdict().items() if value != read[name]}
+
+    def names(self, texts: Iterable[str], known: Collection[str]) -> Iterable[str | None]:
+        found = (category(text, known, exact=self.exact) for text in texts)
+        return (_OF_DIGITS.get(name or "", name) for name in found) if self.truths else found
 
 
-def are_exact(names: Iterable[str]) -> bool:
-    """Whether no name is a number, so that both ways to call texts have come to the same."""
-    return all(isnan(number_in(name)) for name in names)
+EXACT = Naming()
 
 
-def categories(column: Column, known: Collection[str] = (), *, exact: bool = True) -> Texts:
+def categories(column: Column, known: Collection[str] = (), naming: Naming = EXACT) -> Texts:
     """A column as categories, each once, with their hashes."""
     texts = as_texts(column)
     if texts.hashes is not None:
         return texts
     names: dict[str, int] = {}
-    found = _names(texts.names, known, exact)
+    found = naming.names(texts.names, known)
     places = [-1 if name is None else names.setdefault(name, len(names)) for name in found]
     codes = texts.codes if len(names) == len(places) else np.array([*places, -1], np.int64)[texts.codes]
     return Texts(codes, list(names), hashes=np.array([hash_of(name) for name in names], np.uint32))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.matrices import readable
-from .categories import are_exact, categories, hash_of, is_nothing, kept, nothing_in
+from .categories import EXACT, Naming, categories, hash_of, is_nothing, kept, nothing_in
 from .columns import Column, as_texts, without_unused
 from .encoding_kernels import parts_of_dates, place_categories
 from .features import MONTHS, WEEKDAYS, Feature
@@ -178,7 +178,7 @@ class CategoryEncoder(ColumnEncoder):
     names: dict[str, int] = field(default_factory=dict)
     seen: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(COUNTERS, np.uint8))
     known_names: KnownNames = field(default_factory=KnownNames)  # of the texts in each bucket
-    exact: bool = True  # whether only texts that are written alike are one
+    naming: Naming = EXACT
     index: NameIndex | None = field(default=None, repr=False, compare=False)  # of `names`, while it has all of them
     kind = "category"
 
@@ -202,7 +202,7 @@ class CategoryEncoder(ColumnEncoder):
                 self.known_names.note(s.max_categories + 2 + at % s.buckets, name)
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        texts, s = categories(column, self.names, exact=self.exact), self.settings
+        texts, s = categories(column, self.names, self.naming), self.settings
         assert texts.hashes is not None
         codes, names = readable(texts.codes), texts.names
         own = self._own(names, texts.hashes)
@@ -247,11 +247,11 @@ class CategoryEncoder(ColumnEncoder):
 
     def copy(self) -> CategoryEncoder:
         own = dict(self.names), self.seen.copy(), self.known_names.copy()
-        return CategoryEncoder(self.name, self.settings, *own, self.exact)
+        return CategoryEncoder(self.name, self.settings, *own, self.naming)
 
     def to_json(self) -> dict[str, Any]:
-        exact = {"exact": True} if self.exact and not are_exact((*self.names, *self.known_names)) else {}
-        return {**super().to_json(), "names": list(self.names), "examples": self.known_names.to_json(), **exact}
+        naming = self.naming.to_json(self.names, self.known_names)
+        return {**super().to_json(), "names": list(self.names), "examples": self.known_names.to_json(), **naming}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"seen": self.seen}

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.differences import DifferenceError, check_same
+from .categories import Naming
 from .column_encoders import CategoryEncoder, ColumnEncoder, NumberEncoder, TextEncoder
 from .encoding import Encoding
 from .settings import EncodingSettings
@@ -105,5 +106,5 @@ def _take_in(own: CategoryEncoder, other: CategoryEncoder) -> list[int]:
         places.append(own.names.get(name, -1))
     own.seen = np.minimum(own.seen.astype(np.int64) + other.seen, own.settings.min_count).astype(np.uint8)
     own.known_names.take_in(other.known_names)
-    own.exact = own.exact and other.exact
+    own.naming = Naming(*(mine and theirs for mine, theirs in zip(own.naming, other.naming, strict=True)))
     return places

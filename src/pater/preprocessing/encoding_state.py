@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .categories import are_exact
+from .categories import Naming
 from .column_encoders import (
     COUNTERS,
     CategoryEncoder,
@@ -177,10 +177,11 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEnc
     _demand(isinstance(told, dict) and told.get("kind") in _FIELDS, "has a column of a kind that is not known")
     told = dict(told)
     name, kind, clock = told.get("name"), told["kind"], told.pop("clock", False)
-    exact = told.pop("exact", False)
+    naming = {field: told.pop(field) for field in Naming._fields if field in told}
     _demand(set(told) == {"name", "kind"} | _FIELDS[kind] and isinstance(name, str), "has a column of other fields")
     _demand(clock is False or (clock is True and kind == "date"), "has a clock that is none")
-    _demand(exact is False or (exact is True and kind == "category"), "has exact names of no categories")
+    _demand(all(type(value) is bool for value in naming.values()), "calls texts in a way that is not known")
+    _demand(not naming or kind == "category", "calls texts that are no categories")
     if kind in ("number", "date"):
         bins = told["bins"]
         _demand(type(bins) is int and bins >= 1, "has a column without bins")
@@ -204,8 +205,8 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEnc
         seen[used] = counts
         places = {name: k for k, name in enumerate(names)}
         known = _names(told, n + 2, n + 2 + settings.buckets)
-        # A file of before, and one without numbers, does not say it.
-        return CategoryEncoder(name, settings, places, seen, known, exact or are_exact((*names, *known)))
+        called = Naming.of_file(names, known)._replace(**naming)
+        return CategoryEncoder(name, settings, places, seen, known, called)
     if kind == "text":
         return TextEncoder(name, settings, _names(told, 0, settings.word_buckets))
     return ColumnEncoder(name)

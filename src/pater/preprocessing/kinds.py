@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.hints import Hint
-from .categories import BLANKS
+from .categories import BLANKS, Naming
 from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
 from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
@@ -58,6 +58,7 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
             return ColumnEncoder(name)
     encoder = CategoryEncoder(name, settings)
     encoder.begin(column)
+    encoder.naming = Naming(truths=Naming.of_file(encoder.names, ()).truths)
     return encoder
 
 

@@ -1,7 +1,7 @@
 """A stream of tables, encoded: the first rows are held back until they show how their columns are to be encoded.
 
-Knows `columns` and `encoding`; knows no scikit-learn and no file. What a stream comes to does not depend on how it is
-cut, because everything is decided after the same number of rows. At most that many are held.
+Knows `columns`, `categories` and `encoding`; knows no scikit-learn and no file. What a stream comes to does not depend
+on how it is cut, because everything is decided after the same number of rows. At most that many are held.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .categories import nothing_in
 from .columns import Column, Numbers, Table, Texts, Times, concatenated, own, part, rows_in
 from .crosses import check_names
 from .encoded import Encoded
@@ -166,7 +167,7 @@ def _together(held: list[Held]) -> list[Held]:
 def _as_told(name: str, column: Column, of: StreamEncoder) -> Column:
     if name not in of.are_numbers or isinstance(column, Times) or (isinstance(column, Texts) and column.declared):
         return column
-    missing = column.codes < 0 if isinstance(column, Texts) else np.isnan(column.values)
+    missing = nothing_in(column) if isinstance(column, Texts) else np.isnan(column.values)
     if not missing.all():
         return column
     n_rows = missing.size

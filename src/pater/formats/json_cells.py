@@ -53,7 +53,7 @@ class Cells:
     def raw(self, kind: str) -> Column:
         """The column for an encoder, which was told of this kind. Where nothing is there, the kind says what it is."""
         column, n_rows = self.column, len(self.column[0])
-        if self.missing == n_rows:
+        if self.missing == n_rows and not (isinstance(column, Texts) and (column.codes >= 0).any()):
             column = Numbers(np.full(n_rows, np.nan)) if kind == NUMBER else Texts(np.full(n_rows, -1, np.int64), [])
         return categories(column) if kind == CATEGORY else column
 

@@ -37,7 +37,8 @@ def parser_of(
     fits = not named if source.format == JSON_LINES else (source.format in ROWS_OF_INDICES) != bool(columns.table)
     if not fits or (source.format == "vw") > (columns.kind == HASHED):
         what, format = _told(columns)
-        hint = f"; if this is {what}, too, say --format {format}"
+        says_so = f".{source.format}" in source.name  # else the format was assumed
+        hint = "" if says_so else f"; if this is {what}, too, say --format {format}"
         raise InputError(f"{source.shown} is {source.format}, but the model learned from {what}{hint}.")
     if source.format == "libsvm":
         return LibsvmParser(bits=columns.bits, limit=limit, labelled=labelled, seen=seen)

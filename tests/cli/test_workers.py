@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -22,7 +24,7 @@ import pytest
 
 import pater as pater_package
 from pater.cli import main, processes
-from pater.cli.cluster import _do
+from pater.cli.cluster import Cluster, _do
 from pater.cli.errors import WorkersError
 from pater.cli.processes import Processes
 from pater.files.container import lock_place
@@ -297,6 +299,24 @@ def test_a_bad_row_is_told_as_one_process_tells_it(rows: Path, tmp_path: Path, p
     assert code == 1
     assert again == told
     assert "bad.svm, line 50001, column 5" in told
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_a_scheduler_that_does_not_answer() -> None:
+    """A client that waits to be collected may be while the next one starts, and then neither goes on."""
+    pytest.importorskip("distributed")
+    before = set(threading.enumerate())
+    gc.disable()
+    try:
+        for _ in range(2):
+            with (
+                pytest.raises(WorkersError, match="no scheduler answers at nonsense"),
+                Cluster("nonsense", int) as cluster,
+            ):
+                cluster.call(int)
+        assert set(threading.enumerate()) == before
+    finally:
+        gc.enable()
 
 
 def test_a_worker_of_another_version_is_told() -> None:

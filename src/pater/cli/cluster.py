@@ -6,6 +6,7 @@ model file; what is wrong with an input comes back as text.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import queue
@@ -40,7 +41,7 @@ class Cluster:
     def __init__(self, scheduler: str, compiling: Callable[[], None]) -> None:
         self._scheduler, self._compiling = scheduler, compiling
         self._client: Any = None
-        self._failed: BaseException | None = None
+        self._failed = ""
         self._workers = 1
         self._seen = time.monotonic()  # when there was a worker
         self._looked = 0.0
@@ -59,13 +60,14 @@ class Cluster:
             client = import_module("distributed").Client
             self._client = client(self._scheduler, timeout=ANSWER, set_as_default=False)
         except BaseException as error:  # told by who waits for it
-            self._failed = error
+            self._failed = " ".join(str(error).split()) or type(error).__name__
+        if self._failed:
+            gc.collect()  # a client that was left to be found while another starts would keep that one from starting
 
     def _started(self) -> Any:
         self._starting.join()
-        if self._failed is not None:
-            why = " ".join(str(self._failed).split()) or type(self._failed).__name__
-            raise WorkersError(f"no scheduler answers at {self._scheduler}: {why[:200].rstrip('.')}.")
+        if self._failed:
+            raise WorkersError(f"no scheduler answers at {self._scheduler}: {self._failed[:200].rstrip('.')}.")
         return self._client
 
     def __exit__(self, *_: object) -> None:

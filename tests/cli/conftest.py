@@ -1,4 +1,4 @@
-"""Commands run in this process, as a terminal would run them, with nothing at hand."""
+"""Commands run in this process, as a terminal would run them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-import pater
+import pater as package
 from pater.cli import main
 
 
@@ -34,23 +34,29 @@ def nothing_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(nothing_at_hand: Path, capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """`run("data", "list")` is `pater data list`."""
+def pater(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """`pater("data", "list")` is that command: its exit code and what it wrote."""
 
-    def run(*arguments: str) -> Done:
-        with pytest.raises(SystemExit) as end:
-            main(arguments)
-        code = end.value.code
-        return Done(code if isinstance(code, int) else 0, *capfd.readouterr())
+    def run(*arguments: object) -> Done:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as leave:
+            main([str(argument) for argument in arguments])
+        return Done(int(leave.value.code or 0), *capfd.readouterr())
 
     return run
+
+
+@pytest.fixture
+def run(nothing_at_hand: Path, pater: Callable[..., Done]) -> Callable[..., Done]:
+    """`pater`, with nothing at hand."""
+    return pater
 
 
 @pytest.fixture
 def start(nothing_at_hand: Path) -> Callable[..., subprocess.Popen[str]]:
     """`start("reproduce")` is `pater reproduce` in a process of its own."""
     environment = os.environ | {
-        "PYTHONPATH": str(Path(pater.__file__).parents[1]),
+        "PYTHONPATH": str(Path(package.__file__).parents[1]),
         "XDG_CACHE_HOME": str(nothing_at_hand / "user-cache"),
     }
 

@@ -15,26 +15,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pater.cli import main
-
 TABLE = "zip,id,amount,y\n01234,12345678901234567890,1,1\n00501,7,2.50,0\n"
 
 
 @pytest.fixture
 def pater(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pater: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[int, str, str]]:
     """Run a verb in a folder of its own, with something on standard input: its exit code and what it wrote."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object, given: bytes = b"") -> tuple[int, str, str]:
-        capfd.readouterr()
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-            with pytest.raises(SystemExit) as leave:
-                main([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return int(leave.value.code or 0), out, err
+            return pater(*arguments)
 
     return run
 

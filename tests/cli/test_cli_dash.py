@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from pater.cli import main
 from pater.stream import train
 
 ROWS = "a,c,y\n" + "".join(f"{k},{'xy'[k % 2]},{k % 2}\n" for k in range(20))
-
-
-@pytest.fixture
-def pater(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run a verb in this process: its exit code and what it wrote."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as leave:
-            main([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return int(leave.value.code or 0), out, err
-
-    return run
 
 
 @pytest.fixture

@@ -10,31 +10,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pater.cli import main
 from pater.stream import load, train
 
 PATER = [sys.executable, "-m", "pater"]
 ROWS = "1 1:1\n-1 1:-1 2:1\n1 1:0.5\n-1 2:2\n"
-
-
-@pytest.fixture
-def pater(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run a verb in this process: its exit code and what it wrote."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as leave:
-            main([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return int(leave.value.code or 0), out, err
-
-    return run
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ import sys
 import termios
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,7 +27,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pater.cli import main
 from pater.cli.progressive import sentence
 from pater.formats.errors import Skipped
 from pater.formats.reading import make_input
@@ -38,20 +36,6 @@ from pater.stream.evaluation import judge
 from pater.stream.prediction import predict_to
 
 PATER = [sys.executable, "-m", "pater"]
-
-
-@pytest.fixture
-def pater(capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run a verb in this process: its exit code and what it wrote."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as leave:
-            main([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return int(leave.value.code or 0), out, err
-
-    return run
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pater as pater_package
-from pater.cli import main, processes
+from pater.cli import processes
 from pater.cli.cluster import Cluster, _do
 from pater.cli.errors import WorkersError
 from pater.cli.processes import Processes
@@ -34,20 +34,6 @@ from pater.stream.sharded_training import folder_of
 PATER = [sys.executable, "-m", "pater"]
 HERE = os.environ | {"PYTHONPATH": str(Path(pater_package.__file__).parents[1])}
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def pater(capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run a verb in this process: its exit code and what it wrote."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        with pytest.raises(SystemExit) as leave:
-            main([str(argument) for argument in arguments])
-        out, err = capfd.readouterr()
-        return int(leave.value.code or 0), out, err
-
-    return run
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ from .store.transaction import Transaction
 from .store.writer import StorageFull
 from .swapping import swap
 
-MANY = 2_000  # rows from which on a thread predicts
+MANY = 2_000  # most rows predicted in the event loop; more go to a thread
 OPERATING_POINT = "operating_point"
 say = logging.getLogger("pater.serve")
 

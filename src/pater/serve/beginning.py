@@ -1,6 +1,6 @@
 """What a service begins with: the settings of `pater train`, or a model file, as the state directory keeps them.
 
-Knows `stream/beginning.py`. A learner of the log is made as `pater train` makes one of the exported log, so that both
+Knows `stream/beginning.py`. A learner is made for the log as `pater train` makes one for the exported log, so that both
 come to the same bytes.
 """
 
@@ -15,8 +15,8 @@ from ..formats.errors import InputError
 from ..stream.beginning import Beginning
 from ..stream.learner import Learner, load
 
-EXPORTED = "log.jsonl"  # what a model of the log says it was learned from, as the export is called
-LABEL, WEIGHT = "label", "weight"  # the names of a row beside its features
+EXPORTED = "log.jsonl"  # what a model trained on the log names as its source: the file name of the export
+LABEL, WEIGHT = "label", "weight"  # the keys of a row besides its features
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class _Named:
 
 
 class _Log:
-    """The log, as `Beginning` looks at an input."""
+    """The log, presented to `Beginning` as an input."""
 
     def __init__(self, columns: Columns) -> None:
         self.sources, self._columns = [_Named()], columns
@@ -35,12 +35,12 @@ class _Log:
 
 
 def new_learner(settings: dict[str, Any], columns: Columns) -> Learner:
-    """A learner that knows nothing yet, with the settings that the state directory keeps: those of `Beginning`."""
+    """A learner that has learned nothing yet, with the settings of `Beginning` that the state directory keeps."""
     return Beginning(**settings).learner(_Log(columns))  # type: ignore[arg-type]
 
 
 def learner_of_file(path: Path) -> Learner:
-    """The learner of a model file that the service begins with or that is swapped in, ready to go on by the log."""
+    """The learner of a model file that the service begins with or that is swapped in, ready to learn from the log."""
     before = load(path)
     columns = with_label(before.columns or Columns())
     if columns.kind == HASHED and not columns.table:
@@ -52,5 +52,5 @@ def learner_of_file(path: Path) -> Learner:
 
 
 def with_label(columns: Columns) -> Columns:
-    """The columns of a table, of which an estimator does not say how its label is called."""
+    """The columns with the label's name filled in for a table whose estimator does not name it."""
     return replace(columns, label=LABEL) if columns.table and columns.label is None else columns

@@ -1,8 +1,8 @@
-"""Learn what comes by a topic of Kafka, each message once.
+"""Learn from the messages of a Kafka topic, each once.
 
-A message is a row as `/v1/learn` takes it, or `{"id", "label"}`, a label that comes late. The offset of the next one is
-written to the log in the transaction that appends the rows, so the log says what has been learned, however the process
-ended. A message that cannot be learned is left out; the log counts these, and names the latest.
+A message is a row as `/v1/learn` takes it, or `{"id", "label"}`, a label that comes late. The next offset is written to
+the log in the transaction that appends the rows, so the log says what has been learned, however the process ended. A
+message that cannot be learned is left out; the log counts such messages, and names the latest.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from .web.limits import Limits
 
 ROWS, LABELS, BAD = "rows", "labels", "bad"
 AGAIN = (429, 503, 507)  # refused for now, and nothing was written
-PAUSE = 1.0  # seconds before the same is tried again
-LEFT_OUT = "messages left out"  # what the log tells of them, by topic: {"n", "latest"}
-MOST_NAMED, MOST_TOLD = 20, 5  # messages that the log names, and that are told of at once
+PAUSE = 1.0  # seconds before the next attempt
+LEFT_OUT = "messages left out"  # the name under which the log counts them, by topic: {"n", "latest"}
+MOST_NAMED, MOST_TOLD = 20, 5  # messages that the log names, and that are warned of one by one
 say = logging.getLogger("pater.serve")
 
 
 class Read(NamedTuple):
-    """A message, and what it holds: a row, a label, or the reason why it is neither."""
+    """A message and its content: a row, a label, or the reason why it is neither."""
 
     message: Message
     kind: str
@@ -44,21 +44,21 @@ class Read(NamedTuple):
 
 
 class _StoppedError(Exception):
-    """It was stopped while it waited for the log; what was not written comes again at the next start."""
+    """Raised when stopped while waiting for the log; what was not written comes again at the next start."""
 
 
 class Consumption:
-    """A topic that is being learned from."""
+    """Learns from one topic."""
 
     def __init__(self, engine: Engine, address: Address, limits: Limits) -> None:
         self._engine, self._address, self._limits, self._stopping = engine, address, limits, False
 
     def stop(self) -> None:
-        """Take no more messages; `run` ends when those under way are learned."""
+        """Take no more messages; `run` ends when those under way have been learned."""
         self._stopping = True
 
     async def run(self) -> None:
-        """Learn what comes until it is stopped, or the topic cannot be read on."""
+        """Learn what comes until stopped, or until the topic can no longer be read."""
         name, trouble = self._address.topic, ""
         topic = Topic(self._address, self._known())
         try:
@@ -66,7 +66,7 @@ class Consumption:
                 try:
                     messages = await asyncio.to_thread(topic.next)
                 except KafkaException as error:
-                    if words(error) != trouble:  # told once
+                    if words(error) != trouble:  # warned of once
                         trouble = words(error)
                         say.warning("the topic %s cannot be read now: %s", name, trouble)
                     await asyncio.sleep(PAUSE)
@@ -77,7 +77,7 @@ class Consumption:
                     await self._learn(kind, read)
         except _StoppedError:
             pass
-        except Exception as error:  # of the topic, or one that nobody has thought of: the service goes on without it
+        except Exception as error:  # of the topic, or one that nobody foresaw: the service goes on without it
             told = error if isinstance(error, TopicError) else f"{type(error).__name__}: {error}"
             say.error("nothing more is learned from the topic %s: %s", name, told)
             with suppress(Refusal):
@@ -91,7 +91,7 @@ class Consumption:
         return {part: following for (name, part), following in self._engine.log.offsets().items() if name == topic}
 
     async def _begin(self, topic: Topic) -> None:
-        """Write down where partitions begin, so that a restart begins there, too."""
+        """Record the offsets at which partitions begin, so that a restart begins there, too."""
         beginnings = topic.beginnings()
         gone = {each.part: (each.known, each.offset) for each in beginnings if each.known not in (None, each.offset)}
         for part, (known, offset) in gone.items():
@@ -108,7 +108,7 @@ class Consumption:
             await self._tried(partial(self._engine.conveyor.write, write))
 
     async def _learn(self, kind: str, read: list[Read]) -> None:
-        """Learn messages of one kind, in one transaction; those that are bad, or refused, are left out."""
+        """Learn messages of one kind in one transaction; those that are malformed or refused are left out."""
         out = {each.message: str(each.value) for each in read if each.kind == BAD}
         while True:
             good = [each for each in read if each.message not in out]
@@ -138,7 +138,7 @@ class Consumption:
                 return
 
     async def _hand_over(self, kind: str, values: list[Any], beside: Callable[[Transaction], None]) -> None:
-        """Learn rows, or join labels, and write what belongs beside them in the same transaction."""
+        """Learn rows or join labels, with `beside` writing in the same transaction."""
         engine, unknown = self._engine, []
         try:
             if not values:
@@ -157,7 +157,7 @@ class Consumption:
             say.warning("the topic %s: %s labels are of unknown ids, such as %r", *told)
 
     async def _tried(self, call: Callable[[], Awaitable[None]]) -> None:
-        """Do something that can only be put off."""
+        """Call until no temporary refusal is raised."""
         while True:
             try:
                 return await call()
@@ -170,7 +170,7 @@ class Consumption:
                 raise _StoppedError
 
     def _beside(self, messages: list[Message], out: dict[Message, str]) -> Callable[[Transaction], None]:
-        """Writes where to go on after messages, and which of them were left out."""
+        """A function that writes the next offsets, and which messages were left out."""
         topic, following = self._address.topic, {message.part: message.offset + 1 for message in messages}
         named = [{"partition": each.part, "offset": each.offset, "reason": why} for each, why in out.items()]
 
@@ -190,7 +190,7 @@ class Consumption:
 
 
 def _runs(reads: list[Read]) -> list[tuple[str, list[Read]]]:
-    """Messages of one kind that follow each other, and with them those that are bad."""
+    """Runs of consecutive messages of one kind; malformed ones belong to the run around them."""
     runs: list[tuple[str, list[Read]]] = []
     for each in reads:
         kind, run = runs[-1] if runs else (each.kind, [])

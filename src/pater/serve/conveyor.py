@@ -1,7 +1,7 @@
 """From a request to the disk, and from there to the model, in one order: that of the log.
 
 Knows the writer's thread and an event loop; knows no model. What was written comes back in groups. What is to be
-learned of them is handed on together, a few rows at a time, and only then are those answered who wait for it.
+learned is handed on together, a few rows at a time, and only then are the callers that wait for it answered.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .store.transaction import Transaction
 from .store.writer import Done, Writer
 
 FAILED = "learning has failed, which the log of the server tells more of; start the service again"
-Places = dict[int, list[int]]  # by the number of an entry, those of its rows
+Places = dict[int, list[int]]  # by entry number, the places of its rows
 T = TypeVar("T")
 say = logging.getLogger("pater.serve")
 
 
 @dataclass(eq=False)
 class _Job:
-    """Who waits for a write; if it is to be learned, what was written."""
+    """A caller that waits for a write, and, if it is to be learned, what was written."""
 
     future: asyncio.Future[Any]
     learns: bool = False
@@ -40,12 +40,12 @@ class Conveyor:
     """The way to the disk and back.
 
     take
-        Learns entries, pausing after every few rows; an InputError if it cannot.
+        Learns entries, pausing after every few rows; raises an InputError if it cannot.
     repair
-        Called after such an error with the number of the last entry: learns up to there without the rows that cannot be
-        learned, and gives back those, by the number of their entry.
+        Called after such an error with the number of the last entry: learns up to it without the rows that cannot be
+        learned, and returns their places by entry number.
     taken
-        Called when entries were learned.
+        Called when entries have been learned.
     most
         How many writes may wait.
     """
@@ -62,11 +62,11 @@ class Conveyor:
         self._take, self._repair, self._taken = take, repair, taken
         self._loop = asyncio.get_running_loop()
         self._on_their_way = 0  # to the disk and back; the writer's own count ends before they are back in this thread
-        self._learning: set[_Job] = set()  # those that learn and are not answered yet
-        self._to_learn: deque[_Job] = deque()  # of them, those that are on the disk
+        self._learning: set[_Job] = set()  # those that learn and have not been answered yet
+        self._to_learn: deque[_Job] = deque()  # those of them that are on the disk
         self._wake, self._is_busy, self._has_failed = asyncio.Event(), False, False
         self._looks: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
-        self._unmarked: dict[int, tuple[list[int], list[str]]] = {}  # refused, by entry, and not marked so on the disk
+        self._unmarked: dict[int, tuple[list[int], list[str]]] = {}  # refused, by entry, and not yet marked on the disk
         self.writer = Writer(log, self._on_disk, most=most)
         self._task = asyncio.create_task(self._learn_for_ever())
 
@@ -77,20 +77,20 @@ class Conveyor:
 
     @property
     def broken(self) -> Refusal | None:
-        """Why nothing is learned: what came last could not be written, or learning itself has failed."""
+        """Why nothing is learned: the last write failed, or learning itself has failed; None if all is well."""
         return Refusal(503, f"{FAILED}.") if self._has_failed else self.writer.broken
 
     def check(self) -> None:
-        """A Refusal if learning has failed: the model may have learned a part of an entry."""
+        """Raise a Refusal if learning has failed: the model may have learned part of an entry."""
         if self._has_failed:
             raise Refusal(503, f"{FAILED}.")
 
     async def write(self, write: Callable[[Transaction], Any], size: int = 0, *, urgent: bool = False) -> Any:
-        """What a write gives back, once it is on the disk."""
+        """Run a write, and return its result once it is on the disk."""
         return await self._submitted(_Job(self._loop.create_future()), write, size, urgent=urgent)
 
     async def learn(self, write: Callable[[Transaction], Written], size: int = 0) -> Written:
-        """The same of a write whose entries are to be learned, once they are; a Refusal names rows that cannot be."""
+        """Run a write and learn its entries, then return its result; a Refusal names rows that cannot be learned."""
         self.check()
         written = await self._submitted(_Job(self._loop.create_future(), learns=True), write, size)
         assert isinstance(written, Written)
@@ -103,11 +103,11 @@ class Conveyor:
         self._on_their_way += 1
         if job.learns:
             self._learning.add(job)
-        # Whoever waits may go away; what is on its way is written and learned nevertheless.
+        # The caller may go away; what is on its way is written and learned nevertheless.
         return await asyncio.shield(job.future)
 
     async def at_rest(self, look: Callable[[], T]) -> T:
-        """What `look` finds between two entries, when none is learned in part."""
+        """The result of `look`, called between two entries, when none is half learned."""
         self.check()
         if not self._is_busy:
             return look()
@@ -117,23 +117,23 @@ class Conveyor:
 
     @property
     def is_marked(self) -> bool:
-        """Whether all rows that were refused are marked so on the disk."""
+        """Whether all refused rows are marked so on the disk."""
         return not self._unmarked
 
     async def drained(self) -> None:
-        """Wait until all that was taken to be learned is on the disk and learned."""
+        """Wait until everything accepted for learning is on the disk and learned."""
         while self._learning or self._is_busy:
             await asyncio.sleep(0.002)
 
     async def stop(self) -> None:
-        """End, when nothing waits any more."""
+        """Stop once nothing is waiting."""
         await self.drained()
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         await asyncio.to_thread(self.writer.stop)
 
     def _on_disk(self, group: list[Done]) -> None:
-        """Called in the writer's thread."""
+        """Hand results over; called in the writer's thread."""
         self._loop.call_soon_threadsafe(self._back, group)
 
     def _back(self, group: list[Done]) -> None:
@@ -142,7 +142,7 @@ class Conveyor:
             if isinstance(result, Exception):
                 self._answer(job, result)
             elif job.learns and (result.entry or self._to_learn or self._is_busy):
-                job.written = result  # also if there is nothing to learn: what it tells of is learned first
+                job.written = result  # even with nothing to learn: what it reports on is learned first
                 self._to_learn.append(job)
             else:
                 self._answer(job, result)
@@ -160,7 +160,7 @@ class Conveyor:
                 try:
                     if not self._has_failed:
                         await self._learn(jobs)
-                except Exception:  # nobody else would hear of it, and those who wait would wait for ever
+                except Exception:  # nobody else would hear of it, and the callers would wait for ever
                     say.exception("learning has failed; what is in the log is learned at the next start")
                     self._has_failed = True
                 if self._has_failed:
@@ -169,7 +169,7 @@ class Conveyor:
                 self._is_busy = False
 
     def _put_off(self, jobs: list[_Job]) -> None:
-        """Answer those whose rows are on the disk, but are not learned before the next start."""
+        """Answer the callers whose rows are on the disk, but will not be learned before the next start."""
         told = "the rows are in the log, and are learned then: do not send them again"
         for job in jobs:
             assert job.written is not None
@@ -178,7 +178,7 @@ class Conveyor:
     def _look(self) -> None:
         looks, self._looks = self._looks, []
         for look, future in looks:
-            if future.done():  # who asked has gone away
+            if future.done():  # the caller has gone away
                 continue
             try:
                 self.check()
@@ -216,9 +216,9 @@ class Conveyor:
             self._answer(job, _refusal(job.written, refused) or job.written)
 
     async def mark(self, refused: Places | None = None, ids: dict[int, list[str | None]] | None = None) -> None:
-        """Take rows that cannot be learned out of the log, and those that could not be taken out before.
+        """Mark rows as refused in the log, along with any that could not be marked before.
 
-        No model file may take the place of their entries in the log before that.
+        No model file may replace their entries in the log before that.
         """
         for number, places in (refused or {}).items():
             self._unmarked[number] = places, [name for name in (ids or {}).get(number, ()) if name is not None]
@@ -236,7 +236,7 @@ class Conveyor:
 
 
 async def _give_way() -> None:
-    """Let others have their turn, those included whose requests came in while something was learned."""
+    """Give others their turn, including requests that arrived while something was being learned."""
     await asyncio.sleep(0)  # they are read after this
     await asyncio.sleep(0)  # and answered after this
 

@@ -1,8 +1,8 @@
-"""The engine of a service: the only one who changes the model, in the order of the log.
+"""The engine of a service: it alone changes the model, in the order of the log.
 
 Knows `learned`, the log and its writer, and `operating`. It lives in one thread, that of the event loop: what is to be
-learned goes to the writer's thread first, comes back when it is on the disk, and is learned here, a few rows at a time,
-so that predictions find their turn in between.
+learned goes to the writer's thread first, comes back once it is on the disk, and is learned here, a few rows at a time,
+so that predictions get their turn in between.
 """
 
 from __future__ import annotations
@@ -35,40 +35,40 @@ from .store.transaction import Transaction
 from .store.writer import StorageFull
 from .swapping import swap
 
-MANY = 2_000  # rows that are predicted aside
+MANY = 2_000  # most rows predicted in the event loop; more go to a thread
 OPERATING_POINT = "operating_point"
 say = logging.getLogger("pater.serve")
 
 
 class Engine:
-    """A service under way, to be used from one event loop."""
+    """A running service, to be used from one event loop."""
 
     def __init__(self, log: Log, settings: dict[str, Any], keeping: Keeping | None = None, window: int = 1_000) -> None:
         self.log, self.keeping, self.volumes = log, keeping or Keeping(), Volumes()
         self.started, self._settings, self._window = log.now(), settings, window
         self.is_stopping = self.is_swapping = False
         self.learned_at: float | None = None
-        self._asked = 0  # most rows that were predicted together since some were last learned
+        self._asked = 0  # most rows predicted together since rows were last learned
 
     # Starting and stopping
 
     async def start(self) -> None:
-        """Recover what the log comes to, and begin to learn."""
+        """Recover the state that the log describes, and begin to learn."""
         self.learned, refused = recovered(self.log, self._settings, self._window)
         self.settling = Settling.of(self.log, self.learned, self._settings, self.keeping)
         self.operating = Operating.kept(self.log.meta(OPERATING_POINT, default={}), self.classes)
         self._threshold = self.operating.threshold(self.learned.quality)
-        self._alarms = self.quality.n_alarms  # that were told of
+        self._alarms = self.quality.n_alarms  # alarms already reported
         self.conveyor = Conveyor(self.log, self._take, self._repair, self._on_learned, most=self.keeping.most_waiting)
         self.housekeeping = Housekeeping(self)
         try:
             await self.conveyor.mark(refused)
             await self.conveyor.write(lambda transaction: transaction.event("start", self.told()))
-        except Refusal as refusal:  # on a full disk it can predict
+        except Refusal as refusal:  # with a full disk it can still predict
             say.error("%s", refusal.reason)
 
     async def stop(self) -> None:
-        """Take nothing more, learn what is on the disk, and write a last snapshot."""
+        """Accept nothing more, learn what is on the disk, and write a last snapshot."""
         self.is_stopping = True
         await self.housekeeping.stop()
         await self.model_in_place()
@@ -84,11 +84,11 @@ class Engine:
     def _take(self, entries: list[Entry]) -> Iterator[None]:
         if self.learned.served is None:
             self.learned.columns = self.settling.columns
-        in_steps, self._asked = self._asked == 1, 0  # many who ask would gain nothing
+        in_steps, self._asked = self._asked == 1, 0  # with many callers, steps would gain nothing
         return self.learned.take(entries, in_steps=in_steps)
 
     def _repair(self, last: int) -> Refused:
-        """Learn what is in the log up to its `last` entry, without the rows that cannot be learned."""
+        """Learn the log up to its `last` entry without the rows that cannot be learned, and return their places."""
         until = self.learned.entry
         self.learned, refused = repaired(self.log, self._settings, self._window, until=until, last=last)
         self.count(REFUSED, sum(map(len, refused.values())))
@@ -107,7 +107,7 @@ class Engine:
             raise Refusal(503, "the service is stopping; try again.", retry_after=5)
 
     async def model_in_place(self) -> None:
-        """Wait for a model that is being swapped in, which is to learn what comes from here on."""
+        """Wait for a model that is being swapped in, since that one is to learn what comes next."""
         while self.is_swapping:
             await asyncio.sleep(0.002)
 
@@ -120,7 +120,7 @@ class Engine:
 
     @property
     def version(self) -> int:
-        """One more with each model that is swapped in."""
+        """The version of the model: it grows with each model that is swapped in."""
         return 1 if self.learned.served is None else self.learned.served.version
 
     def speaker(self) -> Learner | None:
@@ -129,7 +129,7 @@ class Engine:
 
     @property
     def quality(self) -> Quality:
-        """How good the answers were whose labels have come."""
+        """The quality of the answers whose labels have come."""
         return self.learned.quality
 
     @property
@@ -140,7 +140,7 @@ class Engine:
 
     @property
     def threshold(self) -> float | None:
-        """The margin that the service decides by; None where the model's own threshold does."""
+        """The margin by which the service decides; None where the model's own threshold applies."""
         return self._threshold
 
     @property
@@ -150,24 +150,24 @@ class Engine:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known which columns rows have."""
+        """Whether the columns of rows are known."""
         return self.settling.columns is not None
 
     @property
     def is_fixed(self) -> bool:
-        """Whether rows may be read in another thread: to read them leaves nothing behind."""
+        """Whether rows may be read in another thread, since reading them changes nothing."""
         return self.settling.is_fixed
 
     def facts(self) -> Facts:
-        """What is so now."""
+        """The current state."""
         return facts_of(self)
 
     def count(self, kind: int, rows: int) -> None:
-        """Take note of what was done to some rows."""
+        """Count rows of a kind, such as predicted or learned."""
         self.volumes.add(kind, rows, self.log.now())
 
     def told(self) -> dict[str, int]:
-        """The model, as answers name it."""
+        """The model as answers name it."""
         return {"version": self.version, "rows": self.rows}
 
     # Requests
@@ -180,9 +180,9 @@ class Engine:
         return self.settling.rows_of(body, labelled=labelled, arrow=arrow, **limits)
 
     async def predict(self, rows: Rows, *, explain: bool = False) -> dict[str, Any]:
-        """What the model says of rows now; those that have an id are remembered before the answer.
+        """The model's current predictions for rows; rows with an id are remembered before the answer.
 
-        Of many rows a copy of the model speaks, in a thread, so that others need not wait.
+        For many rows a copy of the model predicts in a thread, so that other requests need not wait.
         """
         if rows.reader is not self.settling:
             raise Refusal(503, "a model was swapped in while the rows were read; try again.", retry_after=1)
@@ -207,7 +207,7 @@ class Engine:
         return {"predictions": answers, "model": told}
 
     async def _remembered(self, rows: Rows, said: list[dict[str, Any]]) -> bool:
-        """Whether rows wait for their labels, on the disk; on a full one predicting goes on, and says so."""
+        """Whether the rows are on the disk, waiting for their labels; with a full disk, predictions go on without."""
         news = self.settling.news()
         try:
             await self.conveyor.write(requests.remember(rows, said, news), size=rows.size)
@@ -219,9 +219,9 @@ class Engine:
     async def learn(
         self, rows: Rows, key: str | None = None, digest: bytes = b"", *, beside: Settled | None = None
     ) -> dict[str, Any]:
-        """Learn from rows; the answer comes when they are on the disk and learned. A key or an id is learned once.
+        """Learn from rows, and answer once they are on the disk and learned; a key or an id is learned once.
 
-        `beside` writes what belongs to the same transaction.
+        `beside` writes something else in the same transaction.
         """
         await self.model_in_place()
         news, as_read = self.settling.news(), rows.reader is self.settling
@@ -237,7 +237,7 @@ class Engine:
         return written.answer
 
     async def labels(self, labels: list[LabelOf], *, beside: Settled | None = None) -> dict[str, Any]:
-        """Labels of rows that were predicted: those that are remembered are learned, as they were predicted."""
+        """Join labels to predicted rows, and learn those that are still remembered, as they were predicted."""
         self._check_open()
         await self.model_in_place()
         sound = self.settling.labels(labels)
@@ -252,7 +252,7 @@ class Engine:
         return written.answer
 
     async def model_file(self) -> bytes:
-        """The model file, as `pater train` would have written it from the exported log."""
+        """The model file that `pater train` would have written from the exported log."""
         if self.learned.served is None:
             raise Refusal(409, "there is no model yet: nothing has been learned.")
         served = await self.conveyor.at_rest(lambda: deepcopy(self.learned.served))
@@ -260,13 +260,13 @@ class Engine:
         return await asyncio.to_thread(served.content)
 
     async def swap(self, content: bytes) -> dict[str, Any]:
-        """Put another model in the place of this one, which is kept; what was learned so far stays in the log."""
+        """Replace the model by another, keeping the old file; what was learned so far stays in the log."""
         self._check_open()
         if self.is_swapping:
             raise Refusal(409, "another model is being swapped in; try again.", retry_after=1)
         self.is_swapping = True
         self._swap = asyncio.create_task(self._swapped(content))
-        # Whoever waits may go away; a swap that has begun is ended nevertheless, here as on the disk.
+        # The caller may go away; a swap that has begun is finished nevertheless, here as on the disk.
         return await asyncio.shield(self._swap)
 
     async def _swapped(self, content: bytes) -> dict[str, Any]:
@@ -294,7 +294,7 @@ class Engine:
         return self.operating_point()
 
     def operating_point(self) -> dict[str, Any]:
-        """The operating point in force, and what moving it would do."""
+        """The operating point in force, and the effect of moving it."""
         speaker = self.speaker()
         own = speaker.threshold() if speaker is not None and len(self.classes) == 2 else None
         return self.operating.told(self.learned.quality, own)

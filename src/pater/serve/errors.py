@@ -1,4 +1,4 @@
-"""What a caller of the service has done wrong, or cannot have now: a status of HTTP, and words that say what to do."""
+"""What a caller of the service did wrong, or cannot have now: an HTTP status, and words that say what to do."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 
 class Refusal(Exception):  # noqa: N818
-    """An answer that is not what was asked for.
+    """An answer other than the one asked for.
 
     status
-        Of HTTP: 400 for what cannot be read, 401 and 403 for tokens, 404, 409 for what does not go with the state, 413
-        for what is too large, 422 for rows that are wrong, 429 for too much at once, 507 for a full disk.
+        HTTP status: 400 for what cannot be read, 401 and 403 for tokens, 404, 409 for a conflict with the state, 413
+        for what is too large, 422 for invalid rows, 429 for too much at once, 507 for a full disk.
     reason
         What is wrong, where, and what to do.
     rows
-        Of rows that are wrong, the place of each in the request and its reason.
+        The place of each invalid row in the request, and what is wrong with it.
     retry_after
-        In how many seconds it is worth to ask again.
+        In how many seconds a retry is worthwhile.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""What a service does by itself: snapshots of the model, and rows forgotten that nobody has told the label of.
+"""What a service does by itself: write snapshots of the model, and forget rows whose labels never came.
 
-Knows the engine. What fails is tried again: the log has all that was learned, and a start without a snapshot takes
-longer, that is all.
+Knows the engine. What fails is tried again: the log has all that was learned, so without a snapshot the next start only
+takes longer.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 TICK = 0.5  # seconds
 SHORTEST_REST, LONGEST_REST, AFTER_A_FAILURE = 1.0, 60.0, 10.0
-AT_ONCE = 1_000  # rows that are forgotten in one go
+AT_ONCE = 1_000  # rows forgotten in one transaction
 KEPT = 3  # snapshots
-TOLD = 5  # snapshots that the history tells of
+TOLD = 5  # snapshots listed in the history
 say = logging.getLogger("pater.serve")
 
 
 class Housekeeping:
-    """The tasks of an engine that has started.
+    """The background tasks of an engine that has started.
 
     saved_at, saved_position
-        When the last snapshot was written, in seconds since 1970, and how many rows of the log it has.
+        When the last snapshot was written, in seconds since 1970, and how many rows of the log it covers.
     snapshots
-        The last few, as the history of the model tells of them.
+        The last few, as listed in the model's history.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -57,12 +57,12 @@ class Housekeeping:
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
-        """End; what is being written is written."""
+        """Stop, after finishing what is being written."""
         self._ended.set()
         await self._task
 
     def is_saved(self, entry: int, position: int) -> None:
-        """A model file has all up to an entry."""
+        """Note that a model file covers everything up to an entry."""
         self._entry, self.saved_position, self.saved_at = entry, position, self._engine.log.now()
         self._last_look = monotonic()
 
@@ -70,11 +70,11 @@ class Housekeeping:
         self.snapshots.append({"time": time, "kind": "snapshot", "version": version, "position": position})
 
     def want_snapshot(self) -> None:
-        """See that there is a snapshot soon: what came since the last one had to be learned again."""
+        """Ask for a snapshot soon: what came since the last one had to be learned again."""
         self._is_wanted = True
 
     async def snapshot(self) -> None:
-        """Write the model to a file, from which the next start goes on, if there is anything new."""
+        """If there is anything new, write the model to a file that the next start can continue from."""
         engine, self._is_wanted = self._engine, False
         await engine.conveyor.mark()
         taken = await engine.conveyor.at_rest(self._copied)
@@ -94,17 +94,17 @@ class Housekeeping:
         self._note(engine.log.now(), version, position)
 
     def _copied(self) -> tuple[Learner, int, dict[str, Any], int, int] | None:
-        """What a snapshot is made of; None if the last one says it all, or rows are held back yet."""
+        """What a snapshot is made of; None if the last one is up to date, or rows are still held back."""
         learned, served = self._engine.learned, self._engine.learned.served
         if served is None or not served.is_settled or learned.entry == self._entry:
             return None
-        if not self._engine.conveyor.is_marked:  # only who starts from the log would find those rows again
+        if not self._engine.conveyor.is_marked:  # only a start from the log would find those rows again
             return None
         quality = learned.quality.to_json()
         return deepcopy(served.learner), served.version, quality, learned.entry, learned.position
 
     async def expire(self) -> int:
-        """Forget rows that have waited too long for their label; how many there were."""
+        """Forget rows that have waited too long for their label; return how many."""
         engine, keeping, expired, more = self._engine, self._engine.keeping, 0, True
         while more and not self._ended.is_set():
             await engine.model_in_place()
@@ -121,7 +121,7 @@ class Housekeeping:
         return expired
 
     async def _has_ended(self) -> bool:
-        """Wait a moment; whether it is time to end."""
+        """Wait a moment, then return whether it is time to stop."""
         try:
             await asyncio.wait_for(self._ended.wait(), TICK)
         except TimeoutError:
@@ -144,7 +144,7 @@ class Housekeeping:
         return not self._engine.is_swapping and (self._is_wanted or new >= keeping.snapshot_rows or (new != 0 and late))
 
     async def _tried(self, work: Callable[[], Awaitable[Any]]) -> bool:
-        """Whether something has gone well; whatever has not, the service lives on, and this with it."""
+        """Whether the work succeeded; if it failed, the service goes on, and so does this task."""
         try:
             await work()
         except Exception as error:

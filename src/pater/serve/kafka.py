@@ -1,7 +1,7 @@
-"""Messages of a topic of Kafka, from given offsets on. Knows `confluent_kafka`, and neither the log nor the model.
+"""Messages of a Kafka topic, from given offsets on. Knows `confluent_kafka`, and neither the log nor the model.
 
-Which messages were learned is for the caller to know: nothing is committed to the broker, and no group is joined. All
-partitions are read, also those that a topic gains later.
+The caller keeps track of which messages were learned: nothing is committed to the broker, and no group is joined. All
+partitions are read, including those that a topic gains later.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from ..formats.errors import InputError
 
 EXAMPLE = "kafka://host:9092/topic"
-REFRESH = 30.0  # seconds after which partitions are looked for again
+REFRESH = 30.0  # seconds between searches for new partitions
 TIMEOUT = 5.0  # seconds for a question to the broker
 OWN = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
-    "auto.offset.reset": "error",  # an offset that is gone is to be told, not jumped over
+    "auto.offset.reset": "error",  # an offset that no longer exists is an error, not skipped
     "queued.max.messages.kbytes": 16_384,
     "isolation.level": "read_committed",
 }
@@ -34,9 +34,9 @@ class Address(NamedTuple):
     """Where messages come from.
 
     start
-        Where a topic is begun that nothing is known of: "earliest" or "latest".
+        Where to begin with a topic that nothing is known of: "earliest" or "latest".
     settings
-        Of librdkafka.
+        Those of librdkafka.
     """
 
     servers: str
@@ -46,7 +46,7 @@ class Address(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> Address:
-        """Of `kafka://host:port[,host:port…]/topic[?group=…&from=earliest|latest&config=FILE]`."""
+        """Parse `kafka://host:port[,host:port…]/topic[?group=…&from=earliest|latest&config=FILE]`."""
         try:
             parts = urlsplit(url)
             asked = parse_qsl(parts.query, strict_parsing=True, keep_blank_values=True) if parts.query else []
@@ -67,7 +67,7 @@ class Address(NamedTuple):
 
 
 def _properties(path: Path) -> dict[str, str]:
-    """Settings of librdkafka from a file of lines name=value, where passwords are better kept than in a command."""
+    """Settings of librdkafka from a file of name=value lines, a better place for passwords than a command."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -85,7 +85,7 @@ def _properties(path: Path) -> dict[str, str]:
 
 
 class Message(NamedTuple):
-    """A message, by its place in the topic."""
+    """A message and its place in the topic."""
 
     part: int
     offset: int
@@ -93,9 +93,9 @@ class Message(NamedTuple):
 
 
 class Beginning(NamedTuple):
-    """Where a partition begins to be read; `known` is where that should have been, if anything was known of it.
+    """Where reading a partition begins; `known` is where it should have begun, if anything was known of it.
 
-    Messages between the two are gone: the broker has not kept them until they could be read.
+    Messages between the two are gone: the broker did not keep them until they could be read.
     """
 
     part: int
@@ -104,14 +104,14 @@ class Beginning(NamedTuple):
 
 
 class TopicError(InputError):
-    """The topic cannot be read on, whatever is tried."""
+    """The topic can no longer be read, whatever is tried."""
 
 
 class Topic:
-    """A topic that is being read. All methods may wait, so they are called in a thread other than the event loop's.
+    """A topic being read. All methods may block, so they are called outside the event loop's thread.
 
     known
-        For each partition, the first message that has not been read.
+        For each partition, the offset of the first message that has not been read.
     """
 
     def __init__(self, address: Address, known: Mapping[int, int]) -> None:
@@ -126,7 +126,7 @@ class Topic:
             raise InputError(f"Kafka's client refuses its settings: {words(error)}") from None
 
     def next(self, most: int = 200, wait: float = 0.5) -> list[Message]:
-        """Messages that have come, in the order of each partition; maybe none. A TopicError if there can be no more."""
+        """Messages that have come, in order within each partition; maybe none. A TopicError if no more can come."""
         if time.monotonic() > self._refreshed + REFRESH:
             self._assign()
             self._refreshed = time.monotonic()
@@ -145,21 +145,21 @@ class Topic:
                 self._refreshed = 0.0
             elif error.code() != KafkaError._PARTITION_EOF:
                 trouble = error
-        if trouble is not None and not messages:  # else what has come would be lost; trouble that stays is met again
+        if trouble is not None and not messages:  # otherwise they would be lost; trouble that stays is met again
             raise KafkaException(trouble)
         return messages
 
     def beginnings(self) -> list[Beginning]:
-        """Of the partitions that have begun to be read since this was asked last."""
+        """The beginnings of the partitions first read since the last call."""
         beginnings, self._beginnings = self._beginnings, []
         return beginnings
 
     def close(self) -> None:
-        """Leave the broker."""
+        """Close the connection to the broker."""
         self._consumer.close()
 
     def _assign(self) -> None:
-        """Read partitions that are not read yet, each from where it is known to be or has to begin."""
+        """Begin to read new partitions, each from its known offset or from where it has to begin."""
         told = self._consumer.list_topics(self.name, timeout=TIMEOUT).topics[self.name]
         if told.error is not None:
             raise KafkaException(told.error)
@@ -168,7 +168,7 @@ class Topic:
             if found is None:
                 raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
             low, high = found
-            # A partition that has come since is new from its first message on.
+            # A partition that was added since is new from its first message on.
             known = self._offsets.get(part)
             offset = (low if self._begun or self._start == "earliest" else high) if known is None else max(known, low)
             if offset > high:
@@ -184,6 +184,6 @@ class Topic:
 
 
 def words(error: Exception) -> str:
-    """What Kafka's client says, without its numbers."""
+    """The client's message without its error codes."""
     first = error.args[0] if error.args else error
     return str(first.str() if isinstance(first, KafkaError) else first)

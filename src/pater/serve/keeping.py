@@ -10,11 +10,11 @@ class Keeping:
     """How long and how much is kept.
 
     remember, expire_as
-        For how many seconds a row waits for its label, and what it is taken for when none comes; None for nothing.
+        How many seconds a row waits for its label, and the label it gets when none comes; None for none.
     snapshot_rows, snapshot_seconds
-        How often the model is written to a file: after so many rows, or so much time.
+        After how many rows, or seconds, the model is written to a file again.
     most_classes
-        How many labels there may be.
+        How many different labels there may be.
     most_waiting
         How many requests may wait to be written to the log.
     """

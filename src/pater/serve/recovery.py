@@ -52,7 +52,7 @@ def repaired(log: Log, settings: dict[str, Any], window: int, *, until: int, las
 
 
 def _begun(log: Log, settings: dict[str, Any], window: int) -> Learned:
-    """The last snapshot that can be read."""
+    """What was learned by the last snapshot that can be read, or nothing yet."""
     told = log.meta(COLUMNS)
     learned = Learned(settings, Quality(window), None if told is None else Columns.from_json(told))
     for snapshot in reversed(log.snapshots()):

@@ -55,7 +55,7 @@ class Quality:
         return self.total.rows
 
     def add(self, answers: Answers) -> None:
-        """Judge some more answers. A label that is a truth value counts as the class that the model spells for it."""
+        """Judge some more answers. A label that is a word for true or false counts as the model's class for it."""
         answers = answers._replace(labels=[as_spelled(label, answers.classes) for label in answers.labels])
         if set(answers.classes) >= set(self.classes):  # otherwise they are old answers, whose labels come late
             self.classes = list(answers.classes)

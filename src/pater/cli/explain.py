@@ -27,7 +27,7 @@ Examples:
   pater explain fraud.pater new.csv --limit 3
   head -n 2 new.csv | pater explain fraud.pater - -f csv --json
 """
-MOST_VALUES = 12  # most values shown of a column, and most columns without effect
+MOST_VALUES = 12  # most categories or words shown of a column, and most columns without effect
 BAR = 20
 MOST_ROWS = 1 << 62  # most rows that can be asked for
 TINY = 1e-12  # the least length of a full bar, so that rounding errors draw none

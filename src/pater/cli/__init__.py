@@ -1,7 +1,7 @@
 """The command line: `pater VERB ...`.
 
-Thin: every verb is a function that checks what it was given, calls the library and prints. `app` lists them. Nothing is
-imported before signals are seen to, and nothing heavy before a verb runs, so that help is instant.
+This layer is thin: every verb is a function that checks its arguments, calls the library and prints. `app` lists them.
+Nothing is imported before signal handlers are set, and nothing heavy before a verb runs, so that help is instant.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ except KeyboardInterrupt:
     os.write(2, b"pater: interrupted\n")
     sys.exit(130)
 
-TYPE_CHECKING = False  # `typing` would be imported before signals are seen to
+TYPE_CHECKING = False  # `typing` must not be imported before signal handlers are set
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 def command() -> None:
-    """The program: `main`, and then leave at once.
+    """Run `main`, and exit at once.
 
-    To take an interpreter apart that holds a compiler takes a fifth of a second, and all is written by then. The study
-    has temporary files to look after, so it ends as usual.
+    Shutting down an interpreter that holds a compiler takes a fifth of a second, and everything is written by then. The
+    study has temporary files to remove, so it ends as usual.
     """
     signals.watch()
     import warnings
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> tuple[str, int]:
-    """Run a command: what to complain of, and the exit code."""
+    """Run a command; return the error message, if any, and the exit code."""
     from .errors import CommandError
     from .terminal import flush, why_not
 
@@ -81,9 +81,10 @@ def _run(arguments: list[str]) -> tuple[str, int]:
         if isinstance(error, OSError) and error.errno == errno.ENOMEM:
             return "there is not enough memory; fewer --bits, --features or classes need less.", 1
         if isinstance(error, OSError):
-            # Help is written by typer, and of a file with a name the library says more than the system does.
+            # Without a file name, it comes from Typer writing help; errors with one rarely get here, since the library
+            # explains them itself.
             return f"{error.filename}: {error.strerror}" if error.filename else why_not(error), 1
-        # What typer raises for wrong usage has moved between modules from version to version, but not changed.
+        # The exceptions that Typer raises for wrong usage have moved between modules, but have kept this method.
         if hasattr(error, "format_message"):
             told, context = error.format_message(), getattr(error, "ctx", None)
             stop = "" if told.endswith((".", "?")) else "."

@@ -39,7 +39,7 @@ With your own table, whose column "fraud" holds the label:
 
 `pater COMMAND --help` shows every option of a command, with examples.
 """
-SHORT = {  # of help texts that are longer than a line of the list
+SHORT = {  # for help texts that are longer than a line of the list
     "demo": "Make a small table; train, evaluate and explain a model.",
     "train": "Learn a model from labelled rows, in one pass.",
     "predict": "Predict rows with a model.",
@@ -92,7 +92,7 @@ def run(arguments: list[str]) -> int:
 def _context(arguments: list[str]) -> Any:
     """The context of the verb that the arguments begin with, or else of the whole app.
 
-    Building all verbs takes longer than importing Typer, and nothing is to be read before the verb.
+    Building all verbs takes longer than importing Typer, and no option comes before the verb.
     """
     named = [each for each in app.registered_commands if each.name in arguments[:1]]
     if not named:

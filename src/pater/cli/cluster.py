@@ -1,7 +1,7 @@
-"""Shards learned by the workers of dask.distributed: a cluster that sees the files.
+"""Learn shards with the workers of dask.distributed: a cluster that can read the files.
 
-Knows `stream/shards.py` and dask, which is imported when it is asked for. What a worker sends back is the bytes of a
-model file; what is wrong with an input comes back as text.
+Knows `stream/shards.py` and Dask, which is imported only when needed. A worker sends back the bytes of a model file;
+errors in the input come back as text.
 """
 
 from __future__ import annotations
@@ -27,15 +27,14 @@ if TYPE_CHECKING:
     from pater.stream.sharded_training import Progress
     from pater.stream.shards import Learned, Refused, Shard, Task
 
-PATIENCE, ANSWER = 60.0, 10.0  # seconds that a run waits for a worker, and for a scheduler
+PATIENCE, ANSWER = 60.0, 10.0  # seconds to wait for a worker, and for the scheduler
 _TICK, _TOLD_EVERY, _LOOK_EVERY = 0.1, 0.2, 2.0  # seconds
 
 
 class Cluster:
     """An engine for `train_in_shards`: the cluster of a scheduler.
 
-    It is called while the command imports what it needs. `compiling` is called when a worker has to wait for compiled
-    code.
+    It connects while the command imports what it needs. `compiling` is called when a worker has to compile code.
     """
 
     def __init__(self, scheduler: str, compiling: Callable[[], None]) -> None:
@@ -43,13 +42,13 @@ class Cluster:
         self._client: Any = None
         self._failed = ""
         self._workers = 1
-        self._seen = time.monotonic()  # when there was a worker
+        self._seen = time.monotonic()  # when there was last a worker
         self._looked = 0.0
         self._topic = f"pater-{os.getpid()}-{time.time_ns()}"
 
     def __enter__(self) -> Cluster:
         import_module("distributed")
-        warnings.filterwarnings("ignore", module=r"(dask|distributed)\b")  # of ports and sizes of graphs
+        warnings.filterwarnings("ignore", module=r"(dask|distributed)\b")  # about ports and sizes of graphs
         self._starting = threading.Thread(target=self._start, daemon=True, name="pater-workers")
         self._starting.start()
         return self
@@ -59,10 +58,10 @@ class Cluster:
         try:
             client = import_module("distributed").Client
             self._client = client(self._scheduler, timeout=ANSWER, set_as_default=False)
-        except BaseException as error:  # told by who waits for it
+        except BaseException as error:  # raised again where the client is waited for
             self._failed = " ".join(str(error).split()) or type(error).__name__
         if self._failed:
-            gc.collect()  # a client that was left to be found while another starts would keep that one from starting
+            gc.collect()  # a failed client that is collected while another starts would keep that one from starting
 
     def _started(self) -> Any:
         self._starting.join()
@@ -77,7 +76,7 @@ class Cluster:
                 self._client.close(timeout=5)
 
     def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """What comes of work(*arguments), or why it was refused; where the files are."""
+        """The result of work(*arguments), or a `Refused`; runs on a worker, where the files are."""
         future = self._started().submit(_do, __version__, work, *arguments, pure=False)
         while future.status == "pending":
             time.sleep(_TICK)
@@ -87,7 +86,7 @@ class Cluster:
     def over(
         self, task: Task, shards: Sequence[Shard], *, wanted: Callable[[int], bool], tick: Callable[[Progress], None]
     ) -> Iterator[tuple[int, Learned | Refused]]:
-        """Learn shards; no more are handed out than keep the workers busy."""
+        """Learn shards; only as many are handed out at a time as keep the workers busy."""
         client, waiting = self._started(), deque(shards)
         ready, futures, progress = queue.Queue[int](), dict[int, Any](), dict[int, tuple[int, int]]()
         by_number = {shard.number: shard for shard in shards}
@@ -132,7 +131,7 @@ class Cluster:
             raise WorkersError(f"a worker could not do its part: {type(error).__name__}: {why}.") from None
 
     def _look_for_workers(self) -> int:
-        """How many workers there are; an error if there has been none for long."""
+        """The number of workers' threads; an error if there has been no worker for too long."""
         now = time.monotonic()
         if now - self._looked >= _LOOK_EVERY:
             self._looked = now
@@ -148,7 +147,7 @@ class Cluster:
 
 
 def _do(version: str, work: Callable[..., Any], *arguments: Any) -> Any:
-    """On a worker: work, unless this is another version of the package than that of who asks."""
+    """Do the work on a worker, unless the worker has another version of the package than the caller."""
     from pater.stream.shards import Refused, safely
 
     if version != __version__:
@@ -157,7 +156,7 @@ def _do(version: str, work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
-    """On a worker: a shard, telling every now and then how far it is."""
+    """Learn a shard on a worker, reporting progress every now and then."""
     from pater.stream.shards import learn_shard
 
     from .startup import announced

@@ -100,7 +100,7 @@ def fetch(
 
 
 def download(keys: Sequence[str], *, mirror: str | None = None, timeout: float = 30.0) -> Path:
-    """Download with a display of the progress; the folder."""
+    """Download while showing progress; return the folder."""
     from pater.data import DataError
     from pater.data import fetch as fetch_sets
 

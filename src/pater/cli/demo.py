@@ -1,4 +1,4 @@
-"""`pater demo`: make a small table and go through the main commands, which can be typed again."""
+"""`pater demo`: make a small table and run the main commands on it, shown so that they can be repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a verb raises to end with one clear line instead of a traceback."""
+"""Errors that end a verb with one clear line instead of a traceback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .signals import Stopped
 
 
 class CommandError(Exception):
-    """The command cannot be done; the message says why and what to do."""
+    """The command cannot be carried out; the message says why and what to do."""
 
     code = 1
 
@@ -21,7 +21,7 @@ class UsageError(CommandError):
 
 
 class WorkersError(CommandError):
-    """The workers are lost; what is done is not."""
+    """The workers are lost; finished shards are not."""
 
 
 class StoppedError(CommandError):
@@ -34,9 +34,9 @@ class StoppedError(CommandError):
 
 
 def chosen(given: Iterable[str], known: Sequence[str], what: str) -> tuple[str, ...]:
-    """Names out of options that may be repeated and may hold several, separated by commas, in the order of `known`.
+    """The names given in options, in the order of `known`; each option may hold several, separated by commas.
 
-    Case does not matter. An unknown name is answered with the nearest ones.
+    Case does not matter. For an unknown name, a UsageError lists the nearest ones.
     """
     names = [name.strip() for text in given for name in text.split(",") if name.strip()]
     by_lower = {name.lower(): name for name in known}

@@ -1,4 +1,4 @@
-"""What `pater evaluate` shows: windows and alarms along the stream, then the overall scores."""
+"""The output of `pater evaluate`: windows and alarms along the stream, then the overall scores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .terminal import complain, printable, tell, tell_json
 if TYPE_CHECKING:
     from pater.stream.drift import Alarm
 
-MOST_ALARMS = 5  # that are shown
+MOST_ALARMS = 5  # most alarms shown
 _RATES = (
     ("FPR", "fpr"),
     ("FNR", "fnr"),

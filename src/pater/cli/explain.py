@@ -1,4 +1,4 @@
-"""`pater explain`: what a model has learned about each column, and why it predicts what it predicts for rows."""
+"""`pater explain`: show what a model has learned about each column, and why it predicts rows as it does."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Examples:
   pater explain fraud.pater new.csv --limit 3
   head -n 2 new.csv | pater explain fraud.pater - -f csv --json
 """
-MOST_VALUES = 12  # of a column of categories or words, in a table
+MOST_VALUES = 12  # most categories or words shown of a column, and most columns without effect
 BAR = 20
-MOST_ROWS = 1 << 62  # that can be asked for
-TINY = 1e-12  # of margins: what is left of a sum that rounding alone keeps from 0
+MOST_ROWS = 1 << 62  # most rows that can be asked for
+TINY = 1e-12  # the least length of a full bar, so that rounding errors draw none
 
 
 def explain(

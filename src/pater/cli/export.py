@@ -72,7 +72,7 @@ def export(
                 whole = _sql(learner, table or "rows", key or [], dialect or "sqlite")
             else:
                 whole = _json(learner)
-        except ValueError as error:  # what cannot be written in this form
+        except ValueError as error:  # the model cannot be written in this form
             raise CommandError(f"{model}: {error}") from None
         with output_errors():
             try:

@@ -1,9 +1,9 @@
-"""How worker processes of this machine begin: as copies of the command where that is safe, else from nothing.
+"""Start worker processes on this machine: as forks of the command where that is safe, otherwise from scratch.
 
-A copy has all that the command has imported, and the compiled code that it has loaded to look at the first rows, which
-would take each worker the better part of a second.
+A fork has everything that the command has imported, and the compiled code that it has loaded to examine the first rows;
+loading these would take each worker the better part of a second.
 
-Knows `multiprocessing` only.
+Knows only processes and signals.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _ENDINGS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, 
 
 @contextmanager
 def one_thread() -> Iterator[str]:
-    """One thread for each kind of work, here and in what starts meanwhile; how workers start.
+    """Limit libraries to one thread, here and in processes started inside the block; yield how workers start.
 
-    They are copies on Linux, if NumPy is yet to be imported: libraries that read this then start no threads, of which a
-    copy would have none. Those that Arrow starts all the same it starts again in a copy. Elsewhere copies of a process
-    that has loaded much are not reliable.
+    On Linux they are forks, provided that NumPy has not been imported yet: libraries that read these variables then
+    start no threads, which a fork would lack. Arrow starts threads all the same, and starts them again in a fork.
+    Elsewhere, forks of a process that has loaded much are not reliable.
     """
     way = "fork" if sys.platform == "linux" and "numpy" not in sys.modules else "spawn"
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
@@ -44,12 +44,12 @@ def one_thread() -> Iterator[str]:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Signals that end the command wait meanwhile, so that what starts can say first that they are not for it."""
+    """Hold back signals that end the command inside the block, until a new process has set its own handlers."""
     held = hasattr(signal, "pthread_sigmask")
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDINGS) if held else set()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of copies of a process with threads: see above
+            warnings.simplefilter("ignore", DeprecationWarning)  # about forks of a process with threads: see above
             yield
     finally:
         if held:
@@ -57,15 +57,15 @@ def signals_held() -> Iterator[None]:
 
 
 def begin_worker(inherited: Iterable[Any]) -> None:
-    """In a worker, first: let go of what is not its own, and do not hear of Ctrl-C, which is for the command alone.
+    """Set up a worker, before anything else: close inherited pipes, and ignore Ctrl-C, which only the command handles.
 
-    As long as it held an end of the pipe of another worker, that one would not hear of the end of the command.
+    As long as a worker held an end of another worker's pipe, that one would not notice the end of the command.
     """
     for number in _ENDINGS:
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+        if signal.getsignal(number) is not signal.SIG_IGN:  # it is under nohup
             signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDINGS)
     for connection in inherited:
         connection.close()
-    gc.freeze()  # nothing of the command becomes garbage here, and looking would copy it
+    gc.freeze()  # no object of the command becomes garbage here, and examining them would copy their pages

@@ -1,4 +1,4 @@
-"""`pater inspect`: what a model file holds."""
+"""`pater inspect`: show what a model file holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pater log export | info | trim`: what a service has learned, from its state directory."""
+"""`pater log export | info | trim`: export, show or trim what a service has learned, from its state directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and how errors of the library become one-line messages."""
+"""Options that several verbs share, checks of them, and the conversion of library errors to one-line messages."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def checked_delay(delay: str, time: str | None) -> int | str:
 
 
 def check_columns(label: str | None, weight: str | None, drop: list[str] | None) -> None:
-    """It is wrong usage if one column is to be two things."""
+    """Raise a UsageError if one column is given two roles."""
     uses = [("--label", label), ("--weight-column", weight), *(("--drop", name) for name in set(drop or ()))]
     known: dict[str, str] = {}
     for option, name in uses:
@@ -258,7 +258,7 @@ def check_columns(label: str | None, weight: str | None, drop: list[str] | None)
 
 
 def checked_threshold(threshold: float | None, learner: Learner) -> float | None:
-    """Check a threshold that was given; the model must have two classes."""
+    """The threshold that was given, if any; an error unless it is a number and the model has two classes."""
     if threshold is None:
         return None
     if math.isnan(threshold):

@@ -1,4 +1,4 @@
-"""Where the results of a command may go: files, and standard output, which is called -."""
+"""Checks of where the results of a command go: to files, or to standard output, which is called -."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TABLES = ("csv", "jsonl", "parquet", "ndjson")
 
 
 def no_dash(path: Path | None) -> Path | None:
-    """It is wrong usage to send to standard output what goes to a file only; a file called - would be a surprise."""
+    """Raise a UsageError if - is named for what goes only to a file; a file called - would be a surprise."""
     if path is not None and str(path) == "-":
         raise UsageError("- is standard output, but this goes to a file only: name one.")
     return path

@@ -1,7 +1,7 @@
-"""Shards learned by processes of this machine.
+"""Learn shards with processes of this machine.
 
-Knows `stream/shards.py` and `multiprocessing`. A process is told of one shard at a time and sends back the bytes of a
-model file; what is wrong with an input comes back as text. One that dies is replaced, and its shard is learned anew.
+Knows `stream/shards.py` and `multiprocessing`. A process is given one shard at a time and sends back the bytes of a
+model file; errors in the input come back as text. A process that dies is replaced, and its shard is learned anew.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _TICK, _TOLD_EVERY = 0.1, 0.2  # seconds
 
 
 class Processes:
-    """An engine for `train_in_shards`: so many processes.
+    """An engine for `train_in_shards`: a number of processes.
 
-    They begin once the files have been looked at. `compiling` is called when one has to wait for compiled code.
+    They start once the files have been examined. `compiling` is called when one has to compile code.
     """
 
     def __init__(self, number: int, compiling: Callable[[], None]) -> None:
@@ -51,7 +51,7 @@ class Processes:
         self._until_the_end.close()
 
     def call(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """What comes of work(*arguments), or why it was refused."""
+        """The result of work(*arguments), or a `Refused`."""
         from pater.stream.shards import safely
 
         return safely(work, *arguments)
@@ -85,12 +85,12 @@ class Processes:
                     waiting.appendleft(shard)
                     self._replace(worker)
         for worker in self._workers:
-            worker.stop()  # they are gone when the model is written
+            worker.stop()  # they end while the model is being written
 
     def _busy(
         self, task: Task, waiting: deque[Shard], wanted: Callable[[int], bool]
     ) -> dict[Any, tuple[_Worker, Shard]]:
-        """Those that work, by their connections, after everyone has got a shard, as long as some wait."""
+        """Give each idle worker a waiting shard, if there is one; return the busy workers by their connections."""
         for worker in self._workers:
             if worker.shard is not None and not wanted(worker.shard.number):
                 self._replace(worker)
@@ -103,7 +103,7 @@ class Processes:
 
     def _replace(self, worker: _Worker) -> None:
         place = self._workers.index(worker)
-        del self._workers[place]  # should there be no other: one is ended once
+        del self._workers[place]  # if no new one can be started, this one is not ended twice
         worker.end()
         self._workers.insert(place, self._new())
 
@@ -128,26 +128,26 @@ class _Worker:
         theirs.close()
 
     def begin(self, task: Task, shard: Shard) -> None:
-        """Learn a shard. A process that is dead is found so when it is waited for."""
+        """Let the process learn a shard. If it is dead, that is noticed when it is waited for."""
         self.shard = shard
         with suppress(OSError):
             self.connection.send((None if task is self._task else task, shard))
         self._task = task
 
     def heard(self) -> tuple[str, Any]:
-        """The next that it says: of what kind, and what; ("dead", None) if it never will."""
+        """The next message, as its kind and content; ("dead", None) if the process has died."""
         try:
             return self.connection.recv()  # type: ignore[no-any-return]
         except (EOFError, OSError):
             return "dead", None
 
     def stop(self) -> None:
-        """End the process, whatever it does, without waiting for its end."""
+        """Kill the process without waiting for its end."""
         self.connection.close()
         self._process.kill()
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process, and wait for its end."""
         self.stop()
         self._process.join()
         self._process.close()
@@ -155,7 +155,7 @@ class _Worker:
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """What starts meanwhile does not import the program that runs here, which would begin a run of its own."""
+    """Keep processes started inside the block from importing the main program, which would begin another run."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -165,7 +165,7 @@ def _without_main() -> Iterator[None]:
 
 
 def _learn(connection: Connection[Any, Any], inherited: list[Any]) -> None:
-    """In the process: learn shards, telling every now and then how far it is, until nobody listens."""
+    """Learn shards in the process, reporting progress every now and then, until the connection is closed."""
     begin_worker(inherited)
     without_blas()
     from pater.stream.shards import learn_shard, safely

@@ -1,4 +1,4 @@
-"""What `pater train` shows as it runs: a bar on a terminal, plain lines elsewhere, JSON lines for machines."""
+"""The progress that `pater train` shows: a bar on a terminal, plain lines elsewhere, JSON lines for machines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BAR, _SHORTEST_BAR = 20, 4  # columns of a terminal
 
 
 def record(run: Run, *, final: bool = False) -> dict[str, Any]:
-    """How a run stands, for machines."""
+    """The state of a run, for machines."""
     seconds = (run.ended or time.monotonic()) - run.started
     learner = run.learner
     return {
@@ -40,7 +40,7 @@ def counted(rows: int) -> str:
 
 
 def sentence(told: dict[str, Any], width: int | None = None) -> str:
-    """How a run stands, for readers; on a narrow terminal, as much of it as there is room for."""
+    """The state of a run, for readers; on a narrow terminal, as much of it as there is room for."""
     rows, speed = counted(told["rows"]), f"{told['rows_per_second']:,}/s"
     right, balanced = f"accuracy {told['accuracy']:.4f}", f"balanced {told['balanced_accuracy']:.4f}"
     rates = f"FPR {told['fpr']:.4f}, FNR {told['fnr']:.4f}"
@@ -57,7 +57,7 @@ def on_terminal() -> bool:
 def say_end(
     told: dict[str, Any], text: str, learner: Learner, skipped: Skipped, *, quiet: bool, log_json: bool
 ) -> None:
-    """The last line of a run, for machines or readers, and what was skipped."""
+    """Print the last line of a run, for machines or readers, and what was missing or skipped."""
     if log_json:
         tell_json(told)
     elif not quiet:
@@ -68,7 +68,7 @@ def say_end(
 
 
 class Display:
-    """Follows a run. `at` are the numbers of rows that a line is due at: the powers of two."""
+    """Shows the progress of a run. `at` gives the numbers of rows at which a line is due: the powers of two."""
 
     def __init__(self, *, quiet: bool, log_json: bool) -> None:
         self.quiet, self.log_json = quiet, log_json
@@ -78,12 +78,12 @@ class Display:
         self.run: Run | None = None
 
     def start(self) -> None:
-        """Before anything is read: the first time, what is to be compiled takes a while."""
+        """Show the bar before anything is read, since compiling takes a while the first time."""
         if not self.quiet and (not self.log_json and on_terminal()):
             self._bar = Bar()
 
     def compiling(self) -> None:
-        """Say why nothing happens for a while, in the bar if there is one."""
+        """Say that code is being compiled, in the bar if there is one."""
         if self._bar is not None:
             self._bar.compiling()
         elif not self.quiet:
@@ -107,7 +107,7 @@ class Display:
             say(sentence(record(run)))
 
     def show(self, run: Run) -> None:
-        """After every batch: move the bar, at most ten times a second."""
+        """Move the bar after a batch, at most ten times a second."""
         self.run = run
         now = time.monotonic()
         if self._bar is not None and now - self._shown >= 0.1:
@@ -116,7 +116,7 @@ class Display:
             self._bar.step(run.share, lambda width: sentence(told, width))
 
     def finish(self) -> None:
-        """The last line, and what was skipped."""
+        """Print the last line, and what was skipped."""
         self.close()
         run = self.run
         if run is None or run.learner.model is None:
@@ -131,7 +131,7 @@ class Display:
 
 
 class Bar:
-    """A bar, if it is known how much there is to do, else something that turns; and a sentence."""
+    """A bar, or a spinner if the amount of work is not known; and a sentence."""
 
     def __init__(self) -> None:
         from rich import progress as rich

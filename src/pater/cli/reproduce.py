@@ -1,4 +1,4 @@
-"""`pater reproduce`: the paper's experiment, from the data to the page."""
+"""`pater reproduce`: run the paper's experiment, from the data to the report."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def reproduce(
     fetch: Annotated[bool, typer.Option("--fetch", help="Download the data sets that are not at hand.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Throw away the rows that --out holds.")] = False,
 ) -> None:
-    """Run the paper's experiment and set it beside the published figures.
+    """Run the paper's experiment and compare the results with the published figures.
 
-    Uses the data sets at hand and never goes to the network without --fetch. Interrupted, it keeps what is finished;
-    the same command goes on.
+    Uses the data sets at hand, and the network only with --fetch. If interrupted, it keeps what is finished; the same
+    command continues from there.
     """
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
@@ -122,7 +122,7 @@ def _run(plan: Plan, out: Path, *, peers: bool, drift: bool, **how: Any) -> Repr
 
 
 class _Shown:
-    """How far the study is, for the reader."""
+    """Shows the progress of the study."""
 
     def __init__(self, bar: Progress, units: list[Unit]) -> None:
         self.bar = bar

@@ -191,7 +191,7 @@ def serve(
             log_requests=log_requests,
             consume=_topic(consume) if consume is not None else None,
         )
-        os.umask(0o077)  # what is learned from may be personal: nobody else is to read it
+        os.umask(0o077)  # the rows may be personal data, which nobody else may read
         run(setup, Journal(as_json=log_json), lambda address: tell(f"serving on {address}"))
 
 

@@ -62,7 +62,7 @@ def in_shards(workers: int | None, scheduler: str | None, shard_size: str | None
 def _check_dask() -> None:
     try:
         there = find_spec("dask") and find_spec("distributed")
-    except ValueError:  # someone has put something else in their place
+    except ValueError:  # another module stands in for one of them
         there = None
     if not there:
         raise CommandError('a cluster needs Dask: pip install "pater[dask]".')
@@ -75,7 +75,7 @@ class ShardDisplay:
         self.quiet, self.log_json = quiet, log_json
         self._bar: Bar | None = None
         self._shown = 0.0
-        self._waits = False  # for compiled code, before the first rows
+        self._waits = False  # whether it waits for compiled code, before the first rows
 
     def start(self) -> None:
         if not self.quiet and not self.log_json and on_terminal():
@@ -154,7 +154,7 @@ def train_in_shards(
     max_classes: int,
 ) -> None:
     """Train with workers; finished shards are kept whatever happens."""
-    paths = [os.path.abspath(path) for path in data] if scheduler else data  # workers of a cluster stand elsewhere
+    paths = [os.path.abspath(path) for path in data] if scheduler else data  # workers of a cluster run in other folders
     stop_in_order()
     try:
         display.start()
@@ -168,7 +168,7 @@ def train_in_shards(
 
             run = sharded_training.train_in_shards(
                 paths,
-                Beginning(**{**begin, "threads": workers or 1}),  # for what all shards begin with
+                Beginning(**{**begin, "threads": workers or 1}),  # the threads are for the common start of all shards
                 engine,
                 model=model,
                 resume=resume,

@@ -1,7 +1,8 @@
-"""Ctrl-C, and the system's requests to end: at once while nothing is at stake, in good order while something is.
+"""Ctrl-C and termination signals: end at once while nothing is at stake, and in good order otherwise.
 
-Most of what a short command does is to import. An exception that is raised there at any place may come out as another
-one, or not at all. So the program ends on the spot then, and only what has files to tidy up asks for an exception.
+A short command spends most of its time importing. An exception raised at an arbitrary point of an import may turn into
+another one, or get lost. So the program then exits on the spot, and only code with files to tidy up asks for an
+exception.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if hasattr(signal, "SIGHUP"):
 
 
 class Stopped(KeyboardInterrupt):
-    """The program is to end: Ctrl-C, or a signal that asks for the same."""
+    """The program has to end: Ctrl-C, or a signal to the same effect."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__()
@@ -35,7 +36,7 @@ _state = _State()
 
 
 def watch() -> None:
-    """End with the right line and code from here on; what the parent wants ignored stays so."""
+    """From here on, signals end the program with the right line and code; what the parent ignores stays ignored."""
     _state.watching = True
     for number in _WORDS:
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -44,7 +45,7 @@ def watch() -> None:
 
 
 def stop_in_order() -> None:
-    """From here on there is something to tidy up: the first signal raises `Stopped`, the second ends at once."""
+    """From here on there is something to tidy up: the first signal raises `Stopped`, the second exits at once."""
     _state.in_order = True
 
 
@@ -54,14 +55,14 @@ def stop_at_once() -> None:
 
 
 def ignore() -> None:
-    """The last line is being written: nothing stops that."""
+    """Ignore signals while the last line is being written."""
     if _state.watching:
         for number in _WORDS:
             signal.signal(number, signal.SIG_IGN)
 
 
 def heard() -> Stopped | None:
-    """The first signal, if there was one: what has failed since then has failed because of it."""
+    """The first signal, if there was one; any failure after it is attributed to it."""
     return None if _state.heard is None else Stopped(_state.heard)
 
 
@@ -72,7 +73,7 @@ def _hear(number: int, frame: FrameType | None) -> None:
     stopped = Stopped(number)
     if _state.in_order and first:
         raise stopped
-    if _state.ending:  # Python calls a handler within itself: the outer one ends the program.
+    if _state.ending:  # a handler may be interrupted by itself: the outer call ends the program
         return
     _state.ending = True
     try:
@@ -82,7 +83,7 @@ def _hear(number: int, frame: FrameType | None) -> None:
 
 
 def _unraisable(what: sys.UnraisableHookArgs) -> None:
-    """An exception in a destructor or a callback goes no further; a signal must, so it is sent again a moment later."""
+    """Repeat a signal a moment later if its exception was raised in a destructor or a callback, where it is lost."""
     stopped = what.exc_value
     if isinstance(stopped, Stopped) and hasattr(signal, "setitimer"):
         number = stopped.code - 128

@@ -1,4 +1,4 @@
-"""What a command that learns does not wait for, and what it says if it has to."""
+"""Make commands start faster, and announce compilation when it cannot be avoided."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _YAML, _SETTINGS = "yaml", ".numba_config.yaml"
 
 
 def prepare() -> None:
-    """What a process that is a command wants otherwise than Python and NumPy have it by themselves.
+    """Change defaults of Python and NumPy that do not suit a command.
 
-    Garbage is looked for less often: what imports leave is none, and looking takes a tenth of their time. Threads of
-    NumPy's linear algebra, which most commands never need, sleep as soon as they have nothing to do: by themselves each
-    keeps a processor busy for a tenth of a second first.
+    Garbage is collected less often: imports leave none, and collecting takes a tenth of their time. The threads of
+    NumPy's linear algebra, which most commands never need, sleep as soon as they have nothing to do: by default each
+    first keeps a processor busy for a tenth of a second.
     """
     gc.set_threshold(500_000, *gc.get_threshold()[1:])
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
@@ -36,11 +36,11 @@ def announced(compiling: Callable[[], None]) -> Iterator[None]:
 
 
 def without_blas() -> None:
-    """Let Numba begin without SciPy's linear algebra, a tenth of the time it takes `pater train` to begin.
+    """Import Numba without SciPy's linear algebra, which saves a tenth of the start-up time of `pater train`.
 
-    Numba looks whether it is there as it loads its own functions, and remembers the answer for `np.convolve` and
-    `np.correlate` only. No kernel here uses either. YAML it needs for a file of settings, if there is one in this
-    folder. Both are imported as ever by whoever needs them later.
+    When Numba loads its own functions, it looks for SciPy's linear algebra, and remembers the answer only for
+    `np.convolve` and `np.correlate`. No kernel here uses either. It needs YAML only for a settings file, if there is
+    one in this folder. Both can be imported as usual later.
     """
     if "numba.np.arraymath" in sys.modules:
         return

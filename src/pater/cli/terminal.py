@@ -1,7 +1,7 @@
-"""What the program writes for a reader: everything passes through here, and what cannot be printed is escaped.
+"""Output of the program: everything written for a reader passes through here, and unprintable characters are escaped.
 
 Results go to standard output, everything else to the error stream: a moving bar on a terminal, plain lines elsewhere.
-A name, a label or a path may hold anything, also what would move the cursor or turn a line around.
+A name, a label or a path may hold anything, even characters that move the cursor or reverse a line.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 
 class Progress(Protocol):
-    """Something that shows how far a command is."""
+    """A display of the progress of a command."""
 
     def step(self, label: str, done: int, total: int) -> None:
-        """For the bar: `done` of `total` are done, `label` is what is being done; a total of 0 is not known."""
+        """Update the bar: `done` of `total` are done, and `label` is being done; a total of 0 means unknown."""
 
     def milestone(self, text: str) -> None:
-        """For the plain lines: something worth a line has happened."""
+        """Print a plain line for something worth one; a bar ignores it."""
 
 
 def printable(text: str) -> str:
-    r"""The text with escapes such as \x1b, \n or \u202e in the place of what does not print as itself."""
+    r"""The text with unprintable characters replaced by escapes such as \x1b, \n or \u202e."""
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
@@ -40,18 +40,18 @@ def _escaped(character: str) -> str:
     if character.isprintable():
         return character
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # a byte of a path that is not UTF-8, as the interpreter holds it
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a path that is not UTF-8, as Python represents it
         return f"\\x{code - 0xDC00:02x}"
     return character.encode("unicode_escape").decode()
 
 
 def tell(text: str = "") -> None:
-    """A line of the result, on standard output."""
+    """Print a line of the result on standard output."""
     _write(printable(text))
 
 
 def tell_json(value: Any, **layout: Any) -> None:
-    """A result for machines, on standard output. It is plain ASCII: every character has its escape in JSON."""
+    """Print a result for machines on standard output. It is plain ASCII: JSON has an escape for every character."""
     _write(json.dumps(value, **layout))
 
 
@@ -62,7 +62,7 @@ def _write(line: str) -> None:
 
 @contextmanager
 def output_errors() -> Iterator[None]:
-    """What keeps a result from being written, as one line."""
+    """Turn an error in writing a result into a one-line CommandError."""
     try:
         yield
     except OSError as error:
@@ -77,18 +77,18 @@ def why_not(error: OSError) -> str:
 
 
 def say(message: str) -> None:
-    """A line for the reader, not for a pipe. If nobody can be told, the work goes on all the same."""
+    """Print a line for the reader on the error stream. If it cannot be written, the work goes on all the same."""
     with suppress(OSError):
         print(printable(message), file=sys.stderr, flush=True)
 
 
 def complain(message: str) -> None:
-    """The one line that a command fails with."""
+    """Print a message as one line that begins with the program's name."""
     say(f"pater: {' '.join(message.split())}")
 
 
 def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """What `warnings` has to say, without the line of code that says it."""
+    """Print a warning of Python's `warnings` without the line of code that raised it."""
     from pater.formats.errors import Hint
 
     complain(f"{'hint' if isinstance(message, Hint) else 'warning'}: {message}")
@@ -99,7 +99,7 @@ _said_compiling = False
 
 
 def say_compiling() -> None:
-    """Once, and on a terminal only, why nothing happens for a while."""
+    """Say, once and on a terminal only, why nothing happens for a while."""
     global _said_compiling
     if not _said_compiling and sys.stderr.isatty():
         complain(COMPILING)
@@ -107,7 +107,7 @@ def say_compiling() -> None:
 
 
 def say_skipped(skipped: Skipped) -> None:
-    """How many lines were left out, if any, and the first few of them."""
+    """Print how many lines were skipped, if any, and the first few of them."""
     if not skipped.count:
         return
     n = skipped.count
@@ -117,31 +117,31 @@ def say_skipped(skipped: Skipped) -> None:
 
 
 def open_streams() -> None:
-    """Give every standard stream that the parent has closed a place to lead to.
+    """Open the null device for every standard stream that the parent has closed.
 
-    Otherwise the next file to be opened would get its number, and be written to in its stead. Words for the reader are
-    lost then; to read or to write a result fails, as it should.
+    Otherwise the next file to be opened would get the stream's number, and be written to in its place. Messages for the
+    reader are then lost; reading input or writing a result fails, as it should.
     """
     for number, mode in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, mode)  # the lowest number that is free, and that is this one
+            os.open(os.devnull, mode)  # gets the lowest free number, which is this one
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    elif isinstance(sys.stdout, io.TextIOWrapper):  # what its encoding lacks is escaped, too
+    elif isinstance(sys.stdout, io.TextIOWrapper):  # characters that its encoding lacks are escaped, too
         sys.stdout.reconfigure(errors="backslashreplace")
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def terminal() -> IO[bytes] | None:
-    """Standard output for data, if that is a terminal; elsewhere data is written as it is."""
+    """A stream for data if standard output is a terminal; None elsewhere, where data is written as it is."""
     return cast("IO[bytes]", _Terminal()) if sys.stdout.isatty() else None
 
 
 class _Terminal(io.RawIOBase):
-    """Takes whole lines of text, and shows them with escapes."""
+    """A stream that takes whole lines of text, and shows them with escapes."""
 
     def writable(self) -> bool:
         return True
@@ -154,7 +154,7 @@ class _Terminal(io.RawIOBase):
 
 
 def flush() -> None:
-    """Send off what is left of the result, so that the end of the interpreter has nothing to fail at."""
+    """Flush the rest of the result, so that the interpreter has nothing left to write when it ends."""
     try:
         with output_errors():
             sys.stdout.flush()

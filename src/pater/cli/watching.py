@@ -1,4 +1,4 @@
-"""Windows and alarms of a stream, as `pater evaluate` and `pater train` show and keep them."""
+"""Windows and alarms of a stream, for `pater evaluate` and `pater train`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .evaluation_report import Alarms, Windows
 
 
 class Watching:
-    """Listens to what is said of rows: `judged` hands it on. All of it is kept if curves are to be made of it."""
+    """Collects windows and alarms from predictions that arrive through `judged`; `keep` keeps them all for curves."""
 
     def __init__(
         self, window: int | None, advice: str, *, as_json: bool, quiet: bool = False, keep: bool = False
@@ -30,7 +30,7 @@ class Watching:
     def finish(
         self, result: dict[str, Any], output: Path | None, plot: Path | None, inputs: Iterable[str | Path]
     ) -> dict[str, Any]:
-        """Tell of the last window and write what was asked for; the result with the alarms."""
+        """Show the last window and write the files asked for; return the result with the alarms added."""
         result, inputs = {**result, "alarms": [alarm.to_json() for alarm in self._drift.alarms]}, list(inputs)
         windows = []
         if self._by_window:

@@ -1,6 +1,6 @@
-"""Collections of Dask as batches that do not exist yet: one for each block of rows, in order.
+"""Dask collections as delayed batches: one for each block of rows, in order.
 
-Knows Dask's collections. What can be said against them is said before anything is computed.
+Knows Dask's collections. Whatever can be checked is checked before anything is computed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dask.highlevelgraph import HighLevelGraph
 
 from ..estimators.inputs import ENCODE
 
-Blocks = list[tuple[Any, ...]]  # each what is to be rows, labels and importances, or what is to be a batch of them
+Blocks = list[tuple[Any, ...]]  # each a tuple of delayed rows, labels and importances, or of one delayed batch of them
 
 
 def batches_of(X: Any, y: Any, sample_weight: Any, *, is_table: bool) -> Blocks:
-    """The blocks of rows with what belongs to them; an error if they cannot be put together."""
+    """The blocks of rows with their labels and importances; an error if these do not match."""
     if isinstance(X, list | tuple):
         if y is not None or sample_weight is not None:
             raise TypeError(
@@ -46,7 +46,7 @@ def batches_of(X: Any, y: Any, sample_weight: Any, *, is_table: bool) -> Blocks:
 
 
 def check_rows(X: Any, *, is_table: bool) -> None:
-    """An error if X is no collection of blocks that have all columns."""
+    """Raise an error unless X is a collection of blocks that each have all columns."""
     if isinstance(X, dd.DataFrame):
         _check_columns(X, is_table=is_table)
     elif not isinstance(X, da.Array):
@@ -63,7 +63,7 @@ def check_rows(X: Any, *, is_table: bool) -> None:
 
 
 def _check_columns(X: Any, *, is_table: bool) -> None:
-    """An error if an estimator that wants numbers would meet something else."""
+    """Raise an error if a column is not numeric, unless the estimator encodes tables."""
     if is_table:
         return
     import pandas as pd
@@ -109,7 +109,7 @@ def _called(value: Any) -> str:
 
 
 def _of_frames(X: Any, *beside: Any) -> Blocks:
-    """Batches of frames, put together before anything is optimised, so that a partition of a file is read once."""
+    """Batches of frames, combined before anything is optimised, so that each partition of a file is read once."""
     together = dd.map_partitions(
         _batch, X, *beside, meta=X._meta, enforce_metadata=False, transform_divisions=False, align_dataframes=False
     )
@@ -117,7 +117,7 @@ def _of_frames(X: Any, *beside: Any) -> Blocks:
 
 
 def _of_frame(frame: Any) -> list[Delayed]:
-    """The partitions, without the last steps of the optimiser: they may make fewer than there are."""
+    """The partitions, without the last steps of the optimiser, which may reduce their number."""
     return list(frame.simplify().to_delayed(optimize_graph=False))
 
 
@@ -126,7 +126,7 @@ def _batch(*parts: Any) -> tuple[Any, ...]:
 
 
 def _of_arrays(*arrays: Any) -> list[list[Delayed]]:
-    """The blocks of arrays, which are optimised together, so that what they share is made once."""
+    """The blocks of arrays, optimised together, so that what they share is computed once."""
     keys = [list(flatten(each.__dask_keys__())) for each in arrays]
     graph = HighLevelGraph.merge(*(each.__dask_graph__() for each in arrays))
     layer = f"blocks-{tokenize(keys)}"

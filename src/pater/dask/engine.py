@@ -1,6 +1,6 @@
-"""Where tasks run: on the workers of a cluster, or in this process.
+"""Run tasks on the workers of a cluster, or in this process.
 
-Knows Dask's schedulers. Workers are seen to have the right versions before they get to work.
+Knows Dask's schedulers. The versions on all workers are checked before they get to work.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from distributed import Client, wait
 from ..estimators.blocks import BlockError, OtherVersionError, versions
 from .tasks import other_versions
 
-AHEAD = 2  # blocks of a sequence that are on their way at a time
-# A builtin and a text: a worker of another Python could not read a function, one without pater could not import it.
+AHEAD = 2  # how many blocks of a sequence are submitted ahead
+# A text for `eval`: a worker with another Python could not read a function, and one without pater could not import it.
 _ASK = (
     "(__import__('pater').__version__ if __import__('importlib.util').util.find_spec('pater') else None, "
     "'%d.%d' % __import__('sys').version_info[:2])"
@@ -30,7 +30,7 @@ _ASK = (
 
 
 class Engine:
-    """Computes tasks on a cluster, that of the current client if none is given, or else in this process."""
+    """Computes tasks on the cluster of a client, by default the current one; without a client, in this process."""
 
     def __init__(self, client: Any = None) -> None:
         if client is not None and not isinstance(client, Client):
@@ -43,16 +43,16 @@ class Engine:
         self.check()
 
     def check(self) -> None:
-        """An error if a worker has another version of pater or Python."""
+        """Raise an error if a worker has another version of pater or Python."""
         told = self._what_is_wrong()
         if told is not None:
             raise OtherVersionError(told)
 
     def _what_is_wrong(self) -> str | None:
-        """What is wrong with the first worker that is not as it should be."""
+        """A message about the first worker with other versions; None if there is none."""
         found = {} if self.client is None else self.client.run(eval, _ASK, on_error="return")
         for worker, told in found.items():
-            if isinstance(told, OSError):  # it cannot be reached: others do its work
+            if isinstance(told, OSError):  # it cannot be reached, and others do its work
                 continue
             if isinstance(told, BaseException):
                 return f"the worker {worker} cannot say which version of pater it has: {told!r}."
@@ -61,22 +61,22 @@ class Engine:
         return None
 
     def task(self, call: Callable[..., Any], number: int, *arguments: Any) -> Delayed:
-        """A task, by a name of its own."""
+        """A task with a name of its own."""
         name = f"{call.func.__name__ if isinstance(call, partial) else call.__name__}-{self._token}-{number}"
         return delayed(call, pure=False)(*arguments, dask_key_name=name)
 
     def chain(self, call: Callable[[int], Callable[[Any, Any], Any]], tasks: list[Delayed]) -> Delayed:
-        """Each task after the first taken into what came before it, by the call for its number."""
+        """Fold the tasks from left to right: task number k is combined with the result so far by `call(k)`."""
         layer, before, name = dict[str, Any](), tasks[0].key, f"chain-{self._token}"
         for number, task in enumerate(tasks[1:], start=1):
             made = f"{name}-{number}"
             layer[made] = (call(number), before, task.key)
             before = made
-        graph = HighLevelGraph.from_collections(name, layer, dependencies=tasks)  # one layer: many would take long
+        graph = HighLevelGraph.from_collections(name, layer, dependencies=tasks)  # one layer, since many would be slow
         return Delayed(before, graph, layer=name) if layer else tasks[0]
 
     def results(self, *tasks: Delayed) -> tuple[Any, ...]:
-        """What tasks come to."""
+        """The results of tasks."""
         with self._said_briefly():
             found: tuple[Any, ...] = dask.compute(*tasks, scheduler=self.client)
             return found
@@ -88,7 +88,7 @@ class Engine:
             return found
 
     def in_sequence(self, tasks: Callable[[int, Any], Delayed], n: int, start: Any) -> Any:
-        """What comes of tasks that each take what the one before it came to, a few at a time on their way."""
+        """Run tasks that each take the result of the previous one, a few submitted ahead; return the last result."""
         state, waiting = start, deque[Any]()
         with self._said_briefly():
             for number in range(n):
@@ -105,14 +105,14 @@ class Engine:
         return state
 
     def _wait(self, future: Any) -> None:
-        """Wait without asking for what it comes to, which may be rows; an error if there is one."""
+        """Wait without fetching the result, which may be rows; raise the task's error, if any."""
         wait(future)
         if future.status == "error":
             future.result()
 
     @contextmanager
     def _said_briefly(self) -> Iterator[None]:
-        """Raise what a task has to say without the stack of its worker."""
+        """Raise the errors of tasks without the stack of the worker."""
         try:
             yield
         except BlockError as error:
@@ -120,7 +120,7 @@ class Engine:
         except OtherVersionError as error:
             raise OtherVersionError(str(error)) from None
         except Exception as error:
-            told = self._what_is_wrong()  # a worker without pater can say nothing of the kind itself
+            told = self._what_is_wrong()  # a worker without pater cannot report that itself
             if told is None:
                 raise
             raise OtherVersionError(told) from error

@@ -1,4 +1,4 @@
-"""An estimator learned from blocks, wherever they are: each by itself and merged in order, or one after the other.
+"""Fit an estimator to blocks, where they are: each by itself and merged in order, or one after the other.
 
 Knows blocks, tasks and the engine.
 """
@@ -30,7 +30,7 @@ def fitted(engine: Engine, plan: Plan, batches: Blocks, *, sequential: bool) -> 
 
 
 def _merged(engine: Engine, plan: Plan, batches: Blocks, begun: Any) -> Any:
-    """Each block is merged into those before it as soon as both are there, so that nothing but their order counts."""
+    """Merge the model of each block into those before it as soon as both exist, so that only the order matters."""
     models = [engine.task(partial(tasks.learn, plan, k), k, begun, *batch) for k, batch in enumerate(batches)]
     return engine.chain(lambda number: partial(tasks.merge, plan, number), models)
 
@@ -45,9 +45,10 @@ def _in_sequence(engine: Engine, plan: Plan, batches: Blocks) -> bytes:
 
 
 def _tables(engine: Engine, plan: Plan, batches: Blocks) -> tuple[bytes, bytes | None]:
-    """Blocks of a table: first some rows decide how all are encoded and begin to learn, then each goes on by itself.
+    """Learn blocks of a table: some rows decide the encoding and start the model, and each block continues by itself.
 
-    The model of all, and what they began with; None if there are so few rows that they are learned together.
+    Returns the model of all blocks, and the model that they started from; the latter is None if there are so few rows
+    that all are learned together.
     """
     batches, rows = list(batches), dict[int, int]()
     n_wanted = LOOKED_AT
@@ -55,7 +56,7 @@ def _tables(engine: Engine, plan: Plan, batches: Blocks) -> tuple[bytes, bytes |
         numbers = [number for number in spread(len(batches), n_wanted) if number not in rows]
         looked_at = [engine.task(partial(tasks.taken, plan, number), number, *batches[number]) for number in numbers]
         for number, batch in zip(numbers, engine.kept(*looked_at), strict=True):
-            batches[number] = (batch,)  # what was read for this is not read again
+            batches[number] = (batch,)  # so that it is not read again
         counts = [engine.task(partial(tasks.count, plan, number), number, *batches[number]) for number in numbers]
         rows |= dict(zip(numbers, engine.results(*counts), strict=True))
         n_wanted *= 2

@@ -1,6 +1,6 @@
-"""What a model says of the rows of a collection, block by block, when it is asked for.
+"""Predictions of a model for the rows of a collection, block by block and lazily.
 
-Knows Dask's collections and bytes of models. The model is in the graph once, for all blocks.
+Knows Dask's collections and bytes of models. The graph holds the model once, for all blocks.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..estimators.pipeline import OnlinePipeline
 from .blocks import check_rows
 from .tasks import as_rows, check_versions, n_rows
 
-_kept = threading.local()  # the model that a thread has asked last
+_kept = threading.local()  # the model that a thread has used last
 
 
 def said_of_blocks(model: Any, method: str, X: Any) -> Any:
-    """The answers of a method of a model: an array for an array, for a frame a Series or a frame with its index."""
+    """The results of a method of a model: an array for an array; for a frame, a Series or a frame with its index."""
     if not isinstance(model, LinearClassifier | OnlinePipeline):
         raise TypeError(f"model must be a fitted learner of pater or an OnlinePipeline, got {model!r}.")
     check_is_fitted(model)
@@ -51,7 +51,7 @@ def _check_width(model: Any, X: Any) -> None:
 
 
 def _nothing(model: Any, method: str) -> Any:
-    """What a method says of no rows."""
+    """The result of a method for no rows."""
     learner = model.steps[-1][1] if isinstance(model, OnlinePipeline) else model
     try:
         getattr(learner, method)
@@ -64,7 +64,7 @@ def _nothing(model: Any, method: str) -> Any:
 
 
 def _array(X: Any, sent: Delayed, answer: Any, empty: Any) -> Any:
-    """Answers by the chunks of an array, each task with the number of its chunk."""
+    """The results for an array, with one task per chunk, which knows the number of its chunk."""
     name = f"said-{tokenize(X.name, sent.key, answer)}"
     places = (0,) * (empty.ndim - 1)
     tasks = {(name, k, *places): (answer, (X.name, k, 0), sent.key, k) for k in range(X.numblocks[0])}
@@ -83,14 +83,14 @@ def _answer(X: Any, content: bytes, number: int, *, method: str, empty: Any, wan
 
 
 def _model(content: bytes) -> Any:
-    """The model of these bytes, made once for each thread: threads do not share one."""
+    """The model of these bytes, loaded once per thread, since threads do not share one."""
     if getattr(_kept, "content", None) != content:
         _kept.model, _kept.content = model_of(content), content
     return _kept.model
 
 
 def _numbered(X: Any, content: bytes, *, told: Any, partition_info: Any = None) -> Any:
-    """Dask tells the number of a partition to a function with such an argument."""
+    """Call `told` with the number of the partition, which Dask passes as `partition_info`."""
     return told(X, content, partition_info["number"])
 
 
@@ -99,7 +99,7 @@ def _frame_answer(X: Any, content: bytes, number: int, *, answer: Any, classes: 
 
 
 def _like_frame(X: Any, answers: Any, classes: Any) -> Any:
-    """Answers by the index of their rows; those of each class are a column."""
+    """Results with the index of their rows; if there is one for each class, each class is a column."""
     import pandas as pd
 
     if answers.ndim > 1:

@@ -1,7 +1,7 @@
-"""What is done where a block is: it is learned from, models are taken into one another.
+"""Tasks that run where a block is: learn from it, and merge models.
 
-Knows estimators and bytes; knows nothing of Dask but the name of a worker. Models come and go as bytes of model files.
-What is wrong with a block is said with its number.
+Knows estimators and bytes; of Dask, only the name of a worker. Models are passed as bytes of model files. Errors name
+the number of the block.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from ..estimators.blocks import Numbered, OtherVersionError, Plan, model_bytes, 
 from ..estimators.shards import Batch
 from ..estimators.table_inputs import that_weigh
 
-State = bytes | list[Numbered]  # a model; or rows of a table that are fewer than an encoder begins with
+State = bytes | list[Numbered]  # a model; or rows of a table, as long as there are too few for an encoder to begin
 NO_ROWS = b""  # the model of a block without rows
 
 
 def check_versions(wanted: tuple[str, str]) -> None:
-    """An error if this process has others."""
+    """Raise an error if this process has other versions."""
     if versions() != wanted:
         raise OtherVersionError(other_versions(_where(), versions(), wanted))
 
 
 def other_versions(worker: str, found: tuple[str | None, str], wanted: tuple[str, str]) -> str:
-    """What to say of a worker that has others."""
+    """The message about a worker that has other versions."""
     has = "no pater" if found[0] is None else f"pater {found[0]}"
     return (
         f"the worker {worker} has {has} on Python {found[1]}; the client has pater {wanted[0]} on Python {wanted[1]}. "
@@ -45,7 +45,7 @@ def _where() -> str:
 
 
 def learn(plan: Plan, number: int, begun: bytes | None, *batch: Any) -> bytes:
-    """The model of a block by itself; of a table, from what all blocks begin with."""
+    """The model of a block by itself; for a table, it continues the model that all blocks start from."""
     check_versions(plan.versions)
     with said_of(number):
         X, y, weights = batch_of(batch)
@@ -63,7 +63,7 @@ def merge(plan: Plan, number: int, before: bytes, block: bytes) -> bytes:
 
 
 def go_on(plan: Plan, number: int, state: State, *batch: Any) -> State:
-    """The model after one more block, of a stream in one pass."""
+    """The model after one more block of a single stream."""
     check_versions(plan.versions)
     with said_of(number):
         some = batch_of(batch)
@@ -84,7 +84,7 @@ def finish(plan: Plan, state: State) -> bytes:
 
 
 def learn_together(plan: Plan, *batches: Any) -> bytes:
-    """The model of a table of few rows, all blocks in one stream."""
+    """The model of a table with few rows, learned from all blocks as one stream."""
     state: State = NO_ROWS
     for number, batch in enumerate(batches):
         state = go_on(plan, number, state, batch)
@@ -92,21 +92,21 @@ def learn_together(plan: Plan, *batches: Any) -> bytes:
 
 
 def taken(plan: Plan, number: int, *batch: Any) -> Batch:
-    """A batch as it is, to be kept where it is."""
+    """A batch, checked and unchanged, to be kept where it is."""
     check_versions(plan.versions)
     with said_of(number):
         return batch_of(batch)
 
 
 def count(plan: Plan, number: int, *batch: Any) -> int:
-    """The rows of a block."""
+    """The number of rows of a block."""
     check_versions(plan.versions)
     with said_of(number):
         return n_rows(batch_of(batch)[0])
 
 
 def first_rows(plan: Plan, n: int, *batch: Any) -> Batch:
-    """Some rows that all blocks begin with."""
+    """The first `n` rows of a block, which help to start all blocks."""
     check_versions(plan.versions)
     X, y, weights = batch_of(batch)
     if hasattr(X, "iloc"):
@@ -117,13 +117,13 @@ def first_rows(plan: Plan, n: int, *batch: Any) -> Batch:
 
 
 def begin(plan: Plan, *samples: Any) -> bytes:
-    """The encoder and the model that all blocks begin with."""
+    """The encoder and the model that all blocks start from."""
     check_versions(plan.versions)
     return blocks.begun(plan, list(samples))
 
 
 def batch_of(parts: tuple[Any, ...]) -> Batch:
-    """Rows, labels and importances, as they are or all in one; a ValueError if they are not as many of each."""
+    """Rows, labels and importances, from three parts or one batch; a ValueError if their lengths differ."""
     batch = parts[0] if len(parts) == 1 else parts
     if not isinstance(batch, tuple | list) or len(batch) not in (2, 3):
         raise ValueError(f"a batch is (X, y) or (X, y, sample_weight), not {_kind(batch)}.")

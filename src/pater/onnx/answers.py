@@ -1,6 +1,6 @@
-"""From margins to what a model answers: labels and probabilities.
+"""Labels and probabilities from margins.
 
-Knows `graph`, and the fields of an exported document that say how.
+Knows `graph`, and the fields of an exported document that describe them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .graph import ROWS, Graph, as_type
 
 
 class Answers(NamedTuple):
-    """The names of what a graph answers; `margin` of two classes is one number a row."""
+    """The names of a graph's results; with two classes, `margin` is one number per row."""
 
     label: str
     margin: str
@@ -24,7 +24,7 @@ class Answers(NamedTuple):
 
 
 def labels_in(told: dict[str, Any]) -> NDArray[Any]:
-    """The classes of a document as an array that ONNX can hold; an ExportError if it cannot."""
+    """The classes of a document as an array; an ExportError if ONNX has no type for them."""
     classes = np.array(told["classes"])
     if classes.dtype.kind not in "biufU" or classes.tolist() != told["classes"]:
         raise ExportError(f"ONNX has no type for the labels {told['classes'][:3]}.")
@@ -32,7 +32,7 @@ def labels_in(told: dict[str, Any]) -> NDArray[Any]:
 
 
 def answers(graph: Graph, told: dict[str, Any], margins: str) -> Answers:
-    """What margins (rows, models), intercepts not yet added, come to by a document."""
+    """The answers of a document for margins (rows, models) without intercepts."""
     classes = labels_in(told)
     margins = graph.apply("Add", margins, np.array([model["intercept"] for model in told["models"]]))
     margin = margins if len(told["models"]) > 1 else graph.apply("Squeeze", margins, [1])
@@ -49,7 +49,7 @@ def answers(graph: Graph, told: dict[str, Any], margins: str) -> Answers:
 
 
 def _not_finite(graph: Graph, margins: str) -> str:
-    """Whether some margin of a row is no number: such a row has no label, and looking one up is an error."""
+    """Whether some margin of a row is not finite: such a row has no label, and looking one up is an error."""
     bad = graph.apply("Or", graph.apply("IsNaN", margins), graph.apply("IsInf", margins))
     return graph.apply("Cast", graph.apply("ReduceMax", _as_bytes(graph, bad), [1], keepdims=0), to=TensorProto.BOOL)
 
@@ -59,9 +59,9 @@ def _as_bytes(graph: Graph, truths: str) -> str:
 
 
 def _probabilities(graph: Graph, told: dict[str, Any], margins: str) -> str | None:
-    """Probabilities (rows, classes): logistic of the margin in units of its usual size, of which none counts for much.
+    """Probabilities (rows, classes): the logistic function of the margin in units of its usual size, within bounds.
 
-    Of more than two classes, those of each against the rest are divided by their sum.
+    With more than two classes, the probabilities of each against the rest are divided by their sum.
     """
     fitted = [model["probability"] for model in told["models"]]
     if fitted[0] is None:

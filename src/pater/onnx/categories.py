@@ -1,7 +1,7 @@
-"""Texts as categories: which of those that a model knows a text is, if any.
+"""Texts as categories: find the category of the model that a text means, if any.
 
-Knows `graph`, and how `preprocessing.categories` calls a text: a number as the number is written, truth values in
-letters of any case, and some words for nothing. ONNX has no hashes of texts. Where these say more than that a text is
+Knows `graph`, and how `preprocessing.categories` names a text: a number by its usual spelling, truth values in letters
+of any case, and some words for a missing value. ONNX cannot hash texts. Where hashes tell more than that a text is
 rare, the place of a category is an input instead.
 """
 
@@ -31,12 +31,12 @@ _LONG = f"(?s).{{{LONGEST_TEXT},}}"
 
 
 def takes_texts(told: dict[str, Any]) -> bool:
-    """Whether a text says by itself which category it is: those that are not known are rare, and none is cut short."""
+    """Whether a text determines its category without hashing: unknown ones are rare, and no known one is cut short."""
     return told["buckets"] is None and all(len(name) < LONGEST_TEXT for name in told["values"])
 
 
 def weights_of(told: dict[str, Any]) -> Weights:
-    """The weights of each place: first the categories that are known, then rare ones, missing ones, and buckets."""
+    """The weights of each place: first the known categories, then rare, missing, and buckets."""
     parts = [per_place(told["weights"]), of_one(told["rare"]), of_one(told["missing"])]
     return np.concatenate([*parts, *([] if told["buckets"] is None else [per_place(told["buckets"])])])
 
@@ -53,14 +53,14 @@ def place_of(graph: Graph, told: dict[str, Any], name: str) -> str:
 
 
 def _of_texts(graph: Graph, told: dict[str, Any], text: str) -> str:
-    """The place of a text: as it is, if it is known like this, or else as `preprocessing.categories` calls it."""
+    """The place of a text: as it stands, if it is known so, otherwise as `preprocessing.categories` names it."""
     names = told["values"]
     rare, missing = len(names), len(names) + 1
     found = graph.apply("Where", _matches(graph, text, _words(sorted(MISSING))), missing, rare)
     for truth in ("True", "False"):
         if truth in names:
             found = graph.apply("Where", _matches(graph, text, _words([truth])), names.index(truth), found)
-    found = graph.apply("Where", _matches(graph, text, _LONG), rare, found)  # of which no letter is looked at
+    found = graph.apply("Where", _matches(graph, text, _LONG), rare, found)  # their letters are not examined
     numbers = {k: number_in(name) for k, name in enumerate(names) if _is_number(name)}
     others = _digits(names) if told.get("truths") else {}
     if told.get("exact"):
@@ -70,7 +70,7 @@ def _of_texts(graph: Graph, told: dict[str, Any], text: str) -> str:
         numbers = {}
     if numbers:
         found = _of_numbers(graph, text, numbers, found, rare)
-    # Blanks do not count, but ONNX cannot take them away: rare ones have a place that there is not.
+    # Blanks around a text do not count, but ONNX cannot strip them: such texts, if rare, get an invalid place.
     padded = graph.apply("And", _matches(graph, text, _PADDED), graph.apply("Equal", found, rare))
     found = graph.apply("Where", padded, -1, found)
     for other, k in others.items():
@@ -81,15 +81,15 @@ def _of_texts(graph: Graph, told: dict[str, Any], text: str) -> str:
 
 
 def _digits(names: list[str]) -> dict[str, int]:
-    """The places of 0 and 1, where a column has begun with truth values."""
+    """The places of 0 and 1 in a column that began with truth values."""
     of_truths = {"False": ("0", "0.0"), "True": ("1", "1.0")}
     return {text: k for k, name in enumerate(names) for text in of_truths.get(name, ())}
 
 
 def _of_numbers(graph: Graph, text: str, numbers: dict[int, float], found: str, rare: int) -> str:
-    """The place of a text that is a number, by the numbers of the places that have one; of any other, `found`.
+    """The place of a text that is a number, by the places and their numbers; of any other text, `found`.
 
-    A number in digits that this does not read has a place that there is not.
+    A number in digits that are not read here gets an invalid place.
     """
     is_finite, is_number = _matches(graph, text, _FINITE), _matches(graph, text, _NUMBER_IN_ANY_DIGITS)
     found = graph.apply("Where", is_number, -1, found)
@@ -106,7 +106,7 @@ def _of_numbers(graph: Graph, text: str, numbers: dict[int, float], found: str, 
 
 
 def _is_number(name: str) -> bool:
-    """Whether this is a number as it is written here, so that other texts may be the same number."""
+    """Whether a name is the usual spelling of a number, so that other texts may mean the same number."""
     number = number_in(name)
     return not np.isnan(number) and written(number) == name
 

@@ -1,6 +1,6 @@
-"""From a model to ONNX.
+"""Conversion of a model to ONNX.
 
-Knows `export.document`, which says how a model scores a row, and the parts of the graph that do the same.
+Knows `export.document`, which describes how a model scores a row, and the parts of the graph that do the same.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def to_onnx(model: Any, *, sparse: bool | None = None) -> ModelProto:
 
 
 def _margins(graph: Graph, told: dict[str, Any], as_lists: bool | None) -> str:
-    """The margins (rows, models) of rows as they come in, without intercepts."""
+    """The margins (rows, models) of input rows, without intercepts."""
     rows = told["input"]
     if takes_lists(rows, as_lists):
         return sparse(graph, as_numbers(rows))
@@ -65,7 +65,7 @@ def _margins(graph: Graph, told: dict[str, Any], as_lists: bool | None) -> str:
 
 
 def told_of(model: Any) -> dict[str, Any]:
-    """What a document says of a model, or that document; an ExportError if it is none."""
+    """The document of a model, or the document that was given; an ExportError if a dict is not a document."""
     if not isinstance(model, dict):
         return document(model)
     if model.get("form") != FORM or "input" not in model:

@@ -1,7 +1,7 @@
-"""Crosses of two columns: the place of what a row has of both.
+"""Crosses of two columns: find the place of a row's pair of values.
 
-Knows `graph`, and how `preprocessing.crosses` hashes two values. All pairs of values are known, so that their places
-are a table.
+Knows `graph`, and how `preprocessing.crosses` hashes two values. All pairs of values are known, so their places are a
+table.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from .graph import Graph
 
 Codes = NDArray[np.uint64]
-_BEYOND = 1 << 32  # all hashes of texts: the codes of rare ones, of missing ones and of buckets
+_BEYOND = 1 << 32  # above all hashes of texts: the first of the codes for rare, missing and buckets
 
 
 def codes_of(told: dict[str, Any]) -> Codes:
-    """What is hashed of each place of a category."""
+    """The code that is hashed for each place of a category."""
     n_buckets = len(told["buckets"][0]) if told["buckets"] is not None else 0
     hashes = [crc32(name.encode("utf-8", "replace")) for name in told["values"]]
     return np.array([*hashes, *range(_BEYOND, _BEYOND + 2 + n_buckets)], np.uint64)
@@ -34,7 +34,7 @@ def places_of(cross: dict[str, Any], left: Codes, right: Codes) -> NDArray[np.in
 
 
 def _mixed(a: Codes, b: Codes, seed: np.uint64) -> Codes:
-    """A hash of two numbers, as `preprocessing.encoding_kernels` has it, of arrays."""
+    """A hash of two numbers, the same as in `preprocessing.encoding_kernels`, for arrays."""
     with np.errstate(over="ignore"):
         h = np.array(seed)
         for code in (a, b):
@@ -46,6 +46,6 @@ def _mixed(a: Codes, b: Codes, seed: np.uint64) -> Codes:
 
 
 def crossed(graph: Graph, places: NDArray[np.int64], left: str, right: str) -> str:
-    """The place of what rows (rows, 1) have of both columns."""
+    """The places of the pairs of values, (rows, 1), from those of both columns."""
     pair = graph.apply("Add", graph.apply("Mul", left, places.shape[1]), right)
     return graph.apply("Gather", places.ravel().astype(np.int64), pair)

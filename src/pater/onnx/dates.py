@@ -13,11 +13,11 @@ from .graph import Graph
 __all__ = ["FARTHEST", "PARTS", "part_of"]
 
 PARTS = {"hour": 24, "weekday": 7, "month": 12}
-"""How many there are of each part."""
+"""The number of values of each part."""
 
 
 def part_of(graph: Graph, seconds: str, part: str) -> str:
-    """The hour, the weekday from Monday on or the month, from 0 on; of a missing moment, as many as there are."""
+    """The hour, weekday (from Monday) or month, counted from 0; `PARTS[part]` for a missing moment."""
     missing = graph.apply("IsNaN", seconds)
     known = graph.apply("Where", missing, 0.0, seconds)
     days = graph.apply("Floor", graph.apply("Div", known, 86400.0))

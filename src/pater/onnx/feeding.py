@@ -1,6 +1,6 @@
 """Rows as the inputs of an ONNX model.
 
-Knows what an exported document says of rows, and batches of files.
+Knows how an exported document describes rows, and batches of files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _matrix(told: dict[str, Any], X: Any) -> NDArray[np.float64]:
 
 
 def _of_lists(told: dict[str, Any], X: Any) -> dict[str, NDArray[Any]]:
-    """Rows in the form of CSR."""
+    """Rows as the three lists of a CSR matrix."""
     from scipy.sparse import csr_array
 
     rows = csr_array(X, dtype=np.float64)

@@ -1,6 +1,6 @@
-"""Tables as the inputs of a model of ONNX: what ONNX cannot read of texts is read here.
+"""Tables as the inputs of an ONNX model: texts that ONNX cannot parse are parsed here.
 
-Knows the encoders of columns, and what an exported document says of each.
+Knows the encoders of columns, and how an exported document describes each.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Inputs = dict[str, NDArray[Any]]
 
 
 def encoding_of(model: Any) -> Encoding:
-    """How a model encodes tables."""
+    """The encoding with which a model reads tables."""
     if isinstance(model, Learner) and model.encoder is not None:
         return model.encoder.encoding
     steps = model._speaking() if isinstance(model, OnlinePipeline) else getattr(model, "steps", [(None, None)])
@@ -37,7 +37,7 @@ def encoding_of(model: Any) -> Encoding:
 
 
 def of_table(told: dict[str, Any], encoding: Encoding, X: Any) -> Inputs:
-    """The inputs of a table, by what a document says of its columns."""
+    """The inputs for a table, as a document describes its columns."""
     table = X.table if isinstance(X, RawBatch) else table_like(X, encoding.names, "the model")
     encoding.check(table)
     found: Inputs = {}
@@ -61,19 +61,19 @@ def _of_column(told: dict[str, Any], encoder: ColumnEncoder, column: Column) -> 
 
 
 def _names(encoder: CategoryEncoder, column: Column) -> NDArray[Any]:
-    """What each row's category is called; an empty text for nothing."""
+    """The name of each row's category; an empty text if it is missing."""
     texts = categories(column, encoder.names, encoder.naming)
     return np.array([*texts.names, ""], object)[texts.codes]
 
 
 def _places(told: dict[str, Any], encoder: CategoryEncoder, column: Column) -> NDArray[np.int64]:
-    """The place of each row's category; in the encoder, there is room for more between those known and rare ones."""
+    """The place of each row's category; the encoder's own places leave room for more before the rare ones."""
     places, most = encoder.places(column, None, learn=False)[0].astype(np.int64), encoder.settings.max_categories
     return np.where(places < most, places, places - most + len(told["values"]))
 
 
 def _of_words(told: dict[str, Any], encoder: ColumnEncoder, column: Column) -> Inputs:
-    """The places of the words of each text; of a missing text, one beyond those of words."""
+    """The places of the words of each text; a missing text has one place beyond those of words."""
     rows, words, _ = encoder.tokens(column, learn=False)
     missing = np.flatnonzero(as_texts(column).codes < 0)
     rows, words = np.append(rows, missing), np.append(words, np.full(missing.size, encoder.n_tokens()))

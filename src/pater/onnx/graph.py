@@ -1,6 +1,6 @@
-"""A graph of ONNX, built node by node.
+"""An ONNX graph, built node by node.
 
-Knows `onnx` and NumPy. Values go by their names, which `apply` makes up, so that a formula reads as calls in calls.
+Knows `onnx` and NumPy. Values are referred to by names, which `apply` makes up, so a formula reads as nested calls.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 from ..export.errors import ExportError
 
-OPSET = 18  # of what all graphs here are made of; what needs a later one says so
+OPSET = 18  # enough for most nodes; those that need a later one call `Graph.needs`
 OPSET_OF_REGEX = 20
 OPSET_OF_ML = 3
-MOST_BYTES = 2**31 - 2**20  # of a message of protobuf, less what stands around the numbers
-ROWS = "rows"  # what the first dimension of inputs and outputs is called
+MOST_BYTES = 2**31 - 2**20  # the limit of a protobuf message, less room for everything but the constants
+ROWS = "rows"  # the name of the first dimension of inputs and outputs
 
 
 class Graph:
-    """Nodes, constants, inputs and outputs. All names that are made up begin with `prefix`."""
+    """Nodes, constants, inputs and outputs. All generated names begin with `prefix`."""
 
     def __init__(self, prefix: str = "pater") -> None:
         self.prefix, self.opset = prefix, OPSET
@@ -32,21 +32,21 @@ class Graph:
         self._known: dict[tuple[Any, ...], str] = {}
 
     def apply(self, kind: str, *inputs: Any, domain: str = "", name: str = "", **attributes: Any) -> str:
-        """The output of a node of this kind; inputs that are no names are constants."""
+        """Add a node of this kind, and return the name of its output; inputs that are not names become constants."""
         called = f"{self.prefix}.{len(self.nodes)}.{name or kind}"
         taken = [each if isinstance(each, str) else self.constant(each) for each in inputs]
         self.nodes.append(helper.make_node(kind, taken, [called], name=called, domain=domain, **attributes))
         return called
 
     def times(self, x: str, factors: NDArray[np.float64]) -> str:
-        """Columns (rows, columns), each times a factor of its own.
+        """Columns (rows, columns), each multiplied by its own factor.
 
-        A single factor is a matrix: runtimes leave out those that are 1 in single precision, and 1 + 1e-9 is.
+        A single factor is a matrix: runtimes drop a scalar that is 1 in single precision, as 1 + 1e-9 is.
         """
         return self.apply("Mul", x, factors) if factors.size > 1 else self.apply("MatMul", x, factors.reshape(1, 1))
 
     def look_up(self, values: str, keys: list[Any], rest: int) -> str:
-        """The place of each value among the keys, which are texts or whole numbers; of any other, `rest`."""
+        """The place of each value among the keys, which are texts or whole numbers; `rest` for any other value."""
         if not keys:
             return self.apply("Where", self.apply("Equal", values, values), rest, rest)
         kind = "keys_strings" if isinstance(keys[0], str) else "keys_int64s"
@@ -54,8 +54,8 @@ class Graph:
         return self.apply("LabelEncoder", values, domain="ai.onnx.ml", **places)
 
     def checked(self, places: str, size: int, name: str) -> str:
-        """Places from 0 to `size` − 1 as they are; any other is an error, which names the node."""
-        places = self.apply("Where", self.apply("Less", places, 0), size, places)  # else −1 would be the last
+        """Places from 0 to `size` − 1, unchanged; any other place is an error that names the node."""
+        places = self.apply("Where", self.apply("Less", places, 0), size, places)  # otherwise −1 would be the last
         return self.apply("Gather", np.arange(size), places, name=name)
 
     def constant(self, value: Any) -> str:
@@ -70,7 +70,7 @@ class Graph:
         return self._known[key]
 
     def input(self, name: str, kind: int, shape: list[Any], told: str) -> str:
-        """An input of this type; `told` says what it is to hold."""
+        """Add an input of this type, and return its name; `told` describes its content."""
         if any(each.name == name for each in self.inputs):
             raise ExportError(f"two inputs would have the name {name!r}: rename a column of the table.")
         self.inputs.append(helper.make_tensor_value_info(name, kind, shape, doc_string=told))
@@ -86,7 +86,7 @@ class Graph:
         self.opset = max(self.opset, opset)
 
     def model(self, told: str, metadata: dict[str, str], producer_version: str) -> ModelProto:
-        """The model, in the earliest version that can hold it; an ExportError if it is too large for any."""
+        """The model, in the earliest version of ONNX that supports it; an ExportError if it is too large."""
         size = sum(tensor.ByteSize() for tensor in self.constants)
         if size > MOST_BYTES:
             raise ExportError(f"the model has {size:,} bytes of numbers, but an ONNX file can hold at most 2 GiB.")
@@ -108,5 +108,5 @@ class Graph:
 
 
 def as_type(array: NDArray[Any]) -> int:
-    """The type of ONNX that an array has."""
+    """The ONNX type of an array."""
     return TensorProto.STRING if array.dtype.kind in "OU" else int(helper.np_dtype_to_tensor_dtype(array.dtype))

@@ -1,6 +1,6 @@
-"""Rows of numbers, dense or sparse, to margins.
+"""Margins of rows of numbers, dense or sparse.
 
-Knows `graph`, and what an exported document says of such rows.
+Knows `graph`, and how an exported document describes such rows.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from onnx import TensorProto
 from ..export.errors import ExportError
 from .graph import ROWS, Graph
 
-LAST = np.iinfo(np.int64).max  # up to which a slice is taken that goes on to the end
-MOST_FILLED = 1 << 20  # weights, those that are 0 included
+LAST = np.iinfo(np.int64).max  # the end of a slice that goes to the end
+MOST_FILLED = 1 << 20  # up to this many weights, zeros included, all columns are stored
 
 
 def as_numbers(told: dict[str, Any]) -> dict[str, Any]:
-    """Rows of hashed names, once they are hashed, as rows of numbers."""
+    """The description of rows of hashed names as rows of numbers, which they are once hashed."""
     if told["kind"] != "hashed":
         return told
     return {**told, "width": 1 << told["bits"], "others": "error", "means": None}
 
 
 def _spread(told: dict[str, Any], values: Any) -> NDArray[np.float64]:
-    """Numbers of the columns that have a weight (…, columns) as those of all columns, 0 of the others."""
+    """Expand numbers of the columns that have a weight, (…, columns), to all columns, with 0 for the others."""
     values = np.asarray(values, np.float64)
     result = np.zeros((*values.shape[:-1], told["width"]))
     result[..., told["columns"]] = values
@@ -34,7 +34,7 @@ def _spread(told: dict[str, Any], values: Any) -> NDArray[np.float64]:
 
 
 def _weights(told: dict[str, Any]) -> NDArray[np.float64]:
-    """The weights of the columns that have one, (models, columns), in units of the rows as they come in."""
+    """The weights of the columns that have one, (models, columns), in the units of the input rows."""
     weights = np.array(told["weights"], np.float64)
     return weights if told["deviations"] is None else weights / told["deviations"]
 
@@ -50,14 +50,14 @@ def dense_margins(graph: Graph, told: dict[str, Any], x: str) -> str:
 
 
 def dense(graph: Graph, told: dict[str, Any]) -> str:
-    """The same of an input of rows."""
+    """The same, for an input `X` that is added to the graph."""
     names = "" if told["names"] is None else f": {', '.join(told['names'])}"
     x = graph.input("X", TensorProto.DOUBLE, [ROWS, told["width"]], f"Rows of {told['width']} numbers{names:.1000}.")
     return dense_margins(graph, told, x)
 
 
 def sparse(graph: Graph, told: dict[str, Any]) -> str:
-    """The margins (rows, models) of rows in the form of CSR, as SciPy has it, without intercepts."""
+    """The margins (rows, models) of rows given as the lists of a CSR matrix, without intercepts."""
     if told["means"] is not None:
         raise ExportError("centred rows are not sparse: convert with sparse=False.")
     last = told["width"] - 1
@@ -69,7 +69,7 @@ def sparse(graph: Graph, told: dict[str, Any]) -> str:
 
 
 def _weights_at(graph: Graph, told: dict[str, Any], columns: str) -> str:
-    """The weights of columns (entries, models); a column that there is not is an error, or has none.
+    """The weights of columns (entries, models); a column that does not exist is an error, or is ignored.
 
     Where few of many columns have a weight, these are looked up by their numbers.
     """
@@ -83,7 +83,7 @@ def _weights_at(graph: Graph, told: dict[str, Any], columns: str) -> str:
     else:
         places = graph.look_up(columns, told["columns"], len(weights))
         weights = np.concatenate([weights, np.zeros((1, weights.shape[1]))])
-    bad = graph.apply("Less", columns, 0)  # −1 would be the last one
+    bad = graph.apply("Less", columns, 0)  # −1 would be the last column
     if told["others"] == "error":
         bad = graph.apply("Or", bad, graph.apply("GreaterOrEqual", columns, width))
     places = graph.apply("Where", bad, len(weights), places)
@@ -91,9 +91,9 @@ def _weights_at(graph: Graph, told: dict[str, Any], columns: str) -> str:
 
 
 def rows_of_entries(graph: Graph, indptr: str, entries: str) -> tuple[str, str]:
-    """The row of each entry, by where rows begin; and how many rows there are, as a list of one number.
+    """The row of each entry, from the starts of the rows; and the number of rows, as a list of one number.
 
-    Where rows do not begin in order, or the first not at 0, entries have a row that there is not.
+    If the starts are not in order, or the first is not 0, entries get an invalid row.
     """
     n_entries = graph.apply("Shape", entries)
     marks = _zeros(graph, graph.apply("Add", n_entries, [1]), np.int64)
@@ -108,7 +108,7 @@ def rows_of_entries(graph: Graph, indptr: str, entries: str) -> tuple[str, str]:
 
 
 def sizes_of_rows(graph: Graph, indptr: str) -> str:
-    """How many entries each row has."""
+    """The number of entries of each row."""
     return graph.apply("Sub", graph.apply("Slice", indptr, [1], [LAST]), graph.apply("Slice", indptr, [0], [-1]))
 
 

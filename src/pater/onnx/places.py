@@ -1,4 +1,4 @@
-"""Indicators of rows, of which a row has one in each group, looked up all at once.
+"""Groups of indicators, of which each row has one per group, looked up all at once.
 
 Knows `graph`.
 """
@@ -17,14 +17,14 @@ Weights = NDArray[np.float64]  # (places, models)
 
 
 class Places:
-    """Where the weights of rows stand: groups of places, each with weights of its own, one below the other."""
+    """Groups of places, each with its own weights, stacked one below the other."""
 
     def __init__(self) -> None:
         self._places: list[str] = []
         self._weights: list[Weights] = []
 
     def add(self, places: str, *weights: Weights) -> None:
-        """Places (rows, groups) of as many groups as there are weights. All are places that there are."""
+        """Add places (rows, groups), with one array of weights per group. All places must be valid."""
         self._places.append(places)
         self._weights += weights
 
@@ -40,29 +40,29 @@ class Places:
 
 
 def per_place(weights: Any) -> Weights:
-    """The weights of a document, which has a list for each model, as (places, models)."""
+    """The weights of a document, which has one list per model, as (places, models)."""
     return np.array(weights, np.float64).T
 
 
 def of_one(weights: Any) -> Weights:
-    """The weights of a document of one place."""
+    """The weights of a document for a single place, as (1, models)."""
     return np.array([weights], np.float64)
 
 
 def nothing(weights: Weights) -> Weights:
-    """A place more, which adds nothing."""
+    """The weights of one more place, which adds nothing."""
     return np.zeros((1, weights.shape[1]))
 
 
 def as_place(graph: Graph, truths: str) -> str:
-    """0 where something is false, 1 where it is true."""
+    """Truth values as places: 0 for false, 1 for true."""
     return graph.apply("Cast", truths, to=TensorProto.INT64)
 
 
 def bins_of(graph: Graph, x: str, edges: list[list[float]], missing: str) -> str:
-    """How many edges of its own column are not above each number (rows, columns); where it is missing, one more.
+    """For each number (rows, columns), how many edges of its column are not above it; if missing, one more than all.
 
-    Columns with fewer edges than others are filled up with NaN, above which nothing is.
+    Columns with fewer edges than others are padded with NaN, which is never exceeded.
     """
     filled = np.full((len(edges), max([1, *map(len, edges)])), np.nan)
     for row, own in zip(filled, edges, strict=True):

@@ -1,6 +1,6 @@
 """The classifiers of pater as steps of pipelines that skl2onnx converts.
 
-Knows skl2onnx, which is imported when it is asked for, and how one classifier becomes a graph.
+Knows skl2onnx, which is imported only when needed, and how one classifier becomes a graph.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def register() -> None:
 
 
 def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:
-    """Declare what a classifier gives."""
+    """Declare the outputs of a classifier."""
     from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType
 
     operator = scope.declare_local_operator(f"Pater{type(model).__name__}", model)
@@ -60,10 +60,10 @@ def _parse(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> A
 
 
 def _shapes(operator: Any) -> None:
-    """Say of which type and shape the outputs are."""
+    """Set the types and shapes of the outputs."""
     from skl2onnx.common import data_types
 
-    if not getattr(operator, "gives_margins", False):  # what others would take for probabilities
+    if not getattr(operator, "gives_margins", False):  # another classifier would take margins for probabilities
         name = type(operator.raw_operator).__name__
         raise RuntimeError(
             f"{name} is converted by itself, or as the last step of a pipeline, not inside of another classifier; of a "

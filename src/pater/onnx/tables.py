@@ -1,7 +1,7 @@
-"""Raw columns of a table to margins.
+"""Margins of raw columns of a table.
 
-Knows `graph`, `places`, `categories`, `dates`, `crosses`, and what an exported document says of a table. Each column is
-an input of its own. Texts that have to be hashed, and dates, are not read by ONNX: `feeding` makes numbers of them.
+Knows `graph`, `places`, `categories`, `dates`, `crosses`, and how an exported document describes a table. Each column
+is an input of its own. ONNX does not parse dates, nor texts that have to be hashed: `feeding` turns them into numbers.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from .graph import ROWS, Graph
 from .matrices import rows_of_entries, sizes_of_rows, summed
 from .places import Places, Weights, as_place, bins_of, nothing, of_one, per_place
 
-RESERVED = {"label", "margin", "probabilities", ""}  # names of outputs, and that of nothing
+RESERVED = {"label", "margin", "probabilities", ""}  # names of outputs, and the empty name, which means no value
 
 
 def input_name(name: str) -> str:
-    """The name of the input of a column: its own, unless a graph has a value of that name."""
+    """The name of the input of a column: its own, unless the graph uses that name."""
     return f"column {name!r}" if name in RESERVED or name.startswith("pater.") else name
 
 
 def list_names(name: str) -> tuple[str, str]:
-    """The names of the inputs of a column of free text: where the words of each row begin, and the words."""
+    """The names of the inputs of a free-text column: one for where the words of each row begin, one for the words."""
     return f"{name}: starts", f"{name}: words"
 
 
 def is_asked(told: dict[str, Any]) -> bool:
-    """Whether a column is an input: an id is if it matters that it is missing."""
+    """Whether a column is an input: an id is one only if its absence matters."""
     return told["kind"] != "id" or any(told["missing"])
 
 
 class Table:
-    """The margins of a table, made column by column."""
+    """Builds the margins of a table, column by column."""
 
     def __init__(self, graph: Graph, told: dict[str, Any], n_models: int) -> None:
         self.graph, self.told, self.n_models = graph, told, n_models
         self.columns = {column["name"]: column for column in told["columns"]}
         self.places = Places()
-        self.value: dict[str, str] = {}  # of numbers, dates and categories what rows hold, (rows, 1)
+        self.value: dict[str, str] = {}  # values of numbers and dates, places of categories; (rows, 1)
         self._sides: dict[str, str] = {}
 
     def margins(self) -> str:
@@ -71,7 +71,7 @@ class Table:
         return self._sum(terms, texts)
 
     def _sum(self, terms: list[str], texts: list[str]) -> str:
-        """All terms; those of texts, whose rows are counted by themselves, have to be of as many rows."""
+        """The sum of all terms; those of texts, whose rows are counted separately, must have as many rows."""
         terms, texts = (terms, texts) if terms else (texts[:1], texts[1:])
         if not terms:
             raise ExportError("the model uses no column of the table: there is nothing to run it on.")
@@ -80,7 +80,7 @@ class Table:
         return terms[0] if len(terms) == 1 else self.graph.apply("Sum", *terms)
 
     def _numbers(self) -> list[str]:
-        """What numbers and dates add: their z-scores, and their bins or that they are missing."""
+        """The terms of numbers and dates: z-scores here; bins, or that a value is missing, go to the places."""
         graph, columns = self.graph, [c for c in self.columns.values() if c["kind"] in ("number", "date")]
         if not columns:
             return []
@@ -104,7 +104,7 @@ class Table:
         return np.concatenate([own, of_one(column["missing"])])
 
     def _date(self, column: dict[str, Any]) -> None:
-        """Leave out moments that are too far away, and add the parts of the others."""
+        """Treat moments that are too far away as missing, and add the parts of dates to the places."""
         graph, seconds = self.graph, self.value[column["name"]]
         too_far = graph.apply("Greater", graph.apply("Abs", seconds), FARTHEST)
         self.value[column["name"]] = graph.apply("Where", too_far, np.nan, seconds)
@@ -115,7 +115,7 @@ class Table:
                 self.places.add(place, np.concatenate([weights, nothing(weights)]))
 
     def _text(self, column: dict[str, Any], starts: str, words: str) -> str:
-        """What the words of a text add: their sum over the root of how many there are. A missing text is one word."""
+        """The term of a text: the sum of its words over the root of their number. A missing text counts as one word."""
         graph, weights = self.graph, np.concatenate([per_place(column["words"]), of_one(column["missing"])])
         told = f"{column['name']}: "
         graph.input(starts, TensorProto.INT64, ["rows_and_one"], f"{told}where the words of each row begin, and end.")
@@ -133,14 +133,14 @@ class Table:
         self.places.add(crossed(self.graph, places, *sides), per_place(cross["weights"]))
 
     def _codes(self, side: dict[str, Any]) -> Codes:
-        """What each value of one side of a cross is hashed by, or counted; the last is a missing one."""
+        """The code of each value of one side of a cross; except for categories, the last is that of a missing one."""
         if side["part"] == "category":
             return codes_of(self.columns[side["column"]])
         size = len(side["edges"]) + 1 if side["part"] == "bin" else PARTS[side["part"]]
         return np.arange(size + 1, dtype=np.uint64)
 
     def _side(self, side: dict[str, Any]) -> str:
-        """What rows have of one side of a cross, (rows, 1)."""
+        """The place of each row on one side of a cross, (rows, 1)."""
         key = repr(side)
         if key not in self._sides:
             graph, value, part = self.graph, self.value[side["column"]], side["part"]

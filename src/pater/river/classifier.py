@@ -1,4 +1,4 @@
-"""What all learners share as River classifiers.
+"""The base class of all learners as River classifiers.
 
 Knows River, `rows`, `short_path` and the estimators. A classifier holds an estimator; its parameters are the
 estimator's. A dict or a frame becomes sparse rows, whose columns are the names seen so far, and the estimator learns
@@ -32,7 +32,7 @@ OF_FIT = {"n_passes", "shuffle", "warm_start", "random_state", "n_jobs"}  # para
 
 
 class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
-    """What all classifiers here can do; a subclass names its estimator."""
+    """The methods of all classifiers here; a subclass names its estimator."""
 
     _kind: ClassVar[type[OnlineClassifier]]
 
@@ -250,7 +250,7 @@ def _with_spare(n_features: int, specs: Specs) -> int:
         return n_features
     if specs[0].family[1] != "full":
         return n_features + max(8, n_features)
-    roomy = n_features + n_features // 8  # spare columns are dear in a triangle
+    roomy = n_features + n_features // 8  # spare columns are expensive in a triangle
     try:
         triangle_size(1, roomy)
     except TooWideError:

@@ -1,6 +1,6 @@
-"""Between estimators and classifiers of River.
+"""Conversion between estimators and River classifiers.
 
-Knows `learners`, `load`, which knows all estimators, and `placement`.
+Knows `learners` and `models/placement.py`.
 """
 
 from __future__ import annotations

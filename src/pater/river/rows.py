@@ -1,6 +1,6 @@
-"""From dicts and frames to sparse rows: a name is a column, in the order in which names turn up.
+"""Dicts and frames as sparse rows: each name is a column, in the order in which names appear.
 
-Knows River's way to frames, and SciPy; knows no learner.
+Knows River's conversion of frames, and SciPy; knows no learner.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Columns(dict[Hashable, int]):
 
     @contextmanager
     def with_more(self, names: Iterable[Hashable]) -> Iterator[None]:
-        """Give columns to those names that have none; after an error in the block they have none again."""
+        """Give columns to names that have none; after an error in the block, they are taken away again."""
         new = [name for name in names if name not in self]
         for name in new:
             self[name] = len(self)
@@ -42,14 +42,14 @@ class Columns(dict[Hashable, int]):
 
 
 def features_of(x: Any) -> Any:
-    """The names and values of a row; an error if that is not what it is."""
+    """The names and values of a row; an error if it is not a dict."""
     if not hasattr(x, "items"):
         raise TypeError(f"x must be a dict of features and numbers, got {x!r}.")
     return x.items()
 
 
 def numbers_of(features: Iterable[tuple[Hashable, Any]]) -> dict[Hashable, float]:
-    """The same, each a finite number; an error names the first that is none."""
+    """Features with their values as finite numbers; an error names the first that is not one."""
     return {name: _number(name, value) for name, value in features}
 
 
@@ -57,7 +57,7 @@ def _number(name: Hashable, value: Any) -> float:
     if value is None:
         raise ValueError(f"feature {name!r} is None. {FILL_IN}")
     try:
-        if isinstance(value, str | bytes | bytearray):  # which float() would read
+        if isinstance(value, str | bytes | bytearray):  # float() would accept these
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):
@@ -70,7 +70,7 @@ def _number(name: Hashable, value: Any) -> float:
 
 
 def matrix_of_dict(numbers: dict[Hashable, float], columns: Columns, width: int) -> csr_array:
-    """A matrix of one row, of features that have columns."""
+    """A matrix of one row; all names must have columns."""
     pairs = sorted((columns[name], value) for name, value in numbers.items())
     places = np.array([place for place, _ in pairs], np.int32)
     values = np.array([value for _, value in pairs], np.float64)
@@ -78,7 +78,7 @@ def matrix_of_dict(numbers: dict[Hashable, float], columns: Columns, width: int)
 
 
 class Frame:
-    """A frame of pandas, polars or another library that River takes."""
+    """A frame of pandas, polars or another library that River supports."""
 
     def __init__(self, X: Any) -> None:
         self.frame = into_frame(X)
@@ -88,7 +88,7 @@ class Frame:
         return len(self.frame)
 
     def matrix(self, columns: Columns, width: int) -> csr_array:
-        """The rows, of the features that have columns. Of sparse columns, what is 0 is left out."""
+        """The rows, with the features that have columns. Zeros in sparse columns are left out."""
         known = [place for place, name in enumerate(self.names) if name in columns]
         known.sort(key=lambda place: columns[self.names[place]])
         names = [self.names[place] for place in known]
@@ -109,11 +109,11 @@ class Frame:
 
 
 def _numbers_in(frame: Any, names: list[Hashable]) -> NDArray[np.float64]:
-    """A frame as a matrix; an error names the first value that is no number."""
+    """A frame as a matrix; an error names the first value that is not a number."""
     for place, (name, kind) in enumerate(zip(names, frame.schema.dtypes(), strict=True)):
         if kind.is_numeric() or str(kind) == "Boolean":
             continue
-        for row, value in enumerate(frame[:, place].to_list()):  # NumPy would take text that looks like a number
+        for row, value in enumerate(frame[:, place].to_list()):  # NumPy would accept text that looks like a number
             if value is None:
                 continue
             try:

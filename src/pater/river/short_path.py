@@ -1,12 +1,12 @@
-"""The short way to learn from one dict and to ask about one: the kernels, handed the same memory each time.
+"""A short path for learning from and predicting a single dict: the kernels get the same memory each time.
 
 Knows `model`, `pool`, `run` and `predict`. What the estimators check in each call is known here: the names of a row
-have columns that the model has, and ascend. A dict is written into the memory that the kernels read, by `struct`, which
-takes numbers only; the kernels see whether they are finite. What is unlike this goes the way of `partial_fit`.
+have columns in the model, in ascending order. A dict is written into the memory that the kernels read, by `struct`,
+which takes numbers only; the kernels check that they are finite. Any other row goes through `partial_fit`.
 
-Of ten features, in microseconds: the names of a dict compared 0.15, its numbers written 0.35, learned 0.7 by PATER-I,
-asked about 0.3. Finding the compiled form of the pass anew would take 1.3 more, `partial_fit` takes 23. A pool takes
-about 3 for each candidate that learns.
+For ten features, in microseconds: comparing the names of a dict takes 0.15, writing its numbers 0.35, learning by
+PATER-I 0.7, predicting 0.3. Finding the compiled form of the pass each time would take 1.3 more; `partial_fit` takes
+23. A pool takes about 3 for each candidate that learns.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from ..models.row_pass import kind_of
 from ..models.row_weights import are_weights
 from .rows import Columns
 
-LEAST_ROOM = 16  # numbers of a row
-MOST_LAYOUTS = 64  # that are kept
+LEAST_ROOM = 16  # least size of the memory for the numbers of a row
+MOST_LAYOUTS = 64  # most layouts kept
 
 
 class Detour(Exception):  # noqa: N818
@@ -45,16 +45,16 @@ DETOURS = (Detour, LookupError, TypeError, ValueError, ArithmeticError, StructEr
 
 
 class Layout(NamedTuple):
-    """What dicts with the same names in the same order become."""
+    """How dicts with the same names in the same order are written to memory."""
 
     columns: list[int]  # ascending
-    take: Callable[[Any], Any]  # the numbers of a dict in their order
+    take: Callable[[Any], Any]  # returns the numbers of a dict in the order of the columns
     write: Callable[..., None]
     complete: bool  # whether every name has a column
 
 
 class ShortPath:
-    """Good for as long as the model has the same classes, settings and room for columns."""
+    """The short path; valid for as long as the model has the same classes, settings and room for columns."""
 
     def __init__(self, model: Any, columns: Columns, room: int, *, average: Callable[[], bool], fitted: bool) -> None:
         room = max(LEAST_ROOM, 1 << max(0, room - 1).bit_length())
@@ -62,7 +62,7 @@ class ShortPath:
         self._data, self._weight, code = np.zeros(room), np.ones(1), np.zeros(1, np.int64)
         self._columns, self._most_columns, self._fitted = columns, model.n_features, fitted
         self._average = average
-        self._pass: Callable[[], int] = self._passing(model, code)  # which arranges the state
+        self._pass: Callable[[], int] = self._passing(model, code)  # also arranges the state
         self._listen_to(model.state)
         self._code: Any = code.data
         self.classes: list[Any] = model.classes.tolist()
@@ -73,17 +73,17 @@ class ShortPath:
         self._turn_to(())
 
     def __deepcopy__(self, memo: Any) -> None:
-        """A copy of a learner finds a path of its own."""
+        """Return None, so that a copy of a learner finds a path of its own."""
 
     def __reduce__(self) -> Any:
         return type(None), ()
 
     def _passing(self, model: Any, code: NDArray[np.int64]) -> Callable[[], int]:
-        """What passes the row that is in memory through the model; 0 if it is a bad one, or −1."""
+        """A function that learns the row in memory; it returns −1, or 0 if the row is invalid."""
         return _ready(*row_pass(self._rows, code, model.state, model.settings(), self._weight))
 
     def _listen_to(self, state: State) -> None:
-        """Get ready to ask this state."""
+        """Prepare to predict with this state."""
         said = RowMargins.of(self._rows, state, average=self._average())
         self._ask, self._tell = _ready(said.ask, said.to_ask), _ready(said.tell, said.to_tell)
         self._judge, self._margins, self._p = _ready(said.judge, said.to_judge), said.margins, said.p
@@ -94,7 +94,7 @@ class ShortPath:
         return self._indptr, self._indices, self._data
 
     def learn(self, x: Any, y: Any, w: float) -> bool:
-        """Whether the row was learned. If not, nothing has changed."""
+        """Learn a row, and return whether it was learned; if not, nothing has changed."""
         if tuple(x) != self._key:
             self._turn_to(tuple(x))
         if not self._complete:
@@ -129,14 +129,14 @@ class ShortPath:
         raise Detour
 
     def probabilities(self, x: Any) -> tuple[float, float]:
-        """The probabilities of two classes."""
+        """The probabilities of the two classes."""
         self.margins(x)
         if self._fitted:
             self._judge()
             p = self._p.item()
             return 1.0 - p, p
         margin = self._margin[0]
-        less = float(np.exp(-abs(margin)))  # to the bit what NumPy makes of many
+        less = float(np.exp(-abs(margin)))  # the same bits as NumPy gives for many rows
         likely, other = 1.0 / (1.0 + less), less / (1.0 + less)
         return (other, likely) if margin >= 0.0 else (likely, other)
 
@@ -147,12 +147,12 @@ class ShortPath:
         self._weight[0] = self._w = float(w)
 
     def _turn_to(self, key: tuple[Hashable, ...]) -> None:
-        """Get ready for dicts of these names in this order."""
+        """Prepare for dicts with these names in this order."""
         layout = self._layouts.get(key) or self._layout(key)
         size = len(layout.columns)
         if size > self._indices.size:
             raise Detour
-        self._key: Any = None  # should it be interrupted here
+        self._key: Any = None  # in case of an interruption here
         _writer(f"{size}I")(self._indices, 0, *layout.columns)
         self._indptr[1] = size
         self._take, self._write, self._complete = layout.take, layout.write, layout.complete
@@ -173,7 +173,7 @@ class ShortPath:
         return layout
 
     def _learn_with_news(self, x: Any, y: Any, w: float) -> bool:
-        """The same for a row with names that have no column, if the model has room for them."""
+        """Learn a row with names that have no column yet, if the model has room for them."""
         self._key = None
         try:
             with self._columns.with_more(x):
@@ -188,12 +188,12 @@ class ShortPath:
 
 @functools.lru_cache(maxsize=1024)
 def _writer(form: str) -> Callable[..., None]:
-    """What writes so many numbers of a kind into memory."""
+    """A function that writes numbers into memory in this `struct` format."""
     return Struct(form).pack_into
 
 
 class PoolPath(ShortPath):
-    """The same of a pool, whose leader is asked; a decision of the race may name another."""
+    """The short path of a pool: its leader predicts, and the race may decide on another leader."""
 
     def _passing(self, model: Any, code: NDArray[np.int64]) -> Callable[[], int]:
         rows, weight, kind = self._rows, self._weight, kind_of(self._rows)
@@ -211,7 +211,7 @@ class PoolPath(ShortPath):
         return learn
 
     def _follow(self) -> None:
-        """Ask whoever leads."""
+        """Switch to the current leader."""
         if self._pool.leader != self._leader:
             self._leader = self._pool.leader
             self._listen_to(self._pool.state)
@@ -228,12 +228,12 @@ class PoolPath(ShortPath):
 
 
 def _ready(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[[], Any]:
-    """A call, ready to be made. As a closure it is passed over when River adds up the memory of a model."""
+    """A call with its arguments bound. It is a closure, which River ignores when it adds up the memory of a model."""
     return lambda: function(*arguments)
 
 
 def short_path(estimator: Any, columns: Columns, room: int) -> ShortPath | None:
-    """The short path of what an estimator has learned, if it is one model for each class, or a pool of those."""
+    """The short path of a fitted estimator, or None if there is none for its model."""
     model: Model | Pool | None = vars(estimator).get("_model")
     if model is None or model.seen is not None or not model.classes.size:
         return None

@@ -1,7 +1,7 @@
-"""What the log comes to: a model, the quality of what was said, and up to which entry both have come.
+"""The result of learning the log: a model, the quality of its answers, and the last entry that both include.
 
-Knows `served`, `quality` and `rows`; knows no thread and no request. The same entries come to the same bytes, however
-they are cut.
+Knows `served`, `quality` and `rows`; knows no thread and no request. The same entries give the same bytes, however they
+are cut into calls.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from .rows.rows import lines_of_log, rows_of_log
 from .served import Served
 from .store.records import Entry
 
-MANY = 100  # rows of an entry that is not read again together with others, if it was read before
+MANY = 100  # rows from which on an entry that was already read is learned as it is, not read again with others
 PIECE = 256  # rows that are learned at a time: a millisecond or two
-MOST_BYTES = 1 << 20  # of entries that are read together
+MOST_BYTES = 1 << 20  # once entries read together exceed this, another group begins
 
 
 class Learned:
-    """A model under way.
+    """A model that is being learned.
 
     settings
-        Of a learner, for the first row of a service that began without a model.
+        The settings of the learner that is made for the first row of a service that began without a model.
     columns
-        What the columns of rows are, once that is settled.
+        The columns of the rows, once they are settled.
     entry, position
-        The number of the last entry that was learned, and of the rows up to its end.
+        The number of the last entry that was learned, and how many rows were learned up to its end.
     """
 
     def __init__(self, settings: dict[str, Any], quality: Quality, columns: Columns | None = None) -> None:
@@ -47,9 +47,9 @@ class Learned:
         self.entry = self.position = 0
 
     def take(self, entries: Iterable[Entry], *, in_steps: bool = False) -> Iterator[None]:
-        """Learn entries, in their order, pausing after every few rows. After an error all of it is undefined.
+        """Learn entries in order, pausing after every few rows. After an error the whole object is undefined.
 
-        With `in_steps` a row that is alone is learned with pauses, too, in which the model may be asked.
+        With `in_steps`, learning a single row also pauses, and the model may be asked meanwhile.
         """
         for some in _together(entries):
             yield from self._learn(some, in_steps=in_steps)
@@ -58,7 +58,10 @@ class Learned:
             self.entry, self.position = some[-1].number, some[-1].position + some[-1].kept
 
     def take_carefully(self, entry: Entry) -> list[int]:
-        """Learn an entry without the rows of it that cannot be learned; their places."""
+        """Learn an entry without the rows that cannot be learned; return the places of all that are refused.
+
+        These include the rows that were already marked as refused.
+        """
         kept = [place for place in range(entry.rows) if place not in entry.refused]
         refused = sorted({*entry.refused, *self._refused(entry, kept)})
         self._judge(entry._replace(refused=tuple(refused)))
@@ -66,7 +69,7 @@ class Learned:
         return refused
 
     def _refused(self, entry: Entry, places: list[int]) -> list[int]:
-        """Learn some rows of an entry, if need be half by half; the places of those that cannot be learned."""
+        """Learn some rows of an entry, halving them if need be; return the places of those that cannot be learned."""
         before = deepcopy(self._server())
         others = tuple(sorted(set(range(entry.rows)) - set(places)))
         try:
@@ -99,14 +102,14 @@ class Learned:
             yield
 
     def _server(self) -> Served:
-        """The model, which begins with the first entry, even if all of that is refused."""
+        """The model; it is made with the first entry, even if all rows of that are refused."""
         if self.served is None:
             assert self.columns is not None
             self.served = Served(new_learner(self.settings, self.columns))
         return self.served
 
     def _judge(self, entry: Entry) -> None:
-        """Judge what was said of the rows of an entry before their labels came."""
+        """Judge the answers that were given for the rows of an entry before their labels came."""
         assert self.served is not None
         said = [
             (label, answer)
@@ -129,13 +132,13 @@ class Learned:
 
 
 def _margin(answer: dict[str, Any], version: int) -> float | None:
-    """The margin that one of two classes was said by, if the model that said it is still there."""
+    """The margin of an answer; None unless there are two classes and the current model gave it."""
     margin = answer["margin"]
     return margin if isinstance(margin, float) and answer["version"] == version else None
 
 
 def _together(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """Runs of entries that can be read in one go."""
+    """Groups of consecutive entries that can be read together."""
     some: list[Entry] = []
     size = 0
     for entry in entries:
@@ -153,7 +156,7 @@ def _is_alone(entry: Entry) -> bool:
 
 
 def pieces(batch: Batch) -> Iterator[Batch]:
-    """A batch in pieces that take a millisecond or two."""
+    """Cut a batch into pieces that take a millisecond or two to learn."""
     if len(batch) <= PIECE:
         yield batch
         return

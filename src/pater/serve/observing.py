@@ -1,4 +1,4 @@
-"""What is so with an engine now, for those who look at it. Knows the engine and what `status` tells of."""
+"""The current state of an engine, for those who observe it. Knows the engine and the `Facts` of `status`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .quality.status import Facts
 if TYPE_CHECKING:
     from .engine import Engine
 
-EVENTS = 50  # that are told of
+EVENTS = 50  # most events listed in the history
 
 
 def facts_of(engine: Engine) -> Facts:
-    """What an engine knows of itself."""
+    """The current state of an engine."""
     log, housekeeping, broken = engine.log, engine.housekeeping, engine.conveyor.broken
     events = [{"time": event.time, "kind": event.kind, **event.content} for event in log.events(EVENTS)]
     return Facts(

@@ -1,7 +1,6 @@
-"""From a state directory to what its log comes to: the last snapshot, and the entries after it.
+"""Recover a model from a state directory: load the last snapshot, and learn the entries of the log after it.
 
-Knows `learned`, the log and model files. What comes out is, byte for byte, what a service would have that was never
-stopped.
+Knows `learned`, the log and model files. The result is, byte for byte, that of a service that was never stopped.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ from .settling import COLUMNS
 from .store.folder import StateError
 from .store.log import Log
 
-Refused = dict[int, list[int]]  # by the number of an entry, the places of rows that cannot be learned
+Refused = dict[int, list[int]]  # by entry number, the places of rows that cannot be learned
 MODEL = "model"  # the kind of a snapshot that was swapped in, or that the service began with
 say = logging.getLogger("pater.serve")
 
 
 def recovered(log: Log, settings: dict[str, Any], window: int) -> tuple[Learned, Refused]:
-    """What the log comes to, and rows that cannot be learned, which are to be marked so."""
+    """The state that results from the log, and the rows that cannot be learned and have yet to be marked so."""
     learned = _begun(log, settings, window)
     try:
         for _ in learned.take(log.entries(learned.entry)):
@@ -39,7 +38,7 @@ def recovered(log: Log, settings: dict[str, Any], window: int) -> tuple[Learned,
 
 
 def repaired(log: Log, settings: dict[str, Any], window: int, *, until: int, last: int) -> tuple[Learned, Refused]:
-    """What the log comes to up to its `last` entry, if one after `until` holds rows that cannot be learned."""
+    """The same up to the `last` entry, where an entry after `until` holds rows that cannot be learned."""
     learned = _begun(log, settings, window)
     refused: Refused = {}
     for _ in learned.take(log.entries(learned.entry, until)):
@@ -52,7 +51,11 @@ def repaired(log: Log, settings: dict[str, Any], window: int, *, until: int, las
 
 
 def _begun(log: Log, settings: dict[str, Any], window: int) -> Learned:
-    """What was learned by the last snapshot that can be read, or nothing yet."""
+    """The state at the last snapshot that can be read, or an empty one.
+
+    Raises a StateError if a model that was swapped in, or that the service began with, would be needed and cannot be
+    read.
+    """
     told = log.meta(COLUMNS)
     learned = Learned(settings, Quality(window), None if told is None else Columns.from_json(told))
     for snapshot in reversed(log.snapshots()):

@@ -1,7 +1,7 @@
-"""What requests write to the log: functions of a transaction, which the writer's thread runs.
+"""The writes of requests to the log: functions of a transaction, which the writer's thread runs.
 
-Knows records of the log and rows; knows no model. Each gives back what is to be answered and the entries that are to be
-learned before the answer.
+Knows records of the log and rows; knows no model. A write that learns returns the answer and the entry to learn before
+it is given.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ REFUSED = "the model cannot learn from it: its numbers are too large, or its lab
 
 
 class Written(NamedTuple):
-    """What is to be answered, and what is to be learned before.
+    """The answer to a request, and what is to be learned before it is given.
 
     entry
         The rows to learn, if there are any.
     places, ids
-        Of each of them its place in the request, and its id or None.
+        For each of these rows, its place in the request, and its id or None.
     again
-        Whether a request with the same key has come before. What became of it is known when all before is learned.
+        Whether a request with the same key has come before. Its outcome is known once all earlier entries are learned.
     """
 
     answer: dict[str, Any]
@@ -40,13 +40,13 @@ class Written(NamedTuple):
 
 
 def refusal(places: Sequence[int], n_rows: int) -> Refusal:
-    """What is answered if the model has refused rows in these places of a request, of so many to learn."""
+    """The answer if the model has refused the rows at these places of a request that had `n_rows` to learn."""
     told = "the others were learned" if len(places) < n_rows else "nothing was learned"
     return Refusal(422, f"row {places[0]}: {REFUSED}; {told}.", rows=[(place, REFUSED) for place in places])
 
 
 def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callable[[Transaction], None]:
-    """Remember the rows that have an id, each with what was said of it."""
+    """Remember the rows that have an id, each with the answer given for it."""
     kept = [
         (name, features, answer)
         for name, features, answer in zip(rows.ids, rows.features, said, strict=True)
@@ -63,9 +63,9 @@ def remember(rows: Rows, said: list[dict[str, Any]], settled: Settled) -> Callab
 def learn(
     rows: Rows, key: str | None, digest: bytes, settled: Settled, *, as_read: bool = True
 ) -> Callable[[Transaction], Written]:
-    """Put rows at the end of the log, but for those whose id was learned before; once for each key.
+    """Append rows to the log, except those whose id was learned before; once for each key.
 
-    They are learned as they were read from the request, or else read again from the log.
+    With `as_read` the rows may be learned as they were read from the request; otherwise they are read from the log.
     """
     assert rows.batch.labels is not None
     labels = rows.batch.labels.tolist()
@@ -96,7 +96,7 @@ def learn(
 
 
 def join(labels: list[LabelOf], settled: Settled) -> Callable[[Transaction], Written]:
-    """Join labels to rows that are remembered, and put those at the end of the log."""
+    """Join labels to remembered rows, and append those rows to the log."""
 
     def write(transaction: Transaction) -> Written:
         settled(transaction)
@@ -109,7 +109,7 @@ def join(labels: list[LabelOf], settled: Settled) -> Callable[[Transaction], Wri
 
 
 def expire(remember: float, as_label: Any, limit: int, settled: Settled) -> Callable[[Transaction], Written]:
-    """Forget what is older than so many seconds; with a label, rows that nobody has told of are learned with it."""
+    """Forget what is older than `remember` seconds; with a label, rows that got none are learned with it instead."""
 
     def write(transaction: Transaction) -> Written:
         settled(transaction)
@@ -121,7 +121,7 @@ def expire(remember: float, as_label: Any, limit: int, settled: Settled) -> Call
 
 
 def with_(beside: Settled | None, write: Callable[[Transaction], Written]) -> Callable[[Transaction], Written]:
-    """What a request writes, and beside it, in the same transaction, something else."""
+    """The write of a request, followed by another write in the same transaction."""
     if beside is None:
         return write
 

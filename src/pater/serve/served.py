@@ -1,7 +1,7 @@
-"""A learner that is asked while it learns.
+"""A learner that answers while it learns.
 
-Knows `stream/learner.py` and what makes up a margin; knows no log and no server. While an encoder holds back the first
-rows of a stream, answers are those of a learner whose stream ends here.
+Knows `stream/learner.py` and explanations; knows no log and no server. While an encoder holds back the first rows of a
+stream, the answers are those of a learner whose stream ended there.
 """
 
 from __future__ import annotations
@@ -24,28 +24,28 @@ from ..stream.row_answers import RowAnswers, Said
 from ..stream.row_steps import learned_in_steps
 from .errors import Refusal
 
-BASE, ROUNDING = "(base)", "(rounding)"  # what a margin is made of beside its columns
+BASE, ROUNDING = "(base)", "(rounding)"  # the parts of a margin that come from no column
 NOTHING_SAID = {"label": None, "decision": None, "probability": None, "margin": None}
-STALE = 8  # a learner of rows that are held back is made anew when they are one part in so many more
+STALE = 8  # a learner of rows that are held back is made anew once their number has grown by 1/STALE
 
 
 class Served:
-    """The model of a service: learns from batches, answers for rows, and can be had as a file."""
+    """The model of a service: it learns from batches, answers for rows, and can be written to a file."""
 
     def __init__(self, learner: Learner, version: int = 1) -> None:
         self.learner, self.version = learner, version
         self._held = 0  # rows that the encoder holds back
-        self._ended: tuple[int, Learner] | None = None  # after so many rows held back, the learner as if that were all
+        self._ended: tuple[int, Learner] | None = None  # a number of rows held back, and the learner they would give
         self._of_row = RowAnswers()
 
     @property
     def rows(self) -> int:
-        """How many rows were taken in, those held back included."""
+        """How many rows were taken in, including those held back."""
         return self.learner.rows + self._held
 
     @property
     def is_settled(self) -> bool:
-        """Whether the learner is all there is, so that it can be saved and gone on from."""
+        """Whether there is a model and no rows are held back, so that the learner can be saved and resumed."""
         return self.learner.model is not None and not self._held
 
     def learn(self, batch: Batch) -> None:
@@ -54,7 +54,7 @@ class Served:
             pass
 
     def learning(self, batch: Batch) -> Iterator[None]:
-        """The same, pausing where it can be asked about rows, but neither saved nor handed other rows."""
+        """Do the same with pauses, in which the model can be asked, but neither saved nor given other rows."""
         batch, encoder = batch.that_weighs(), self.learner.encoder
         pieces = [batch] if encoder is None else encoder.take(batch)
         for piece in pieces:
@@ -64,7 +64,10 @@ class Served:
             self._ended = None
 
     def speaker(self, *, fresh: bool = False) -> Learner | None:
-        """Who answers: the learner; of rows that are held back, one made of most of them, or `fresh` of all."""
+        """The learner that answers; None before anything was learned.
+
+        While rows are held back, this is a learner made from most of them, or, if `fresh`, from all.
+        """
         if self.learner.model is not None:
             return self.learner
         if not self._held:
@@ -85,10 +88,10 @@ class Served:
         return to_bytes(learner.save)
 
     def answers(self, batch: Batch, threshold: float | None = None, *, explain: bool = False) -> list[dict[str, Any]]:
-        """What is said of each row: label, decision, probability, margin, and what makes the margin up if asked for.
+        """The answer for each row: label, decision, probability, margin and, if asked for, contributions to the margin.
 
-        A `threshold` decides between two classes in the place of the model's own. Before anything was learned, all is
-        None. A row of which nothing finite can be said is refused.
+        A `threshold` replaces the model's own in the decision between two classes. Before anything was learned, all
+        values are None. A row whose margins are not finite is refused.
         """
         learner = self.speaker()
         if learner is None:
@@ -102,7 +105,7 @@ class Served:
         told = learner.labels(margins).tolist()
         decided = told if threshold is None or classes.size != 2 else labels_of(margins, classes, threshold).tolist()
         nothing: list[Any] = [None] * len(told)
-        if classes.size == 1:  # there is nothing to tell it from yet
+        if classes.size == 1:  # there is no other class to compare with yet
             sizes, shares = nothing, nothing
         elif classes.size == 2:
             sizes, shares = margins[:, 0].tolist(), nothing if p is None else p[:, 1].tolist()
@@ -119,7 +122,7 @@ class Served:
 
 
 def _answer(learner: Learner, said: Said, threshold: float | None) -> dict[str, Any]:
-    """What is told of a row of two classes."""
+    """The answer for a row, where there are two classes."""
     margin, classes = said.margin, learner.classes.tolist()
     label = classes[margin >= learner.threshold()]
     decision = label if threshold is None else classes[margin >= threshold]
@@ -137,13 +140,13 @@ def _margins(learner: Learner, batch: Batch) -> NDArray[np.float64]:
 
 
 def _by_class(classes: NDArray[Any], values: NDArray[np.float64]) -> list[dict[str, float]]:
-    """Numbers of the classes, by name."""
+    """For each row, the values of the classes by name."""
     names = [str(label) for label in classes.tolist()]
     return [dict(zip(names, row, strict=True)) for row in values.tolist()]
 
 
 def _contributions(learner: Learner, batch: Batch) -> list[dict[str, Any]]:
-    """By row what each column adds to the margin; of more than two classes, first by class."""
+    """For each row, what each column adds to the margin; with more than two classes, grouped by class."""
     try:
         explained = explain_batch(learner, batch)
     except InputError as error:
@@ -166,7 +169,7 @@ def _contributions(learner: Learner, batch: Batch) -> list[dict[str, Any]]:
 
 
 def _unlike(name: str, others: Sequence[str]) -> str:
-    """The name, in more parentheses if a column is called so."""
+    """The name, in as many more parentheses as it takes to differ from every column."""
     while name in others:
         name = f"({name})"
     return name

@@ -1,7 +1,7 @@
-"""What the columns of rows are: those of the model, or settled by the first rows of a service that began without one.
+"""The columns of the rows: those of the model, or settled by the first rows of a service that began without one.
 
 Knows `rows`. Names are settled by the first rows that are learned or remembered, and whether labels are numbers by the
-first label. What was settled goes into the log with the request that has settled it.
+first label. What a request settles is written to the log along with it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ say = logging.getLogger("pater.serve")
 
 @dataclass(frozen=True)
 class News:
-    """What is settled and may not be on the disk yet; called with a transaction, it is written."""
+    """What is settled and may not be on the disk yet; a call with a transaction writes it."""
 
     columns: Columns | None
     labels_known: bool
@@ -49,7 +49,7 @@ class News:
 
 
 class Settling:
-    """The columns, as far as they are settled, and the labels that have come."""
+    """The columns, as far as they are settled, and the labels seen so far."""
 
     def __init__(
         self,
@@ -68,20 +68,20 @@ class Settling:
 
     @classmethod
     def of(cls, log: Log, learned: Learned, settings: dict[str, Any], keeping: Keeping) -> Settling:
-        """As far as a log has come; an error if what rows expire as is no label there."""
+        """The columns and labels that the log has settled; an error if rows cannot expire as the label given."""
         known = bool(log.meta(LABELS_KNOWN, default=False))
         most_classes = 2 if settings.get("options", {}).get("operating_point") else keeping.most_classes
         found = cls(settings, learned.columns, labels_known=known, most_classes=most_classes)
         if learned.served is not None:
             found = found.as_of(learned.served.learner)
-            speaker = learned.served.speaker(fresh=True)  # knows the labels of rows that are held back, too
+            speaker = learned.served.speaker(fresh=True)  # also knows the labels of rows that are held back
             found._labels |= set() if speaker is None else set(map(text_named, speaker.classes.tolist()))
         if keeping.expire_as is not None and found.labels_known:
             found._check_expiry(keeping.expire_as)
         return found
 
     def as_of(self, learner: Learner) -> Settling:
-        """The same with the columns and classes of a learner."""
+        """A copy with the columns and classes of a learner."""
         classes = [] if learner.model is None else learner.model.classes.tolist()
         most = 2 if learner.specs[0].operating_point is not None else self._most_classes
         found = Settling(
@@ -96,7 +96,7 @@ class Settling:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether nothing is left to settle, and no names behind hashed columns are taken note of."""
+        """Whether nothing is left to settle, and no names behind hashed columns are recorded."""
         return self.columns is not None and self.labels_known and not self.columns.bits
 
     def rows_of(self, body: Any, *, labelled: bool, arrow: bool = False, **limits: Any) -> Rows:
@@ -122,9 +122,9 @@ class Settling:
         return rows
 
     def labels(self, labels: list[LabelOf]) -> list[LabelOf]:
-        """Labels of rows that were predicted, checked, as the log has them."""
+        """The labels of predicted rows, checked, in the form in which the log keeps them."""
         if self.columns is None:
-            return labels  # nothing was predicted either, so that all of them are unknown
+            return labels  # no row is remembered either, so all of these ids are unknown
         columns = self.columns
         if not self.labels_known:
             columns = replace(columns, numeric_labels=are_numbers(each.label for each in labels))
@@ -141,7 +141,7 @@ class Settling:
         return sound
 
     def label_of_text(self, text: str) -> Any:
-        """The label that a text on the command line stands for: a number where labels are numbers."""
+        """The label that a text on the command line means: a number where labels are numbers."""
         columns = self.columns
         is_number = text.lstrip("-").isdecimal() if columns is None or not self.labels_known else columns.numeric_labels
         return self.labels([LabelOf("", int(text) if is_number and text.lstrip("-").isdecimal() else text)])[0].label
@@ -168,10 +168,10 @@ class Settling:
 
     @contextmanager
     def under_way(self, labels: list[Any]) -> Iterator[set[Any]]:
-        """Labels that are on their way to the model: they count among the classes until it is known what was learned.
+        """Count labels among the classes while it is not yet known which of them are learned.
 
-        A Refusal if they would be too many. The block leaves those that were learned in the set that it is given; after
-        a refusal that names no rows, none was.
+        Raises a Refusal if there would be too many classes. The block removes the labels that were not learned from the
+        set that it is given; after a Refusal that names no rows, none counts as learned.
         """
         self._check_number(labels)
         mine, learned = Counter(set(labels)), set(labels)
@@ -186,7 +186,7 @@ class Settling:
             self._labels |= learned
 
     def _check_truths(self, truths: list[int], labels: Sequence[Any]) -> None:
-        """A Refusal if labels came as true or false, which stand for 1 and 0, where there are other numbers."""
+        """Raise a Refusal if labels came as true or false, meaning 1 and 0, where labels are other numbers, too."""
         others = (self._labels | self._under_way.keys() | set(labels)) - {0, 1} if truths else ()
         if others:
             told = f"but labels here are numbers such as {min(others)}; write the number that is meant"
@@ -210,12 +210,12 @@ class Settling:
             self.columns, self.labels_known = columns, labels_known
 
     def news(self) -> News:
-        """What is settled, to be written with the request that is handed on next."""
+        """What is settled now, to be written with the next request."""
         now = self.columns, self.labels_known
         return News(*now, is_new=now != self._on_disk)
 
     def is_on_disk(self, news: News) -> None:
-        """These were written; others may have come since."""
+        """Note that `news` was written; there may be more since."""
         self._on_disk = news.columns, news.labels_known
 
 

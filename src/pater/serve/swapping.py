@@ -1,4 +1,4 @@
-"""A model file that is to take over: checked, kept in the state directory, and put into the log.
+"""Swap in a model file: check it, keep it in the state directory, and record it in the log.
 
 Knows the engine, model files and columns.
 """
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 async def swap(engine: Engine, content: bytes) -> tuple[Served, Quality, Settling]:
-    """A model that stands in the log after all that has been learned, and what goes with it, to be put in place.
+    """Record a model in the log after everything learned so far; return it, its quality and its columns.
 
-    Nothing is handed on to be learned meanwhile.
+    The caller puts them in place, and hands on nothing to be learned meanwhile.
     """
     engine.conveyor.check()
     version = 1 + max((each.version for each in engine.log.snapshots()), default=engine.version)
@@ -59,7 +59,7 @@ def keep_model(content: bytes, path: Path) -> None:
 
 
 def checked_model(content: bytes, path: Path, version: int, settling: Settling) -> Served:
-    """The model of a file that is to take over, kept at `path`; a Refusal if it cannot be used, and nothing is kept."""
+    """The model of a file that is to take over, kept at `path`; a Refusal if it is unusable, and no file is kept."""
     try:
         keep_model(content, path)
     except OSError as error:
@@ -77,7 +77,7 @@ def checked_model(content: bytes, path: Path, version: int, settling: Settling) 
 
 
 def _check_columns(new: Columns, settling: Settling) -> None:
-    """A Refusal if rows that are remembered, or that clients send, would not fit the model."""
+    """Raise a Refusal if rows that are remembered, or that clients send, would not fit the model."""
     now = settling.columns
     if now is None:
         return

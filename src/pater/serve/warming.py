@@ -1,7 +1,7 @@
-"""Compiled code made ready before the first request, which else would wait for it, and all others with it.
+"""Compile code before the first request, which would otherwise wait for it, and all others with it.
 
-Knows `served` and `rows`. A copy of the model learns from rows that nobody sent and predicts them. Of a service that
-has no model yet, a learner of a made table does.
+Knows `served` and `rows`. A copy of the model learns from made-up rows and predicts them. Where there is no model yet,
+a new learner of a made-up table does.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .rows.rows import rows_of_json
 from .served import Served
 
 MADE = Columns(ENCODED, table=(("number", NUMBER), ("text", TEXT)), label=LABEL)
-ENOUGH = 1_100  # rows, for an encoder to be settled
+ENOUGH = 1_100  # rows after which an encoder holds none back any more
 
 
 def warm(served: Served | None, settings: dict[str, Any]) -> None:
-    """Compile what the first requests need; what cannot be learned here is none of the caller's business."""
-    with suppress(Exception):  # to be slower at first is no reason not to start
+    """Compile what the first requests need; errors are ignored."""
+    with suppress(Exception):  # the service starts all the same, and is slower at first
         _learn_and_ask(deepcopy(served) if served is not None else None, settings)
 
 

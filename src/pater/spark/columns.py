@@ -1,6 +1,6 @@
-"""Columns of a DataFrame of Spark: which are learned from, and what comes of them as Arrow tables.
+"""Columns of a Spark DataFrame: choose those to learn from, and convert their Arrow tables to batches.
 
-Knows types of Spark and Arrow. What can be said against columns is said before anything is computed.
+Knows types of Spark and Arrow. Columns are checked before anything is computed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OF_TABLES = (*LABELS, types.DateType, types.TimestampType, types.TimestampNTZTyp
 
 
 class Columns(NamedTuple):
-    """The names of columns, and whether features go to an encoder as they are."""
+    """The names of the columns, and whether the features go to an encoder unchanged."""
 
     features: list[str]
     label: str
@@ -32,7 +32,7 @@ class Columns(NamedTuple):
     is_table: bool
 
     def batch(self, table: pa.Table) -> Batch:
-        """Rows, labels and importances, of columns in the order of their names here."""
+        """Rows, labels and importances of a table that has the features, the label and the weight, in this order."""
         beside = [self.label] if self.weight is None else [self.label, self.weight]
         table = table.rename_columns([*self.features, *beside])
         X = table.select(self.features) if self.is_table else numbers(table.select(self.features))
@@ -43,7 +43,7 @@ class Columns(NamedTuple):
 def columns_of(
     dataframe: Any, label: str, features: str | Sequence[str] | None, sample_weight: str | None, *, is_table: bool
 ) -> tuple[Any, Columns]:
-    """The DataFrame with the columns that are learned from, and their names; an error if they are of no use."""
+    """The DataFrame reduced to the columns to learn from, and their names; an error if they cannot be used."""
     if not isinstance(dataframe, DataFrame):
         kind = type(dataframe)
         raise TypeError(
@@ -81,16 +81,16 @@ def columns_of(
         more = f'{ENCODE} Put one in front: OnlinePipeline([("table", TableEncoder()), ("model", estimator)]).'
         for name in names:
             _check(name, kinds[name], NUMBERS, f"it must hold numbers. {more}")
-    if sample_weight is not None:  # rows of weight 0 are as if they were not there
+    if sample_weight is not None:  # rows of weight 0 are left out
         weight = col(_quoted(sample_weight))
         dataframe = dataframe.where(weight.isNull() | (weight != 0))
-    # by number: mapInArrow cannot find columns with a dot in their names
+    # Columns are numbered, since mapInArrow cannot find names with a dot.
     chosen = [column.alias(f"c{k}") for k, column in enumerate(chosen)]
     return dataframe.select(*chosen), Columns(names, label, sample_weight, is_table)
 
 
 def numbers(table: pa.Table) -> Any:
-    """Columns of numbers as a frame with their names; one of arrays as a matrix."""
+    """Columns of numbers as a frame with their names; a single column of arrays as a matrix."""
     import pandas as pd
 
     if table.num_columns == 1 and _holds_arrays(table.column(0)):

@@ -1,6 +1,6 @@
-"""An estimator learned from the partitions of a DataFrame: each by itself where it is, merged here in their order.
+"""Fit an estimator to the partitions of a DataFrame: each by itself where it is, and merged on the driver in order.
 
-Knows tasks and how Spark runs them. Counts and models come to the driver, rows do not.
+Knows tasks and how Spark runs them. Counts and models come to the driver; rows do not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def fitted(plan: Plan, dataframe: Any, columns: Columns) -> Any:
 
 
 def _begun(plan: Plan, dataframe: Any, columns: Columns) -> tuple[bytes | None, bool]:
-    """What partitions of a table begin with; or the model of all of them, if they have few rows."""
+    """The model that partitions of a table start from; or, with few rows, the model of all of them, and True."""
     counted = {line.number: line.n_rows for line in _run(dataframe, Count(plan.beginning))}
     numbers, n_wanted = sorted(counted), LOOKED_AT
     is_all = sum(counted.values()) < plan.beginning
@@ -56,7 +56,7 @@ def _mapped(dataframe: Any, task: Task) -> Any:
 
 
 def _run(dataframe: Any, task: Task) -> list[Any]:
-    """What a task makes of each partition, in their order; the first thing that is wrong is an error."""
+    """The results of a task for all partitions, in order; raises the first error."""
     lines = sorted(_mapped(dataframe, task).collect(), key=lambda line: int(line.number))
     for line in lines:
         if line.other:

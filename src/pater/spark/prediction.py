@@ -1,6 +1,6 @@
-"""What a model says of rows of a DataFrame, as a function of Spark.
+"""Predictions of a model for rows of a DataFrame, as a Spark function.
 
-Knows Arrow functions of Spark and bytes of models.
+Knows Spark's Arrow functions and bytes of models.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STRUCT = "give the columns as one struct, predict_udf(model)(struct('*'))"
 
 
 def answers(model: Any, kind: str) -> Any:
-    """The function of Spark for what a model says."""
+    """The Spark function that returns predictions of a model."""
     if kind not in METHODS:
         raise ValueError(f"kind must be one of {', '.join(map(repr, METHODS))}, got {kind!r}.")
     if not isinstance(model, LinearClassifier | OnlinePipeline):
@@ -43,7 +43,7 @@ def answers(model: Any, kind: str) -> Any:
 
 
 def sent(answer: Answer) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Answers as a function for `arrow_udf`."""
+    """A function for `arrow_udf` that returns the answers."""
     load = loader(answer)
 
     def say(several: Iterator[pa.Array]) -> Iterator[pa.Array]:  # sent by value; Spark goes by these types
@@ -56,7 +56,7 @@ def sent(answer: Answer) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 class Answer:
-    """Says of batches of rows what a model says."""
+    """Predicts batches of rows with a model."""
 
     def __init__(self, content: bytes, kind: str, of: str, *, many: bool) -> None:
         self.content, self.kind, self.of, self.many = content, kind, of, many

@@ -1,7 +1,7 @@
-"""What an executor does to a partition: it is counted, begun with, learned from.
+"""Tasks of an executor for a partition: count its rows, take its first rows, start a model, learn from it.
 
-Knows estimators, Arrow tables and bytes; knows nothing of Spark but the number of a partition. Each task makes one line
-of a partition, of which models and rows are bytes.
+Knows estimators, Arrow tables and bytes; of Spark, only the number of a partition. Each task turns a partition into one
+line, with models and rows as bytes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ Task = Callable[[int, Iterator[Any]], dict[str, Any]]
 
 
 def loader(thing: Any) -> Callable[[], Any]:
-    """Something of pater as a function that Spark sends: it makes the thing, or says what is wrong with an executor.
+    """Wrap an object of pater in a function that Spark can send; it returns the object, or what is wrong as text.
 
-    It is sent by value and names nothing of pater, so that an executor without it, or with another version, can answer.
+    It is sent by value and refers to nothing of pater, so that an executor without pater, or with another version, can
+    answer.
     """
     content, wanted = pickle.dumps(thing), pater.__version__
 
@@ -47,7 +48,7 @@ def loader(thing: Any) -> Callable[[], Any]:
 
 
 def sent(task: Task) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A task as a function for `mapInArrow`, which makes a line of each partition."""
+    """A function for `mapInArrow` that turns each partition into one line by a task."""
     load = loader(task)
 
     def run(batches: Any) -> Any:  # sent by value
@@ -65,7 +66,7 @@ def sent(task: Task) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 class Count:
-    """Counts the rows of a partition, and no more of them than it is asked for."""
+    """Counts the rows of a partition, up to `most`."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -75,7 +76,7 @@ class Count:
 
 
 class First:
-    """The first rows of some partitions, as bytes; all rows of all without `shares`."""
+    """The first rows of some partitions, as bytes; if `shares` is None, all rows of all partitions."""
 
     def __init__(self, shares: dict[int, int] | None) -> None:
         self.shares = shares
@@ -96,7 +97,7 @@ class First:
 
 
 class Begin:
-    """What rows of some partitions come to, which are in one place: all begin with it, or it is the model of all."""
+    """Learns the rows that `First` has collected: the model that all partitions start from, or that of all rows."""
 
     def __init__(self, plan: Plan, columns: Columns, *, is_all: bool) -> None:
         self.plan, self.columns, self.is_all = plan, columns, is_all
@@ -140,13 +141,13 @@ class Learn:
 
 
 def _table(batches: Iterator[Any]) -> pa.Table | None:
-    """The rows of a partition in one piece, so that it does not count in which ones Spark hands them over."""
+    """The rows of a partition in one piece, so that it does not matter how Spark cuts them; None if there are none."""
     some = [batch for batch in batches if batch.num_rows]
     return pa.Table.from_batches(some).combine_chunks() if some else None
 
 
 def _until(batches: Iterator[Any], n: int) -> Iterator[Any]:
-    """Batches until they have so many rows."""
+    """Batches until they have at least `n` rows."""
     found = 0
     for batch in batches:
         yield batch

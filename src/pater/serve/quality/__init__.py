@@ -1,1 +1,1 @@
-"""How good the answers were, where the service decides, and what is told of both."""
+"""The quality of the answers, the threshold at which the service decides, and reports on both."""

@@ -1,6 +1,6 @@
-"""Which margins each of two classes got when it was predicted: what an operating point is read off.
+"""Histograms of the margins that each of two classes got when predicted, for choosing a threshold.
 
-Knows `models/operating_points.py`, whose histograms these are: they fade, each class by its own samples.
+Knows `models/operating_points.py` and uses its histograms: they fade, each class by its own samples.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from ...models.operating_points import Point, SeenMargins
 from ...models.spec import RECORD
 
 _NO_ORDER, _NO_WEIGHTS = np.zeros(0, np.int64), np.zeros(0)
-_ANY_POINT: Point = ("max_fpr", 0.5)  # the histograms are the same for all
+_ANY_POINT: Point = ("max_fpr", 0.5)  # the histograms do not depend on it
 _SETTINGS = np.zeros(1, RECORD)
 _SETTINGS["positive"] = 1
-# Where bins begin and end, in units of the usual size of a margin.
+# The edges of the bins, in units of the usual size of a margin.
 _EDGES: NDArray[np.float64] = np.sinh((np.arange(BINS + 1) - CENTRE - 0.5) * WIDTH) / FINENESS
 
 
@@ -29,17 +29,17 @@ class JudgedMargins:
 
     def __init__(self) -> None:
         self._seen = SeenMargins.new(1)
-        self.note([], [])  # a kernel that is not compiled yet is compiled before the first answer is waited for
+        self.note([], [])  # compiles the kernel now, so that no request has to wait for that
 
     @property
     def seen(self) -> tuple[int, int]:
-        """How many rows of the first and of the second class were counted."""
+        """The numbers of rows of the first and of the second class that were counted."""
         m = self._seen.numbers[0]
         return int(m["n_neg"]), int(m["n_pos"])
 
     @property
     def shares(self) -> tuple[float, float]:
-        """How much of what comes is of the first and of the second class, over about the last 20,000 rows."""
+        """The shares of the first and of the second class among about the last 20,000 rows."""
         m = self._seen.numbers[0]
         neg, pos = float(m["share_neg"]), float(m["share_pos"])
         return (neg / (neg + pos), pos / (neg + pos)) if neg + pos else (0.0, 0.0)
@@ -50,7 +50,7 @@ class JudgedMargins:
         self._seen.note(said, codes_, _ANY_POINT, _SETTINGS, weights=_NO_WEIGHTS, order=_NO_ORDER)
 
     def threshold(self, point: Point) -> float | None:
-        """The margin from which on the second class is to be said; None until both classes have been seen."""
+        """The least margin at which the second class is to be predicted; None until both classes have been seen."""
         if not (self._seen.counts[0].sum(axis=1) > 0.0).all():
             return None
         return self._seen.threshold(0, point)
@@ -62,21 +62,21 @@ class JudgedMargins:
         return fpr, None if positive is None else float(np.interp(threshold, edges, positive))
 
     def moving(self, most: int) -> list[tuple[float, float, float]]:
-        """Thresholds where the rates change, each with both rates: a row for each, at most so many."""
+        """Thresholds at which the rates change, at most `most` of them, each with its two rates."""
         edges, (negative, positive) = self._steps()
         if negative is None or positive is None:
             return []
         there = np.flatnonzero(self._seen.counts[0].sum(axis=0))
         places = np.arange(there[0], there[-1] + 2)  # the edges of all bins that hold anything
         if places.size > most:
-            # As far apart as the rates are, so that steep parts keep their points.
+            # Spaced by the change in the rates, so that steep parts keep their points.
             way = np.cumsum(np.abs(np.diff(negative[places], prepend=0.0)) + np.diff(positive[places], prepend=0.0))
             way += np.linspace(0.0, 0.5, places.size)
             places = places[np.unique(np.searchsorted(way, np.linspace(way[0], way[-1], most)))]
         return [(float(edges[k]), 1.0 - float(negative[k]), float(positive[k])) for k in places]
 
     def _steps(self) -> tuple[NDArray[np.float64], list[NDArray[np.float64] | None]]:
-        """The edges of all bins as margins, and the share of each class below them."""
+        """The edges of all bins as margins, and the share of each class below each edge."""
         below: list[NDArray[np.float64] | None] = []
         for counts in self._seen.counts[0]:
             sums = np.append(0.0, np.cumsum(counts))
@@ -84,7 +84,7 @@ class JudgedMargins:
         return _EDGES * math.sqrt(self._seen.numbers[0]["square"]), below
 
     def to_json(self) -> dict[str, Any]:
-        """The histograms, of which most bins are empty, and their numbers."""
+        """The non-empty bins of the histograms, and their summary numbers."""
         counts, numbers = self._seen.counts[0], self._seen.numbers[0]
         held = [np.flatnonzero(of_class) for of_class in counts]
         return {

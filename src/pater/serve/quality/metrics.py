@@ -1,7 +1,7 @@
-"""What Prometheus asks for: counted in plain Python as requests come, made into its families when it asks.
+"""Metrics for Prometheus: counted in plain Python as requests come, and turned into its metric families on a scrape.
 
-Knows `prometheus_client` and, of the engine, what `status.Observed` says. Each server has a registry of its own, so
-that several in one process do not mix.
+Knows `prometheus_client` and, of the engine, only the protocol `status.Observed`. Each server has a registry of its
+own, so that several in one process do not mix.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ BOUNDS = (
     0.00025, 0.0005, 0.001, 0.002, 0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 )  # fmt: skip
 SCORES = ("accuracy", "balanced_accuracy", "fpr", "fnr", "brier", "log_loss")
-MOST_CLASSES = 20  # that are told of one by one
+MOST_CLASSES = 20  # most classes reported one by one
 
 
 class Metrics(Collector):
-    """The figures of a server."""
+    """The metrics of a server."""
 
     def __init__(self, engine: Observed) -> None:
         self._engine = engine
         self._requests: dict[tuple[str, int], int] = {}
-        self._latencies: dict[str, list[int]] = {}  # by route: how many were within each bound but not the one below
+        self._latencies: dict[str, list[int]] = {}  # by route: how many are between each bound and the one below
         self._seconds: dict[str, float] = {}
         self.registry = CollectorRegistry()
         self.registry.register(self)
         ProcessCollector(registry=self.registry)
 
     def observe(self, route: str, status: int, seconds: float) -> None:
-        """Count a request; `route` is one of those that there are, never what a client made up."""
+        """Count a request; `route` is one of the service's own, never a path that a client made up."""
         key = route, status
         try:
             self._requests[key] += 1
@@ -56,7 +56,7 @@ class Metrics(Collector):
         return encoder(self.registry), content_type
 
     def collect(self) -> Iterator[Metric]:
-        """All but those of the process."""
+        """All metrics except those of the process."""
         facts = self._engine.facts()
         yield from self._of_requests()
         rows = CounterMetricFamily("pater_rows", "Rows by what became of them.", labels=["what"])
@@ -130,5 +130,5 @@ def _gauge(name: str, told: str, value: float) -> Metric:
 
 
 def _text(label: Any) -> str:
-    """A label as text that can be encoded, whatever it holds; quotes and line ends are escaped as it is written."""
+    """A label as text that can always be encoded; quotes and line ends are escaped when it is written."""
     return str(label).encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
-"""Where the service decides between two classes, whatever the threshold of its model.
+"""The threshold by which the service decides between two classes, independently of the model's own.
 
-Knows `quality`, off whose margins a threshold for a rate or a cost is read, and `models/setting_kinds.py`, which says
-what an operating point may be. The model is not touched.
+Knows `quality`, from whose margins it finds the threshold for a rate or a cost, and `models/setting_kinds.py`, which
+defines operating points. The model is not touched.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ WANTED = (
     'costs to get a row of each class wrong, {"threshold": margin}, or {} for the model\'s own threshold'
 )
 KINDS = ("max_fpr", "max_fnr", "cost", "threshold")
-MOST_POINTS = 120  # of thresholds that are told of
-LONGEST = 28  # characters of a label that a sentence repeats
+MOST_POINTS = 120  # most thresholds reported
+LONGEST = 28  # most characters of a label that a note repeats
 
 
 @dataclass(frozen=True)
 class Operating:
-    """An operating point in force; without a point it is the model's own threshold."""
+    """The operating point in force; with neither `point` nor `fixed`, the model's own threshold applies."""
 
     wish: dict[str, Any] = field(default_factory=dict)  # as it was asked for
     point: Point | None = None  # a rate or a cost
-    fixed: float | None = None  # a threshold as it stands
+    fixed: float | None = None  # a threshold that was set as a number
 
     @classmethod
     def from_json(cls, wish: Any, classes: Sequence[Any] = ()) -> Operating:
-        """The operating point of a request, for a model of these classes; a Refusal if it is none."""
+        """The operating point of a request, for a model of these classes; a Refusal if it is not valid."""
         if not isinstance(wish, dict) or len(wish) > 1 or not set(wish) <= set(KINDS):
             raise Refusal(422, f"{WANTED}; this is something else.")
         if not wish:
@@ -53,26 +53,27 @@ class Operating:
 
     @classmethod
     def kept(cls, wish: dict[str, Any], classes: Sequence[Any]) -> Operating:
-        """One that was taken before; if the model has other classes by now, its own threshold holds."""
+        """An operating point accepted before; if it no longer fits the classes, the model's own threshold applies."""
         try:
             return cls.from_json(wish, classes)
         except Refusal:
             return cls(dict(wish))
 
     def to_json(self) -> dict[str, Any]:
-        """As it was asked for; `from_json` takes it."""
+        """The operating point as it was asked for; `from_json` reads it."""
         return self.wish
 
     def threshold(self, quality: Quality) -> float | None:
-        """The margin from which on the second class is said; None where the model's own threshold holds."""
+        """The least margin at which the second class is predicted; None where the model's own threshold applies."""
         if len(quality.classes) > 2:
             return None
         return self.fixed if self.point is None else quality.margins.threshold(self.point)
 
     def told(self, quality: Quality, own: float | None) -> dict[str, Any]:
-        """The operating point, its threshold, where that comes from, and what moving it would do.
+        """The operating point, its threshold, where that comes from, and the effect of moving it.
 
-        `own` is the threshold of the model, None if it does not have two classes: then nothing else has one either.
+        `own` is the threshold of the model; it is None if the model does not have two classes, and then there is no
+        threshold at all.
         """
         threshold = None if own is None else self.threshold(quality)
         used = own if threshold is None else threshold
@@ -108,9 +109,9 @@ class Operating:
 
 
 def moving(quality: Quality, most: int = MOST_POINTS, *, has_two: bool = True) -> dict[str, Any]:
-    """False alarms and misses at other thresholds, as rates and among a thousand rows of the stream as it is.
+    """False alarms and misses at other thresholds, as rates and per thousand rows of the current stream.
 
-    There are none if `has_two` is not so: the model has one class, or more than two.
+    There are none unless `has_two`, that is, unless the model has two classes.
     """
     negatives, positives = quality.margins.shares
     return {
@@ -142,7 +143,7 @@ def _margin(told: Any) -> float:
 
 
 def _costs(told: Any, classes: Sequence[Any]) -> dict[str, Any]:
-    """The cost of each kind of mistake: to get a row of the first class wrong is a false positive."""
+    """The cost of each kind of mistake: getting a row of the first class wrong is a false positive."""
     if not isinstance(told, dict) or any(isinstance(cost, bool) for cost in told.values()):
         raise Refusal(422, f"{WANTED}; the cost of this one is something else.")
     if set(told) == {"false_positive", "false_negative"}:

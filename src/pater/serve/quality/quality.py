@@ -1,9 +1,9 @@
-"""How good the answers were that were really given, judged by the labels that came later.
+"""The quality of the answers actually given, judged by the labels that came later.
 
-Knows `tally`, `margins`, `models/truth.py` and `stream/drift.py`. Every number depends on the order of the answers
-alone, never on how they are cut into calls, and all of it can be written as JSON and read back: a service that was
-killed goes on from its last snapshot and the log after it, and tells the same numbers as one that was not. Memory is
-bounded: windows that are long past are put together, two and two.
+Knows `tally`, `margins`, `models/truth.py` and `stream/drift.py`. Every number depends only on the order of the
+answers, never on how they are cut into calls, and all of it can be written as JSON and read back: a service that was
+killed resumes from its last snapshot and the log after it, and reports the same numbers as one that was not. Memory is
+bounded: old windows are merged in pairs.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from .tally import Tally, losses, losses_by_class
 
 WINDOW = 1_000  # rows
 MOST_WINDOWS = 400
-NOT_COME = -1  # in the place of the code of a class that was neither true nor said
-MOST_ALARMS = 100  # that are told of; all are counted
+NOT_COME = -1  # the code of a class that was neither true nor predicted so far
+MOST_ALARMS = 100  # most alarms kept; all are counted
 
 
 class Answers(NamedTuple):
-    """Answers whose labels have come, in the order of the log; each list has an entry for each."""
+    """Answers whose labels have come, in the order of the log; each list has one item per answer."""
 
     times: list[float]  # when the label came
     labels: list[Any]
-    decisions: list[Any]  # what was said; None where there was no model yet
-    margins: list[float | None]  # of the second of two classes; None if there are more, or another model said it
+    decisions: list[Any]  # what was answered; None where there was no model yet
+    margins: list[float | None]  # of the second of two classes; None if there are more, or another model answered
     probabilities: list[Any]  # of the second of two classes, or of each class by its name; None where there is none
-    classes: Sequence[Any] = ()  # that the model knew when it said so, in order
+    classes: Sequence[Any] = ()  # those that the model knew when it answered, in order
 
 
 class Quality:
-    """Scores by windows of so many rows and since the start, margins by class, and alarms."""
+    """Scores per window of a fixed number of rows and since the start, margins by class, and alarms."""
 
     def __init__(self, window: int = WINDOW) -> None:
         self.size = window
-        self.labels: dict[Any, int] = {}  # the code of each class that has come
+        self.labels: dict[Any, int] = {}  # the code of each class seen so far
         self.classes: list[Any] = []  # of the model
-        self.unanswered = 0  # labels of rows that nothing was said of
+        self.unanswered = 0  # labels of rows for which no answer was given
         self.total, self.window = Tally(), Tally()
-        self.windows: list[Tally] = []  # that are full, oldest first
+        self.windows: list[Tally] = []  # full ones, oldest first
         self.margins = JudgedMargins()
         self.alarms: list[dict[str, Any]] = []
         self.n_alarms = 0
@@ -51,13 +51,13 @@ class Quality:
 
     @property
     def rows(self) -> int:
-        """How many answers were judged."""
+        """The number of answers judged."""
         return self.total.rows
 
     def add(self, answers: Answers) -> None:
-        """Judge some more answers. A truth value is the class that the model spells otherwise, if it does."""
+        """Judge some more answers. A label that is a word for true or false counts as the model's class for it."""
         answers = answers._replace(labels=[as_spelled(label, answers.classes) for label in answers.labels])
-        if set(answers.classes) >= set(self.classes):  # else they are old answers, whose labels come late
+        if set(answers.classes) >= set(self.classes):  # otherwise they are old answers, whose labels come late
             self.classes = list(answers.classes)
         there = [k for k, said in enumerate(answers.decisions) if said is not None]
         self.unanswered += len(answers.decisions) - len(there)
@@ -100,27 +100,27 @@ class Quality:
             self.margins.note([margin for margin, _ in sound], [code for _, code in sound])
 
     def _put_together(self) -> None:
-        """Put the older half of the windows together, two and two."""
+        """Merge the older half of the windows in pairs."""
         half = len(self.windows) // 4 * 2
         pairs = zip(self.windows[:half:2], self.windows[1:half:2], strict=True)
         self.windows = [*(one.with_later(other) for one, other in pairs), *self.windows[half:]]
 
     def swapped(self, classes: Sequence[Any] = ()) -> None:
-        """Another model has taken over, of these classes: the margins of the one before say nothing of its own."""
+        """Note that a model of these classes has taken over; the margins of the previous one are dropped."""
         self.margins = JudgedMargins()
         self.classes = list(classes) or self.classes
 
     def recent(self) -> Tally:
-        """The last full window and the rows after it: never too few, and never old."""
+        """The last full window and the rows after it: never too few once a window is full, and never old."""
         return self.windows[-1].with_later(self.window) if self.windows else self.window
 
     def alarms_after(self, n: int) -> list[Alarm]:
-        """The alarms after the first n, as far as they are told of."""
+        """The alarms after the first n, as far as they are kept."""
         new = min(self.n_alarms - n, len(self.alarms))
         return [Alarm.from_json(alarm) for alarm in self.alarms[len(self.alarms) - new :]]
 
     def told(self, tally: Tally) -> dict[str, Any]:
-        """A stretch of answers as JSON has it: its scores, and the rows of each class."""
+        """A stretch of answers as JSON: its scores, and the rows of each class."""
         positive = self._code_of(self.classes[1]) if self._is_of_two(tally) else None
         names = list(self.labels)
         of_class = [
@@ -138,7 +138,7 @@ class Quality:
         return len(self.classes) == 2 and pair >= tally.classes.keys()
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, to go on from exactly; what is judged later does not change it."""
+        """The complete state, from which `from_json` resumes exactly; judging more answers does not change it."""
         return {
             "window_size": self.size,
             "labels": list(self.labels),
@@ -155,7 +155,7 @@ class Quality:
 
     @classmethod
     def from_json(cls, told: dict[str, Any], window: int | None = None) -> Quality:
-        """What was written; with windows of another size from here on, if one is given."""
+        """Read what `to_json` wrote; from here on windows have another size, if one is given."""
         quality = cls(window or told["window_size"])
         quality.labels = {label: code for code, label in enumerate(told["labels"])}
         quality.classes, quality.unanswered = list(told["classes"]), told["unanswered"]
@@ -168,7 +168,7 @@ class Quality:
 
 
 def _losses(answers: Answers, k: int) -> tuple[float, float] | None:
-    """How good the probability of an answer was, if there was one."""
+    """The Brier score and the log loss of an answer; None if it had no probability."""
     probability, label, classes = answers.probabilities[k], answers.labels[k], list(answers.classes)
     if isinstance(probability, Mapping):
         return losses_by_class(probability, label)

@@ -1,6 +1,6 @@
-"""What the page of a service is fed with: everything worth knowing, as JSON.
+"""The status of a service as JSON, with everything that its page shows.
 
-Knows `quality`, `operating`, `volumes` and `stream/inspection.py`; of the engine it knows what `Observed` says.
+Knows `quality`, `operating`, `volumes` and `stream/inspection.py`; of the engine, only the protocol `Observed`.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from .quality import Quality
 from .tally import Tally
 from .volumes import Volumes
 
-MOST_WINDOWS = 150  # that a curve is drawn through
+MOST_WINDOWS = 150  # most points of a curve
 MOST_FEATURES = 12
 MOST_HISTORY = 50
 MOST_ALARMS = 20
-REST = 1_000  # features are looked at anew after so many times the time that it took
+REST = 1_000  # features are computed again after this many times the time that it took
 SHORTEST_REST = 10.0  # seconds
 
 
 @dataclass
 class Facts:
-    """What an engine knows of itself; times are seconds since 1970."""
+    """The state of an engine; times are seconds since 1970."""
 
     now: float
     started: float
     version: int = 1
-    rows: int = 0  # that the model has learned
+    rows: int = 0  # learned by the model
     position: int = 0  # rows in the log
     pending: int = 0  # rows that wait for their labels
     queue: int = 0  # requests that wait to be written
     ready: bool = True
     learning: bool = True
-    why: str = ""  # it is not ready, or does not learn
+    why: str = ""  # the reason why it is not ready, or does not learn
     log_time: float | None = None  # of the last entry
     log_bytes: int = 0
     snapshot_time: float | None = None
@@ -48,32 +48,32 @@ class Facts:
 
 
 class Observed(Protocol):
-    """An engine, as those see it who look at it."""
+    """An engine, as its observers see it."""
 
     operating: Operating
     volumes: Volumes
 
     @property
     def quality(self) -> Quality:
-        """How good the answers were whose labels have come."""
+        """The quality of the answers whose labels have come."""
 
     def facts(self) -> Facts:
-        """What is so now."""
+        """The current state."""
 
     def speaker(self) -> Learner | None:
         """The learner that answers; None before anything was learned."""
 
 
 class Status:
-    """Tells what an engine does, and keeps what is costly to find out for a while."""
+    """Reports on an engine, and caches for a while what is costly to find out."""
 
     def __init__(self, engine: Observed) -> None:
         self._engine = engine
-        self._features: tuple[int, float, dict[str, Any]] = (0, 0.0, {})  # of a version, until when, what
+        self._features: tuple[int, float, dict[str, Any]] = (0, 0.0, {})  # version, valid until, content
         self._windows: tuple[Any, list[dict[str, Any]]] = (None, [])
 
     def told(self) -> dict[str, Any]:
-        """Everything, as JSON has it."""
+        """The whole status, as JSON."""
         engine, facts, learner = self._engine, self._engine.facts(), self._engine.speaker()
         quality = engine.quality
         return {
@@ -99,7 +99,7 @@ class Status:
         }
 
     def _matters(self, facts: Facts, learner: Learner | None) -> dict[str, Any]:
-        """What the model looks at: not asked for again before a thousand times the time has passed that it took."""
+        """The features that matter, computed again only after a thousand times the time that this took."""
         version, until, told = self._features
         if learner is not None and (version != facts.version or perf_counter() >= until):
             begun = perf_counter()
@@ -109,7 +109,7 @@ class Status:
         return told or {"learner": None, "columns": None, "features": []}
 
     def _curve(self, quality: Quality) -> list[dict[str, Any]]:
-        """The scores of full windows, of many some together; looked at anew when one more is full."""
+        """The scores of full windows, merged where there are many; computed again when another window is full."""
         key = (id(quality), quality.rows - quality.window.rows, tuple(quality.classes))
         if self._windows[0] != key:
             together = -(-len(quality.windows) // MOST_WINDOWS) or 1
@@ -121,7 +121,7 @@ class Status:
 
 
 def own_threshold(learner: Learner | None) -> float | None:
-    """The threshold of a model of two classes."""
+    """The threshold of a model of two classes; None for any other."""
     return learner.threshold() if learner is not None and learner.classes.size == 2 else None
 
 
@@ -154,7 +154,7 @@ def _together(windows: Sequence[Tally]) -> Tally:
 
 
 def _scores(learner: Learner | None) -> dict[str, Any]:
-    """The classes, and the progressive scores that the model keeps of itself."""
+    """The classes, and the progressive scores that the model keeps."""
     if learner is None:
         return {"classes": [], "progressive": {}}
     return {
@@ -164,7 +164,7 @@ def _scores(learner: Learner | None) -> dict[str, Any]:
 
 
 def _features(learner: Learner) -> dict[str, Any]:
-    """What speaks for each class: columns of a table by the difference that they make, or the largest weights."""
+    """What matters for each class: the columns of a table by their effect, or the largest weights."""
     try:
         told = summary(learner, MOST_FEATURES)
     except InputError as error:

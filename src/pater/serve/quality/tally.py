@@ -1,7 +1,7 @@
-"""How many answers were given, how many of them were right, and the rates that follow.
+"""Counts of answers and of right ones, and the rates that follow.
 
-Knows `stream/judged.py` for how small a probability may be. Counts add, so that stretches of a stream can be put
-together; a rate of a class that has not come is None.
+Knows `stream/judged.py` for the smallest probability. Counts add up, so that stretches of a stream can be merged; the
+rate of a class that has not come is None.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ Rates = dict[str, float | None]
 
 
 class Tally:
-    """Counts of a stretch of answers: of each class, how often it was true, said, and both."""
+    """Counts of a stretch of answers: for each class, how often it was true, was predicted, and both."""
 
     def __init__(self) -> None:
         self.rows = self.told = 0  # answers, and those with a probability
         self.brier = self.log_loss = 0.0  # sums
         self.start = self.end = 0.0  # when the first and the last label came
-        self.classes: dict[int, list[int]] = {}  # by code: true, said, right
+        self.classes: dict[int, list[int]] = {}  # by code: true, predicted, right
 
     def add(self, time: float, truth: int, said: int) -> None:
-        """Count an answer, by the codes of what was true and of what was said."""
+        """Count an answer, by the codes of the true and of the predicted class."""
         self.start = self.start if self.rows else time
         self.end = time
         self.rows += 1
@@ -35,13 +35,13 @@ class Tally:
         self.classes.setdefault(said, [0, 0, 0])[1] += 1
 
     def add_losses(self, brier: float, log_loss: float) -> None:
-        """Count how good the probability of an answer was."""
+        """Add the losses of the probability of an answer."""
         self.told += 1
         self.brier += brier
         self.log_loss += log_loss
 
     def with_later(self, other: Tally) -> Tally:
-        """Both together."""
+        """The sum of this tally and a later one."""
         both = Tally()
         both.rows, both.told = self.rows + other.rows, self.told + other.told
         both.brier, both.log_loss = self.brier + other.brier, self.log_loss + other.log_loss
@@ -52,7 +52,7 @@ class Tally:
         return both
 
     def scores(self, positive: int | None) -> Rates:
-        """Rates of the positive class; with None, as of more than two classes, means over the classes that came."""
+        """Rates of the positive class; with None, for other than two classes, means over the classes that came."""
         true = {code: counts for code, counts in self.classes.items() if counts[0]}
         looked_at = list(true) if positive is None else [positive]
         return {
@@ -96,13 +96,13 @@ def _mean(rates: list[Any]) -> float | None:
 
 
 def losses(of_truth: float) -> tuple[float, float]:
-    """The Brier score and the log loss, if the probability of what was true is this."""
+    """The Brier score and the log loss, given the probability of the true class."""
     p = max(of_truth, LEAST_PROBABILITY)
     return (1.0 - p) * (1.0 - p), -math.log(p)
 
 
 def losses_by_class(probabilities: Mapping[Any, float], truth: Any) -> tuple[float, float]:
-    """The same of more than two classes, as a mean over them, each against the rest."""
+    """The same for more than two classes: the mean over them, each against the rest."""
     by_name = {str(label): p for label, p in probabilities.items()}
     by_name.setdefault(str(truth), 0.0)
     pairs = [losses(p if name == str(truth) else 1.0 - p) for name, p in by_name.items()]

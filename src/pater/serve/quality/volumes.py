@@ -1,6 +1,6 @@
-"""How many rows were predicted, learned, joined to their labels and so on: in all, and in each minute of the last day.
+"""Numbers of rows predicted, learned, joined to their labels and so on: in total, and in each minute of the last day.
 
-Knows NumPy. To count costs well under a microsecond.
+Knows NumPy. Counting takes well under a microsecond.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 KINDS = ("predicted", "learned", "joined", "unknown", "refused", "expired")
 PREDICTED, LEARNED, JOINED, UNKNOWN, REFUSED, EXPIRED = range(len(KINDS))
-MINUTES = 24 * 60  # that are kept
+MINUTES = 24 * 60  # how many are kept
 
 
 class Volumes:
@@ -19,12 +19,12 @@ class Volumes:
 
     def __init__(self) -> None:
         self.totals = [0] * len(KINDS)
-        self._minutes: dict[int, list[int]] = {}  # since 1970, oldest first; those without a row are left out
+        self._minutes: dict[int, list[int]] = {}  # by minute since 1970, oldest first; those without a row are left out
         self._last = -1
         self._counts: list[int] = []
 
     def add(self, kind: int, rows: int, now: float) -> None:
-        """Count rows; times must not go back."""
+        """Count rows; `now` must never decrease."""
         minute = int(now // 60)
         if minute != self._last:
             self._begin(minute)
@@ -41,7 +41,7 @@ class Volumes:
             del self._minutes[next(iter(self._minutes))]
 
     def told(self, now: float, most: int = 144) -> dict[str, Any]:
-        """Totals by kind, and rows by stretches of time up to this one, at most so many, beginning with the first."""
+        """Totals by kind, and rows in at most `most` stretches of time, from the first minute kept until now."""
         first = max(next(iter(self._minutes), self._last), int(now // 60) - MINUTES + 1)
         minutes = max(1, int(now // 60) - first + 1)
         width = -(-minutes // most)  # in minutes, of each stretch

@@ -1,1 +1,1 @@
-"""The rows of requests: JSON and Arrow to batches, and as the log keeps them."""
+"""The rows of requests: read from JSON and Arrow into batches, and written as the log keeps them."""

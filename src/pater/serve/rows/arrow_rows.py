@@ -1,7 +1,7 @@
-"""Rows of a request that came as a stream of Arrow.
+"""Rows of a request that came as an Arrow stream.
 
 Knows pyarrow (the extra `arrow`) and `rows`. A cell means what it means in JSON: a moment is its text in ISO 8601, and
-a dictionary holds texts as any other column does. So the lines that a stream is exported as come to the same bits.
+a dictionary column is read as its values. So the lines that a stream is exported as give the same bits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def rows_of_arrow(
     limits: Limits = LIMITS,
     keep_missing: bool = False,
 ) -> Rows:
-    """The rows of a stream, as `rows_of_json` gives those of a body."""
+    """The rows of an Arrow stream; see `rows_of_json`."""
     if columns is not None and columns.kind == INDICES:
         raise Refusal(422, "the model learns from numbered features, which come as JSON.")
     stream, faults = _Stream(content, columns, limits, wishes), Faults()
@@ -73,7 +73,7 @@ def _settled(given: Sequence[Any], labels: list[Any], wishes: Wishes) -> Columns
 
 
 class _Given(Sequence[Any]):
-    """The features of each row as JSON has them, made when asked for."""
+    """The features of each row as JSON values, made when asked for."""
 
     def __init__(self, cells: dict[str, Cells], n_rows: int) -> None:
         self._cells, self._n_rows = cells, n_rows
@@ -97,7 +97,7 @@ class _Given(Sequence[Any]):
 
 
 def _values(cells: Cells) -> list[Any]:
-    """The cells of a column as JSON has them."""
+    """The cells of a column as JSON values."""
     column = cells.column
     if isinstance(column, Numbers):
         return [None if value != value else value for value in column.values.tolist()]
@@ -106,7 +106,7 @@ def _values(cells: Cells) -> list[Any]:
 
 
 class _Stream:
-    """A stream that was read, and which of its columns are what."""
+    """A stream that was read, and the roles of its columns."""
 
     def __init__(self, content: bytes, columns: Columns | None, limits: Limits, wishes: Wishes) -> None:
         try:
@@ -159,7 +159,7 @@ class _Stream:
             raise Refusal(400, f"the stream of Arrow cannot be read: {shortened(what)}") from None
 
     def cells(self, faults: Faults) -> dict[str, Cells]:
-        """The features."""
+        """The cells of the features, by column."""
         found = {}
         for name in self._features:
             try:
@@ -188,7 +188,7 @@ class _Stream:
         return Cells(Numbers(column[0] + 0.0))
 
     def values(self, name: str | None) -> list[Any]:
-        """A column beside the features as values of JSON; of one that is not there, nothing."""
+        """The JSON values of a column that is not a feature; all None if there is no such column."""
         if name is None:
             return [None] * self.n_rows
         array = self._table.column(name)
@@ -211,7 +211,7 @@ def _is_readable(kind: Any, types: Any) -> bool:
 
 
 def _seconds(array: Any, pa: Any, unit: str) -> Any:
-    """Whole numbers of a unit as seconds, those of nanoseconds without what is less than a microsecond."""
+    """Whole numbers of a unit as seconds; nanoseconds are cut to whole microseconds."""
     counts = array.cast(pa.int64())
     there = ~np.asarray(counts.is_null())
     values = np.asarray(counts.fill_null(0), np.int64)
@@ -220,7 +220,7 @@ def _seconds(array: Any, pa: Any, unit: str) -> Any:
 
 
 def _moments(array: Any, pa: Any, name: str, faults: Faults) -> Texts:
-    """Moments as texts, by the clock of their place."""
+    """Moments as texts, in the local time of their time zone."""
     if pa.types.is_date(array.type):
         array = array.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
         days = np.asarray(array.fill_null(0), np.int64)
@@ -244,7 +244,7 @@ def _moments(array: Any, pa: Any, name: str, faults: Faults) -> Texts:
 
 
 def _refuse_compressed(pa: Any, content: bytes) -> None:
-    """A `Refusal` of compressed buffers, which may be of any size once they are read."""
+    """Raise a `Refusal` if buffers are compressed, since they could be of any size once they are read."""
     messages = pa.ipc.MessageReader.open_stream(content)
     with suppress(StopIteration):
         while True:
@@ -254,10 +254,10 @@ def _refuse_compressed(pa: Any, content: bytes) -> None:
 
 
 def _is_compressed(metadata: bytes) -> bool:
-    """Whether the record batch that a message of Arrow tells of has compressed buffers.
+    """Whether the record batch that an Arrow message describes has compressed buffers.
 
-    A message is a FlatBuffer, a tree of tables: field 2 of the message is a record batch, or a dictionary whose field 1
-    is one; its field 3 is the compression.
+    A message is a FlatBuffer, a tree of tables: field 2 of the message is a record batch, or a dictionary with a record
+    batch as its field 1; field 3 of the record batch is the compression.
     """
     message = struct.unpack_from("<I", metadata, 0)[0]
     kind = _field(metadata, message, 1)
@@ -268,7 +268,7 @@ def _is_compressed(metadata: bytes) -> bool:
 
 
 def _field(data: bytes, table: int, number: int) -> int:
-    """Where a field of a table of a FlatBuffer stands, or 0."""
+    """The offset of a field of a FlatBuffer's table; 0 if it is absent."""
     places = table - struct.unpack_from("<i", data, table)[0]
     size = struct.unpack_from("<H", data, places)[0]
     at = struct.unpack_from("<H", data, places + 4 + 2 * number)[0] if 4 + 2 * number < size else 0

@@ -1,6 +1,6 @@
-"""The body of a request, taken apart: its rows, and of each row the features, the label, the weight and the id.
+"""Take the body of a request apart into its rows, and each row into features, label, weight and id.
 
-Knows `errors` only, and how much a request may hold.
+Knows only `errors`, and how much a request may hold.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ...formats.json_cells import Faults, kind_of
 from ...formats.libsvm import LIMIT_OF_FEATURES
 from ..errors import Refusal
 
-MOST_TOLD = 100  # rows of a request that are wrong
+MOST_TOLD = 100  # most faulty rows of a request that an answer lists
 _OF_A_ROW = frozenset({"features", "label", "weight", "id"})
 _ONLY_FEATURES = frozenset({"features"})
 _BESIDE = frozenset({"rows", "explain"})
@@ -28,14 +28,14 @@ class Limits:
     columns: int = 10_000
     name: int = 1_000  # characters of the name of a column
     id: int = 256  # characters
-    features: int = LIMIT_OF_FEATURES  # that indices may ask for
+    features: int = LIMIT_OF_FEATURES  # most features that indices may ask for
 
 
 LIMITS = Limits()
 
 
 class Parts(NamedTuple):
-    """Of each row what it holds; None for what it has not."""
+    """The parts of each row; None for what a row does not have."""
 
     features: Sequence[Any]
     labels: list[Any]
@@ -44,7 +44,7 @@ class Parts(NamedTuple):
 
 
 def rows_in(body: Any, limits: Limits) -> list[Any]:
-    """The rows of a body, which may be one row itself."""
+    """The rows of a body, which may itself be a single row."""
     if not isinstance(body, dict):
         raise Refusal(
             422, f'the body is {kind_of(body)}; it must be an object such as {{"rows": [{{"features": …}}]}}.'
@@ -65,9 +65,9 @@ def rows_in(body: Any, limits: Limits) -> list[Any]:
 
 
 def split(rows: list[Any], labelled: bool, limits: Limits, faults: Faults) -> Parts:
-    """The parts of each row; one that is no row is a fault."""
+    """The parts of each row; anything that is not a row is noted in `faults`."""
     if len(rows) == 1 and type(rows[0]) is dict and rows[0].keys() == _ONLY_FEATURES:
-        return Parts([rows[0]["features"]], [None], [None], [None])  # as nearly all that are asked about
+        return Parts([rows[0]["features"]], [None], [None], [None])  # nearly all rows to predict are like this
     try:
         features = [row["features"] for row in rows]
         has = {key: sum([key in row for row in rows]) for key in ("label", "weight", "id")}
@@ -100,7 +100,7 @@ def _checked(row: Any, r: int, labelled: bool, faults: Faults) -> dict[str, Any]
 
 
 def check_ids(ids: list[Any], limits: Limits, faults: Faults) -> None:
-    """Take note of what is no id."""
+    """Note invalid ids in `faults`."""
     for r, id in enumerate(ids):
         if id is None:
             continue
@@ -111,7 +111,7 @@ def check_ids(ids: list[Any], limits: Limits, faults: Faults) -> None:
 
 
 def check_names(names: list[str], limits: Limits) -> None:
-    """A `Refusal` if columns are too many, or a name is too long."""
+    """Raise a `Refusal` if there are too many columns, or a name is too long."""
     if len(names) > limits.columns:
         raise Refusal(413, f"the rows have {len(names):,} columns; at most {limits.columns:,} are taken.")
     long = max(names, key=len, default="")
@@ -123,7 +123,7 @@ def check_names(names: list[str], limits: Limits) -> None:
 
 
 def refuse(faults: Faults) -> None:
-    """A `Refusal` if rows are wrong."""
+    """Raise a `Refusal` if there are faults."""
     if not faults:
         return
     told = sorted(faults.items())

@@ -1,3 +1,3 @@
-"""The kinds of rows that a request brings and the log keeps: lines in the shape of /v1/learn, or a stream of Arrow."""
+"""The forms in which requests bring rows and the log keeps them: JSON lines, as /v1/learn takes, or an Arrow stream."""
 
 JSON, ARROW = "json", "arrow"

@@ -1,7 +1,7 @@
-"""Rows of a request, checked and ready to be learned from or predicted, and as they go to the log.
+"""Rows of a request, checked and ready to be learned or predicted, and in the form in which the log keeps them.
 
-Knows `formats/json_rows.py`, by which `pater train` reads exported rows, so that both come to the same bits. Nothing is
-taken of a request of which one row is wrong: a `Refusal` names every such row.
+Knows `formats/json_rows.py`, with which `pater train` reads exported rows, so that both give the same bits. If one row
+of a request is wrong, nothing is taken of it: a `Refusal` names the rows that are.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .bodies import LIMITS, Limits, Parts, check_names, refuse, rows_in, split
 from .kinds import ARROW, JSON
 
 SOURCE = "the request"
-A_CELL = 16  # bytes of one in the log, about
+A_CELL = 16  # bytes that a cell takes in the log, roughly
 DEFAULT_WISHES = Wishes(encoded=True)
 
 
@@ -38,21 +38,22 @@ class Rows:
     """Some rows.
 
     batch
-        As a learner or an encoder takes them; with labels and importances if they are to be learned from.
+        The rows as a learner or an encoder takes them; with labels and importances if they are to be learned.
     columns
-        As which they were read.
+        The columns as which they were read.
     ids
-        One for each row, or None.
+        For each row its id, or None.
     given
         The features of each row as they came.
     labels, weights
-        Of each row, or None; labels are whole numbers or text, as the columns say.
+        For each row, or None; labels are whole numbers or text, as the columns say.
     truths
         The places of labels that came as true or false, and are taken for 1 and 0.
     arrow
-        The stream that they came in, if it was Arrow's.
+        The Arrow stream in which they came, if they did.
     reader
-        Who has said what the columns are: they are read anew if it is another by the time they are learned.
+        The object that decided the columns: if it has been replaced by the time the rows are learned, they are read
+        again.
     """
 
     batch: Batch
@@ -70,7 +71,7 @@ class Rows:
 
     @cached_property
     def features(self) -> list[bytes]:
-        """The features of each row as JSON."""
+        """The features of each row as JSON text."""
         return [orjson.dumps(row) for row in self.given]
 
     @cached_property
@@ -80,11 +81,11 @@ class Rows:
 
     @property
     def size(self) -> int:
-        """About how many bytes they take in the log."""
+        """Roughly how many bytes the rows take in the log."""
         return A_CELL * len(self) * (2 + len(self.columns.table)) if self.arrow is None else len(self.arrow)
 
     def logged(self, places: Sequence[int] | None = None) -> tuple[str, bytes]:
-        """The kind of entry of the log for these rows, or for those in some places, and its content."""
+        """The kind and the content of a log entry for these rows, or for those at some places."""
         if self.arrow is not None and (places is None or len(places) == len(self)):
             return ARROW, self.arrow
         parts: Any = self.given, self.labels, self.weights, self.ids
@@ -94,7 +95,7 @@ class Rows:
 
 
 def _lines(rows: list[dict[str, Any]]) -> bytes:
-    """Rows as lines of JSON, written in one go: a row has no objects in it that could be taken for the next."""
+    """Rows as lines of JSON, dumped in one call; nothing inside a row looks like the beginning of the next."""
     if not rows:
         return b""
     return orjson.dumps(rows)[1:-1].replace(b'},{"features":', b'}\n{"features":') + b"\n"
@@ -110,7 +111,7 @@ def _line(features: Any, label: Any, weight: Any, id: str | None) -> dict[str, A
 
 
 def line_of(features: bytes, label: Any, weight: float | None = None, id: str | None = None) -> bytes:
-    """A line of the log, of features that were remembered and the label that came for them."""
+    """A line of the log, from features as JSON text and the label that came for them."""
     return orjson.dumps(_line(orjson.Fragment(features), label, weight, id), option=orjson.OPT_APPEND_NEWLINE)
 
 
@@ -125,8 +126,8 @@ def rows_of_json(
 ) -> Rows:
     """The rows of a parsed body; those to learn from are `labelled`.
 
-    Where columns are not known yet, they are what these rows show them to be. `keep_missing` is for learners
-    that scale (`learner.scale`). A `Refusal` says what is wrong.
+    If `columns` is None, the rows themselves settle what the columns are. `keep_missing` is for learners that scale
+    (`learner.scale`). A `Refusal` says what is wrong.
     """
     faults: Faults = {}
     parts = split(rows_in(body, limits), labelled, limits, faults)
@@ -139,7 +140,7 @@ def rows_of_json(
 def finished(
     batch: Batch, columns: Columns, parts: Parts, faults: Faults, *, labelled: bool, arrow: bytes | None = None
 ) -> Rows:
-    """Rows with what stands beside their features, unless one is wrong."""
+    """Complete the rows of a batch with labels, weights and ids; a `Refusal` if one is wrong."""
     labels: Sequence[Any] = parts.labels
     truths: list[int] = []
     if labelled:
@@ -153,9 +154,9 @@ def finished(
 
 
 def rows_of_log(kind: str, content: bytes, columns: Columns, *, keep_missing: bool = False) -> Rows:
-    """The rows of an entry of the log, as they were when they came; an `InputError` if they cannot be learned from.
+    """The rows of a log entry, as they were when they came; an `InputError` if they cannot be learned.
 
-    Names that are no columns are passed over: they were dropped, or are of another model.
+    Names that are not columns are ignored: they were dropped, or belong to another model.
     """
     wishes, limits = replace(DEFAULT_WISHES, drop=EVERY), replace(LIMITS, rows=1 << 62, columns=1 << 62)
     more: dict[str, Any] = {"labelled": True, "wishes": wishes, "limits": limits, "keep_missing": keep_missing}
@@ -170,7 +171,7 @@ def rows_of_log(kind: str, content: bytes, columns: Columns, *, keep_missing: bo
 
 
 def lines_of_log(kind: str, content: bytes, columns: Columns) -> bytes:
-    """An entry of the log as lines of JSON, from which `pater train` comes to the same bits."""
+    """A log entry as lines of JSON, from which `pater train` learns the same bits."""
     if kind == JSON:
         return content
     rows = rows_of_log(kind, content, columns)
@@ -179,7 +180,7 @@ def lines_of_log(kind: str, content: bytes, columns: Columns) -> bytes:
 
 
 def label_of(value: Any, columns: Columns) -> int | str:
-    """The label that a value of JSON stands for; a ValueError says why it is none."""
+    """The label that a JSON value means; a ValueError says why it is not a label."""
     label, what = json_label_of(value, columns.numeric_labels)
     if label is None:
         raise ValueError(what)
@@ -187,14 +188,14 @@ def label_of(value: Any, columns: Columns) -> int | str:
 
 
 def truths_among(labels: Sequence[Any], columns: Columns) -> list[int]:
-    """Where labels are true or false and are to be numbers."""
+    """The places of labels that are true or false, where labels are numbers."""
     is_there = columns.numeric_labels and bool in set(map(type, labels))
     return [place for place, label in enumerate(labels) if type(label) is bool] if is_there else []
 
 
 @lru_cache(maxsize=8)
 def reader_of(columns: Columns, labelled: bool, keep_missing: bool, limit: int) -> RowReader:
-    """One that is kept. What it tells of names behind hashed columns does not depend on what was read before."""
+    """A cached reader. The names that it reports for hashed columns do not depend on what it read before."""
     seen = Seen(columns.bits) if labelled and 0 < columns.bits <= MOST_NAMED_BITS else None
     return RowReader(columns, keep_missing=keep_missing, seen=seen, limit=limit)
 

@@ -1,1 +1,1 @@
-"""What must last: the state directory, its log and the thread that writes it."""
+"""Persistent state: the state directory, its log and the thread that writes to it."""

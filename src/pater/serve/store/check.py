@@ -1,6 +1,6 @@
-"""Look at a state directory without starting a server: is everything there, whole, and does it fit together?
+"""Check a state directory without starting a server: everything is there, undamaged and consistent.
 
-Knows the log and model files. Nothing is written, and a server may be at work meanwhile.
+Knows the log and model files. Nothing is written, and a server may be running meanwhile.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Report:
 
     @property
     def sound(self) -> bool:
-        """Whether a server can start from it and loses nothing."""
+        """Whether a server can start from the directory without losing anything."""
         return not self.wrong
 
 
 def check(path: str | os.PathLike[str]) -> Report:
-    """Look at a state directory; a report, also if it cannot be read."""
+    """Check a state directory; if it cannot be read, the report says so."""
     report = Report()
     try:
         log = Log.open_to_read(path)
@@ -73,7 +73,7 @@ def _check(log: Log, report: Report) -> None:
 
 
 def _check_entries(log: Log, report: Report) -> int:
-    """The number of the last entry, all having been read."""
+    """Read all entries, and return the number of the last."""
     before: Entry | None = None
     rows = 0
     for entry in log.entries():
@@ -91,7 +91,10 @@ def _check_entries(log: Log, report: Report) -> int:
 
 
 def _check_snapshots(log: Log, last: int, report: Report) -> Snapshot | None:
-    """The model that recovery begins with: the last one that can be read, but none before one that was swapped in."""
+    """Check all model files, and return the one that recovery begins with.
+
+    It is the last one that can be read; there is none if a model that was swapped in comes first and cannot be.
+    """
     begins: Snapshot | None = None
     needed = True
     for snapshot in reversed(log.snapshots()):

@@ -1,4 +1,4 @@
-"""The log as lines that `pater train` learns from, and the command that comes to the same model. Knows the log."""
+"""Export the log as lines for `pater train`, with the command that learns the same model from them. Knows the log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .state import SETTINGS
 
 
 class Begins(NamedTuple):
-    """Where an export begins: after which rows and which entry, and with which model, if with one; its `last` entry."""
+    """The extent of an export: the rows and the entry that it begins after, its first model, if any, its last entry."""
 
     position: int
     entry: int
@@ -29,20 +29,20 @@ class Begins(NamedTuple):
 
 
 def begins(log: Log) -> Begins:
-    """Where the log of the model that is served begins: with the last one that was swapped in, or with nothing."""
+    """The beginning of the current model's log: the last model that was swapped in, or nothing."""
     with log.at_one_moment():
         models, last = log.snapshots("model"), log.last_entry
     return Begins(models[-1].position, models[-1].entry, models[-1], last) if models else Begins(0, 0, None, last)
 
 
 def lines(log: Log, since: int | None = None, start: Begins | None = None) -> Iterator[bytes]:
-    """What the columns are, then the rows that were learned, each a line, in order and constant memory.
+    """Yield a line that describes the columns, then a line for each row learned, in order and in constant memory.
 
     Rows that were refused are left out.
 
-    `since` is a number of rows to leave out at the beginning, of all there have ever been; without it, the rows are
-    those that the model which is served has learned by the log. A server may go on meanwhile; `start` says of which
-    moment the export is, by default of now.
+    `since` is how many rows to leave out, counted from the first there has ever been; without it, the rows are those
+    that the current model has learned from the log. A server may be running meanwhile; `start` fixes the moment of the
+    export, by default now.
     """
     start = start or begins(log)
     position, columns, is_first = since or 0, _columns(log), True
@@ -70,7 +70,7 @@ def _rows(entry: Entry, columns: Columns) -> list[bytes]:
 
 
 def command(log: Log, exported: str | os.PathLike[str] = EXPORTED, start: Begins | None = None) -> list[str]:
-    """The command that learns from an export what is served, word by word; the model goes to MODEL.pater."""
+    """The command, as a list of words, that learns the current model from an export into MODEL.pater."""
     start = start or begins(log)
     if start.model is not None:
         words = ["-i", os.fspath(log.folder.file(start.model.file))]
@@ -80,7 +80,7 @@ def command(log: Log, exported: str | os.PathLike[str] = EXPORTED, start: Begins
 
 
 def _options(settings: dict[str, Any]) -> Iterator[str]:
-    """The settings of `Beginning` as options of the command line."""
+    """The settings of `Beginning` as command-line options."""
     known = by_keyword()
     given = {**settings, **settings.get("options", {})}
     for name, value in given.items():

@@ -1,8 +1,8 @@
-"""The state directory: a log, a lock, and a folder of models. Knows files and locks, not what is in them.
+"""The state directory: a log, a lock, and a folder of models. Knows files and locks, not their content.
 
-DIR/log.sqlite   what was learned, what waits for its label, and what is known of the models (`schema`)
-DIR/lock         held by the server that is running, and by nobody else
-DIR/models/      snapshots (`snapshot-*.pater`) and the models that were swapped in (`model-*.pater`)
+DIR/log.sqlite   what was learned, what waits for its label, and records of the models (`schema`)
+DIR/lock         held by the running server
+DIR/models/      snapshots (`snapshot-*.pater`), and the models begun with or swapped in (`model-*.pater`)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ...formats.errors import InputError
 
 try:
     import fcntl
-except ImportError:  # a system without such locks: servers there are not told of each other
+except ImportError:  # a system without such locks: two servers there would not notice each other
     fcntl = None  # type: ignore[assignment]
 
 _SNAPSHOT = re.compile(r"snapshot-(\d+)\.pater")
@@ -27,11 +27,11 @@ _MODEL = re.compile(r"model-\d+\.pater")
 
 
 class StateError(InputError):
-    """A state directory that cannot be used: the message says which, why, and what to do."""
+    """A state directory cannot be used: the message says which, why, and what to do."""
 
 
 class Folder:
-    """A state directory by its name; nothing is made or locked by naming it."""
+    """A state directory by its path; creating this object neither makes nor locks anything."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -39,21 +39,21 @@ class Folder:
         self._lock: int | None = None
 
     def snapshot(self, entry: int) -> Path:
-        """Where the snapshot of a model that has learned up to an entry of the log goes."""
+        """The path for a snapshot of the model after an entry of the log."""
         return self.models / f"snapshot-{entry:012}.pater"
 
     def model(self, version: int) -> Path:
-        """Where a model goes that the service began with, or that was swapped in."""
+        """The path for a model that the service began with, or that was swapped in."""
         return self.models / f"model-{version:06}.pater"
 
     def file(self, name: str) -> Path:
-        """The file of a model by the name that the log has for it; an error if it is no such name."""
+        """The path of a model file named in the log; an error if the name is not that of a model file."""
         if not _is_ours(name):
             raise StateError(f"{self.path}: the log names a model {name[:60]!r}, which is not the name of a snapshot.")
         return self.models / name
 
     def take(self) -> None:
-        """Make the directory if it is not there, and lock it; an error if another server has it."""
+        """Make the directory if it does not exist, and lock it; an error if another server holds it."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)  # what is learned may be personal
             self.models.mkdir(exist_ok=True)
@@ -82,7 +82,7 @@ class Folder:
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
 
     def check_log(self) -> None:
-        """An error if there are models, but no log: it is lost, and with a new one the models would be."""
+        """Raise an error if there are models but no log: with a new log, the models would be lost, too."""
         names = sorted(path.name for path in self.models.iterdir() if _is_ours(path.name))
         if names and not (self.log.exists() and self.log.stat().st_size):
             raise StateError(
@@ -97,7 +97,7 @@ class Folder:
             self._lock = None
 
     def cannot(self, what: str, error: OSError) -> StateError:
-        """An error of the system, as words."""
+        """A StateError for an error of the system, with a hint at what to do."""
         why = os.strerror(error.errno) if error.errno else str(error)
         hint = {
             errno.EROFS: " Name a directory on a disk that can be written.",
@@ -109,7 +109,7 @@ class Folder:
         return StateError(f"{self.path}: {what}: {why}.{hint}")
 
     def sync(self) -> None:
-        """See that the names of new files outlive a power failure."""
+        """Make sure that the names of new files survive a power failure."""
         for folder in (self.path.parent, self.path):
             with contextlib.suppress(OSError):
                 handle = os.open(folder, os.O_RDONLY)
@@ -119,15 +119,15 @@ class Folder:
                     os.close(handle)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files of models. What cannot be removed stays, and `sweep` tries again."""
+        """Remove model files. What cannot be removed stays, and `sweep` tries again."""
         for name in names:
             with contextlib.suppress(OSError):
                 self.file(name).unlink(missing_ok=True)
 
     def sweep(self, known: Iterable[str], last: int) -> None:
-        """Remove what kills have left behind: snapshots that the log does not know of, and parts of files.
+        """Remove what killed servers have left behind: snapshots that the log does not know, and partial files.
 
-        Snapshots after the `last` entry of the log are not from a kill, but of another log, and stay.
+        Snapshots of entries after the `last` one of the log belong to another log, and stay.
         """
         names = set(known)
         with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
 """The log of a service: opened by one server at a time, read by anyone. Knows the tables and the state directory.
 
-What the log holds is written by `writer`, in its own thread; everything here reads, from any one thread.
+The log is written by `writer`, in its own thread; everything here only reads, from any one thread.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from .folder import Folder, StateError
 from .records import Answer, Entry, Event, Limits, Snapshot
 
 TRIMMED = "trimmed"  # the last entry that was dropped
-# Entries that are read in one go. While they are used, which may take long, none is being read: that would keep SQLite
-# from reusing the log's tail.
+# How many entries, and bytes of them, are read at once. No read is open while they are used, which may take long: an
+# open read would keep SQLite from reusing the write-ahead log.
 _PIECE, _PIECE_BYTES = 500, 1 << 22
 
 
 class Log:
-    """A log that is open.
+    """An open log.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Log:
     limits : Limits
         How much may be remembered.
     connection : sqlite3.Connection or None
-        Where the writer writes; None if the log was opened to be read.
+        The writer's connection; None if the log was opened only to be read.
     """
 
     def __init__(self, folder: Folder, connection: sqlite3.Connection | None, limits: Limits) -> None:
@@ -68,7 +68,7 @@ class Log:
         return cls(Folder(path), None, Limits())
 
     def close(self) -> None:
-        """Close it and let the next server in; the writer has ended before."""
+        """Close the log and release the lock; the writer must have ended before."""
         self._reader.close()
         if self.connection is not None:
             self.connection.close()
@@ -76,7 +76,7 @@ class Log:
         self.folder.release()
 
     def now(self) -> float:
-        """The time, which never goes back: if the clock does, it stands still until the clock has caught up."""
+        """The time, which never decreases: if the clock goes back, it stands still until the clock has caught up."""
         with self._now:
             self._latest = max(self._latest, self.clock())
             return self._latest
@@ -103,7 +103,7 @@ class Log:
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
-        """What is read meanwhile is of one moment, whatever is being written; for what is soon done."""
+        """Read a consistent state inside the block, whatever is being written; for short reads."""
         with self._reading() as run:
             run("BEGIN")
         try:
@@ -124,7 +124,7 @@ class Log:
 
     @property
     def last_entry(self) -> int:
-        """The number of the last entry there has been, 0 before the first."""
+        """The number of the last entry ever written; 0 before the first."""
         with self._reading() as run:
             found = run(
                 "SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'entries'), 0), "
@@ -134,18 +134,18 @@ class Log:
 
     @property
     def first_entry(self) -> int:
-        """The number of the first entry that is there; one more than the last if none is."""
+        """The number of the first entry still there; one more than the last if none is."""
         with self._reading() as run:
             found = run("SELECT min(number) FROM entries").fetchone()[0]
         return self.last_entry + 1 if found is None else int(found)
 
     def entries_after(self, number: int) -> int:
-        """How many entries there are after one."""
+        """How many entries there are after the given one."""
         with self._reading() as run:
             return int(run("SELECT count(*) FROM entries WHERE number > ?", (number,)).fetchone()[0])
 
     def counted(self, name: str) -> tuple[int, int]:
-        """How many rows `pending`, `done` or `keys` has, and how many were counted as they came and went."""
+        """The rows of the table `pending`, `done` or `keys`, counted now, and as counted when they came and went."""
         with self._reading() as run:
             found, kept = run(
                 f"SELECT (SELECT count(*) FROM {name}), value FROM counts WHERE name = ?", (name,)
@@ -153,7 +153,7 @@ class Log:
         return int(found), int(kept)
 
     def damage(self) -> list[str]:
-        """What is wrong with the database by itself, in SQLite's words; every page is read."""
+        """What is wrong with the database file, in SQLite's words; every page is read."""
         with self._reading() as run:
             return [text for (text,) in run("PRAGMA integrity_check(10)") if text != "ok"]
 
@@ -211,7 +211,7 @@ class Log:
         return schema.damaged(self.folder.log, why)
 
     def snapshots(self, kind: str | None = None) -> list[Snapshot]:
-        """The models that are kept, in the order of the log: the last one is where recovery begins."""
+        """The models that are kept, in the order of the log; recovery begins with the last one."""
         with self._reading() as run:
             rows = run(
                 "SELECT number, entry, position, version, time, kind, file, quality FROM snapshots "
@@ -229,7 +229,7 @@ class Log:
         return [Event._make([*values, self._json(content)]) for *values, content in reversed(rows)]
 
     def answer_to(self, key: str) -> Answer | None:
-        """What a request with this key is answered with."""
+        """The answer to a request with this key; None if there was none."""
         with self._reading() as run:
             found = run(
                 "SELECT answer, refused FROM keys LEFT JOIN entries ON number = entry WHERE key = ?", (key,)
@@ -242,6 +242,6 @@ class Log:
             return {(topic, part): following for topic, part, following in run("SELECT * FROM offsets")}
 
     def size(self) -> int:
-        """Bytes on the disk."""
+        """The size of the log on the disk, in bytes."""
         names = (self.folder.log, self.folder.log.with_name(f"{self.folder.log.name}-wal"))
         return sum(path.stat().st_size for path in names if path.exists())

@@ -1,4 +1,4 @@
-"""What the log holds and gives back, as plain records. Knows nobody."""
+"""The contents of the log as plain records. Knows only `schema`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from .schema import to_json
 class Entry(NamedTuple):
     """A request that was learned: its rows as they came.
 
-    `position` counts the rows before it that the model has not refused; `refused` has the places of those within it
-    that it has. `said` has for each row None, or its label and what was answered when it was predicted. `batch` has the
-    rows as a learner takes them, if they were read from the request a moment ago; else they are read from `content`.
+    `position` is the number of rows before it that the model has not refused; `refused` has the places of the rows
+    within it that the model has refused. `said` has for each row None, or its label and the answer when it was
+    predicted. `batch` has the rows as a learner takes them, if they were just read from the request; otherwise they are
+    read from `content`.
     """
 
     number: int
@@ -28,11 +29,11 @@ class Entry(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The rows of the log up to its end, without those that were refused."""
+        """How many rows the log has up to the end of this entry, without those that were refused."""
         return self.position + self.kept
 
     def judged(self) -> list[tuple[Any, Any]]:
-        """For each row its label and what was answered when it was predicted, None if it was not."""
+        """For each row its label and the answer when it was predicted, or (None, None) if it was not."""
         return [(None, None) if each is None else (each[0], each[1]) for each in self.said or ()]
 
     @property
@@ -41,7 +42,7 @@ class Entry(NamedTuple):
         return self.rows - len(self.refused)
 
     def lines(self) -> list[bytes]:
-        """The rows of an entry of JSON lines that were learned, one line each, without its end."""
+        """The lines of the rows that were learned, without line ends; for an entry of JSON lines."""
         out = set(self.refused)
         return [line for place, line in enumerate(self.content.splitlines()) if place not in out]
 
@@ -55,7 +56,7 @@ class LabelOf(NamedTuple):
 
 
 class JoinedRow(NamedTuple):
-    """A row that was remembered, and its label; `said` is what was answered when it was predicted, `time` when."""
+    """A remembered row and its label; `said` is the answer when it was predicted, and `time` is when that was."""
 
     id: str
     features: bytes
@@ -72,9 +73,9 @@ class JoinedRow(NamedTuple):
 
 @dataclass
 class Joined:
-    """What became of labels: rows to learn, in the order of the labels, and ids of which there is nothing to learn.
+    """The result of joining labels: rows to learn, in the order of the labels, and ids with nothing to learn.
 
-    `places` has for each row the place of its label among all; `more` says whether more may have expired.
+    `places` has for each row the place of its label in the request; `more` says whether more rows may have expired.
     """
 
     rows: list[JoinedRow] = field(default_factory=list)
@@ -92,14 +93,14 @@ class Joined:
 
 @dataclass
 class Claimed:
-    """Which rows of a request to learn are new by their ids.
+    """Which rows of a request to learn are new, judged by their ids.
 
     fresh
-        Places of the rows to learn: all that have no id, and of each id the first one if it has not been learned.
+        Places of the rows to learn: all that have no id, and the first row of each id that has not been learned.
     already, conflicting
         Ids that were learned before, with the same label or another.
     said
-        What was answered for rows that had been predicted under their id, by place: (said, time).
+        The answers for rows that had been predicted under their id, by place: (said, time).
     """
 
     fresh: list[int] = field(default_factory=list)
@@ -109,14 +110,14 @@ class Claimed:
 
 
 class Answer(NamedTuple):
-    """What a request with an idempotency key was answered with, and the rows that the model has refused since."""
+    """The answer to a request with an idempotency key, and the places of rows that the model has refused since."""
 
     answer: Any
     refused: tuple[int, ...] = ()
 
 
 class Snapshot(NamedTuple):
-    """A model file of the state directory, and what was known when it was written.
+    """A model file of the state directory, and the state of the service when it was written.
 
     The model has learned every entry up to `entry` since the last model that was swapped in.
     """
@@ -144,7 +145,8 @@ class Event(NamedTuple):
 class Limits:
     """How much is remembered: rows that wait for labels, ids that were learned, keys of requests.
 
-    All of it is on the disk: what is refused here would else fill that, at hundreds of requests a second for a month.
+    All of it is on the disk. The limits are reached at hundreds of requests a second for a month; without them, the
+    disk would fill up.
     """
 
     pending: int = 50_000_000

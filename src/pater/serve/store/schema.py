@@ -1,4 +1,4 @@
-"""The tables of the log, how a connection to them is opened, and what is wrong if it cannot be. Knows SQLite only."""
+"""The tables of the log, connections to them, and errors when they cannot be opened. Knows SQLite and the directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from .folder import Folder, StateError
 
 VERSION = 1
-_APPLICATION = 0x50415452  # "PATR", by which the file is known from other databases
+_APPLICATION = 0x50415452  # "PATR", which tells the file from other databases
 _NOT_WRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -68,17 +68,17 @@ BEGIN UPDATE counts SET value = value - 1 WHERE name = 'keys'; END;
 
 
 def to_json(value: Any) -> str:
-    """As text that is the same for the same value; an error for what has no such text, as NaN."""
+    """JSON text, the same for the same value; an error for values that JSON does not have, such as NaN."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def checksum(content: bytes, said: str | None) -> int:
-    """By which an entry that has changed on the disk is known."""
+    """A checksum by which an entry that has changed on the disk is recognised."""
     return zlib.crc32((said or "").encode(), zlib.crc32(content))
 
 
 def writing(folder: Folder) -> sqlite3.Connection:
-    """The connection that writes, of which there is one; the tables are made if there are none."""
+    """The only connection that writes; the tables are made if there are none."""
     try:
         connection = sqlite3.connect(folder.log, timeout=5.0, isolation_level=None, check_same_thread=False)
         try:
@@ -105,13 +105,13 @@ def writing(folder: Folder) -> sqlite3.Connection:
 
 
 def reading(folder: Folder) -> sqlite3.Connection:
-    """A connection that cannot write. It may be opened while a server is at work in the directory."""
+    """A connection that cannot write. It may be opened while a server is running in the directory."""
     if not folder.log.is_file():
         raise StateError(
             f"{folder.path}: there is no {folder.log.name} in it; it is not a state directory of a service."
         )
-    # To read what nobody has open, SQLite makes files beside it. Where it cannot, nobody else writes either, and unless
-    # a kill has left a part of it in such a file, all is in the one.
+    # To read a database that nobody has open, SQLite makes files beside it. Where it cannot, nobody else writes either,
+    # and everything is in the one file, unless a killed server has left a part in the file beside it.
     uri, aside = folder.log.resolve().as_uri(), folder.log.with_name(f"{folder.log.name}-wal")
     ways = ["mode=rw", "mode=ro", *([] if aside.exists() and aside.stat().st_size else ["mode=ro&immutable=1"])]
     for way in ways:
@@ -136,10 +136,10 @@ def _opened_to_read(uri: str, folder: Folder) -> sqlite3.Connection:
 
 
 def _check(connection: sqlite3.Connection, folder: Folder) -> bool:
-    """Whether there is anything yet; an error if this is no log, or one of a newer version."""
+    """Whether there are any tables yet; an error if this is not a log, or one of a newer version."""
     try:
         names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except UnicodeDecodeError:  # SQLite repeats what it cannot make sense of
+    except UnicodeDecodeError:  # SQLite's error message repeats the bytes that it cannot parse
         raise damaged(folder.log, "its tables are not described") from None
     if not names:
         return False
@@ -156,7 +156,7 @@ def _check(connection: sqlite3.Connection, folder: Folder) -> bool:
 
 
 def damaged(path: Path, why: str) -> StateError:
-    """A log that has changed on the disk."""
+    """A StateError for a log that has changed on the disk."""
     return StateError(
         f"{path} is damaged ({why}). Nothing was changed. Put back a copy of the directory, or begin in another one "
         "with the last snapshot of models/ as its model."
@@ -164,7 +164,7 @@ def damaged(path: Path, why: str) -> StateError:
 
 
 def unusable(path: Path, error: sqlite3.Error, done: str = "written") -> StateError:
-    """What SQLite says of a database that cannot be opened or read, as words that say what to do."""
+    """A StateError for a database that cannot be opened or read, with SQLite's reason and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return damaged(path, str(error))

@@ -1,7 +1,7 @@
-"""How a service begins in a state directory, goes on there, and drops what its model has learned.
+"""Begin a service in a state directory, resume it there, and drop entries that its model has learned.
 
-Knows the log and model files. What it begins with is kept in the directory: a copy of the model, or the settings of
-`pater train`. Who starts it again with something else is told, since the log would come to another model.
+Knows the log and model files. What the service begins with is kept in the directory: a copy of the model, or the
+settings of `pater train`. Starting it again with something else is an error, since the log would give another model.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def opened(
     settings: dict[str, Any] | None = None,
     limits: Limits | None = None,
 ) -> tuple[Log, dict[str, Any]]:
-    """Open or make a state directory; its log, and the settings of `Beginning` that its learner is made with.
+    """Open or make a state directory; return its log, and the settings of `Beginning` for its learner.
 
     model
-        The model file to begin with. A directory that has begun goes on with what it has, if it began with this one.
+        The model file to begin with. A directory already in use must have begun with the same one, and is resumed.
     settings
-        Of `Beginning`, to begin without a model; None for the defaults, or what the directory has.
+        Settings of `Beginning`, to begin without a model; None for the defaults, or for those that the directory has.
     """
     log = Log.open(path, limits=limits)
     try:
@@ -102,7 +102,7 @@ def _same_as(content: bytes) -> Callable[[Path], None]:
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings as they come back from JSON, so that those of a restart can be compared."""
+    """Settings as they are after a round trip through JSON, so that they can be compared with those of a restart."""
     there = {name: value for name, value in settings.items() if value not in (None, {}, [], ())}
     plain: dict[str, Any] = json.loads(schema.to_json(there))
     return plain
@@ -147,9 +147,10 @@ def _flat(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def trim(path: str | os.PathLike[str]) -> tuple[int, str]:
-    """Drop what the last snapshot has learned from the log; how many entries, and the file that it begins with then.
+    """Drop from the log what the last snapshot has learned; return how many entries, and the snapshot's file.
 
-    No server may be at work. The snapshot is read first: nothing is dropped for one that cannot be.
+    The log begins with that file from then on. No server may be running. The snapshot is read first: if it cannot be,
+    nothing is dropped.
     """
     if not Folder(path).log.is_file():
         raise StateError(f"{os.fspath(path)}: there is no log.sqlite in it; it is not a state directory of a service.")
@@ -170,7 +171,7 @@ def trim(path: str | os.PathLike[str]) -> tuple[int, str]:
         dropped: int = write_now(log, write)
         log.folder.remove(old)
         assert log.connection is not None
-        with contextlib.suppress(sqlite3.Error):  # there may be no room to; what is dropped is written over, then
+        with contextlib.suppress(sqlite3.Error):  # there may be no room for it; then the freed pages are reused later
             log.connection.execute("VACUUM")
     except sqlite3.Error as error:
         raise schema.unusable(log.folder.log, error) from None

@@ -1,6 +1,6 @@
-"""What can be done to the log, in one transaction. Knows the tables; is used in the writer's thread only.
+"""Changes to the log, made in one transaction. Knows the tables; is used in the writer's thread only.
 
-Everything here is undone if the function that was handed to the writer raises an error.
+Everything is undone if the function that was handed to the writer raises an error.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ MOST_EVENTS = 10_000
 
 
 class Transaction:
-    """A transaction under way. `time` is the same for all that is in it, and never less than in one before.
+    """A transaction under way. `time` is the same throughout, and never less than in an earlier one.
 
-    `end` is where the rows of the log seem to end, by the last that were appended, or None.
+    `end` is the expected number of rows in the log, from the last append, or None.
     """
 
     def __init__(self, connection: sqlite3.Connection, time: float, limits: Limits, end: int | None = None) -> None:
@@ -32,12 +32,12 @@ class Transaction:
         """How many there are of `rows` (learned, not refused), `pending`, `done` or `keys`."""
         return int(self._run("SELECT value FROM counts WHERE name = ?", (name,)).fetchone()[0])
 
-    # what is learned
+    # Entries
 
     def append(self, kind: str, content: bytes, rows: int, said: Sequence[Any] | None = None) -> Entry:
-        """Put rows at the end of the log.
+        """Append rows to the log.
 
-        Beside them stands, for each row that was predicted, its label and what was answered; None for the others.
+        `said` has, for each row that was predicted, its label and the answer; None for the others.
         """
         position = self._end_moved(rows)
         told = None if said is None else to_json(said)
@@ -50,7 +50,7 @@ class Transaction:
         return Entry(number, position, rows, self.time, kind, content, said)
 
     def _end_moved(self, rows: int) -> int:
-        """Count more rows at the end; where they begin, which is asked for only if it is not where the last ended."""
+        """Count more rows, and return where they begin; that is looked up only if it is not the expected end."""
         add, position = "UPDATE counts SET value = value + ? WHERE name = 'rows'", self.end
         if position is None or self._run(f"{add} AND value = ?", (rows, position)).rowcount != 1:
             position = self.count("rows")
@@ -59,9 +59,9 @@ class Transaction:
         return position
 
     def refuse(self, number: int, places: Iterable[int] | None = None) -> int:
-        """Take rows of an entry out of what was learned, all without `places`; how many they are in all.
+        """Mark rows of an entry as refused, all of them without `places`; return how many of it are refused in total.
 
-        The positions of the entries after it are moved.
+        The positions of later entries change accordingly.
         """
         rows, before = self._run("SELECT rows, refused FROM entries WHERE number = ?", (number,)).fetchone()
         old = set(json.loads(before)) if before else set()
@@ -73,15 +73,15 @@ class Transaction:
         return len(out)
 
     def disclaim(self, ids: Iterable[str]) -> None:
-        """Let ids be learned that were done with: their rows were refused."""
+        """Allow ids to be learned again, since their rows were refused."""
         self._run_many("DELETE FROM done WHERE id = ?", [(name,) for name in ids])
 
-    # rows by their ids
+    # Rows by their ids
 
     def remember(self, rows: Iterable[tuple[str, bytes, Any]]) -> list[str]:
-        """Remember rows (id, features, what was answered) for their labels; ids whose label has come already.
+        """Remember rows (id, features, answer) until their labels come; return the ids whose label has come already.
 
-        Those are not remembered, since an id is learned once. Of an id that waits the new row takes the place.
+        Those are not remembered, since an id is learned once. A new row replaces one that waits under the same id.
         """
         came = []
         for name, features, said in rows:
@@ -97,7 +97,7 @@ class Transaction:
         return came
 
     def join(self, labels: Iterable[LabelOf]) -> Joined:
-        """Join labels to the rows that were remembered. They are done with; what was joined is yet to be appended."""
+        """Join labels to remembered rows. Their ids are marked as learned; the caller appends the joined rows."""
         joined = Joined()
         for place, (name, label, weight) in enumerate(labels):
             known = self._label_of(name)
@@ -115,7 +115,7 @@ class Transaction:
         return joined
 
     def claim(self, rows: Sequence[tuple[str | None, Any]]) -> Claimed:
-        """Of rows to learn (id or None, label), those that are new. Their ids are done with."""
+        """Find which of the rows to learn (id or None, label) are new, and mark their ids as learned."""
         claimed = Claimed()
         for place, (name, label) in enumerate(rows):
             known = self._label_of(name) if name is not None else None
@@ -148,9 +148,9 @@ class Transaction:
             )
 
     def expire(self, before: float, as_label: Any = None, *, limit: int = 1000) -> Joined:
-        """Forget what is older than a time: at most `limit` rows that wait, and ten times as many ids and keys.
+        """Forget what is older than a time: at most `limit` rows that wait, and ten times as many ids and as many keys.
 
-        With `as_label`, the rows that waited are joined with it, oldest first, as if it had come.
+        With `as_label`, the rows that waited are joined to that label instead, oldest first, as if it had come.
         """
         joined = Joined()
         rows = self._run(
@@ -172,10 +172,10 @@ class Transaction:
             joined.more |= gone == 10 * limit
         return joined
 
-    # requests by their keys
+    # Requests by their keys
 
     def known_key(self, key: str, digest: bytes) -> Answer | None:
-        """What a request with this key was answered with; a refusal if it was another request."""
+        """The answer to an earlier request with this key, or None; a Refusal if that had another body."""
         found = self._run(
             "SELECT digest, answer, refused FROM keys LEFT JOIN entries ON number = entry WHERE key = ?", (key,)
         ).fetchone()
@@ -186,21 +186,21 @@ class Transaction:
         return Answer(json.loads(found[1]), tuple(json.loads(found[2])) if found[2] else ())
 
     def keep_key(self, key: str, digest: bytes, answer: Any, entry: int | None = None) -> None:
-        """Keep what a request with a new key is answered with, unless the model refuses rows of its entry."""
+        """Keep the answer to a request with a new key; it holds unless the model refuses rows of its entry."""
         self._run(
             "INSERT INTO keys (key, time, digest, answer, entry) VALUES (?, ?, ?, ?, ?)",
             (key, self.time, digest, to_json(answer), entry),
         )
         self._within("keys", self._limits.keys, "keys of requests are known")
 
-    # models, events, settings, offsets
+    # Models, events, settings, offsets
 
     def snapshot(
         self, file: str, *, version: int, quality: Any, entry: int = 0, position: int = 0, kind: str = "snapshot"
     ) -> int:
-        """Take note of a model file that is on the disk; its number.
+        """Record a model file that is on the disk; return its number.
 
-        A model that is swapped in (kind "model") stands after all entries so far.
+        A model that is swapped in (kind "model") comes after all entries so far.
         """
         if kind == "model":
             entry, position = self.last_entry(), self.count("rows")
@@ -213,12 +213,12 @@ class Transaction:
         return number
 
     def last_entry(self) -> int:
-        """The number of the last entry there has been, 0 before the first."""
+        """The number of the last entry ever written; 0 before the first."""
         found = self._run("SELECT seq FROM sqlite_sequence WHERE name = 'entries'").fetchone()
         return int(found[0]) if found else 0
 
     def forget_snapshots(self, keep: int) -> list[str]:
-        """Forget all but the last snapshots; the files that nobody needs once this is committed."""
+        """Forget all but the last `keep` snapshots; return the files that can be removed once this is committed."""
         old = self._run(
             "SELECT number, file FROM snapshots WHERE kind = 'snapshot' ORDER BY number DESC LIMIT -1 OFFSET ?", (keep,)
         ).fetchall()
@@ -227,10 +227,10 @@ class Transaction:
         return [file for _, file in old if file not in known]
 
     def trim(self, snapshot: int) -> int:
-        """Drop all entries that a snapshot has learned; how many. It becomes the model that the log begins with.
+        """Drop all entries that a snapshot has learned; return how many. The log begins with its model from then on.
 
-        Snapshots of other times are forgotten: those before it have no log to go on by, those after it name what is
-        dropped as what they were learned from.
+        All other snapshots are forgotten: those before it lack the entries to continue with, and those after it were
+        learned from entries that are dropped.
         """
         entry = self._run("SELECT entry FROM snapshots WHERE number = ?", (snapshot,)).fetchone()[0]
         kept = self._run("SELECT min(position) FROM entries WHERE number > ?", (entry,)).fetchone()[0]
@@ -241,7 +241,7 @@ class Transaction:
         return self._run("DELETE FROM entries WHERE number <= ?", (entry,)).rowcount
 
     def event(self, kind: str, content: Any) -> int:
-        """Take note of something that happened; its number. The last ten thousand are kept."""
+        """Record an event; return its number. The last ten thousand are kept."""
         number = self._run(
             "INSERT INTO events (time, kind, content) VALUES (?, ?, ?)", (self.time, kind, to_json(content))
         ).lastrowid
@@ -251,7 +251,7 @@ class Transaction:
         return number
 
     def set_meta(self, name: str, value: Any) -> None:
-        """Keep a setting under its name, in the place of what was there."""
+        """Store a setting under its name, replacing the previous value."""
         self._run(
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
             (name, to_json(value)),
@@ -263,7 +263,7 @@ class Transaction:
         return default if found is None else json.loads(found[0])
 
     def set_offset(self, topic: str, part: int, following: int) -> None:
-        """The first message of a broker's partition that is not in the log."""
+        """Record the first message of a broker's partition that is not in the log."""
         self._run(
             "INSERT INTO offsets VALUES (?, ?, ?) ON CONFLICT (topic, part) DO UPDATE SET next = excluded.next",
             (topic, part, following),

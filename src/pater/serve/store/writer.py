@@ -1,7 +1,7 @@
 """The one thread that writes to the log: everything that has queued up goes into one transaction, with one sync.
 
-Knows the log; knows nothing of what is written. A write is a function of a `Transaction`. If it raises an error, it is
-undone alone, and the error is its result. If the disk does not take the transaction, nothing of it is there, and the
+Knows the log; knows nothing of what is written. A write is a function of a `Transaction`. If it raises an error, it
+alone is undone, and the error is its result. If the transaction cannot be committed, none of it is written, and the
 result of every write in it is a `StorageFull`; the next write tries again.
 """
 
@@ -19,7 +19,7 @@ from .log import Log
 from .transaction import Transaction
 
 Write = Callable[[Transaction], Any]
-Done = tuple[Any, Any]  # the ticket of a write, and its result or the error that it has raised
+Done = tuple[Any, Any]  # the ticket of a write, and its result or the error that it raised
 
 MOST_IN_A_GROUP = 1024
 MOST_BYTES_IN_A_GROUP = 1 << 24
@@ -39,14 +39,14 @@ _CODES = {
 
 
 class Busy(Refusal):
-    """More is waiting to be written than is taken at once."""
+    """Too much is waiting to be written."""
 
     def __init__(self) -> None:
         super().__init__(429, "more is waiting to be learned than is taken at once; try again.", retry_after=1)
 
 
 class StorageFull(Refusal):
-    """What was to be written could not be, and is not there."""
+    """The disk did not take a write, and nothing of it is there."""
 
     def __init__(self, why: str) -> None:
         super().__init__(507, f"nothing was learned or remembered: {why}. Predicting goes on.", retry_after=10)
@@ -60,13 +60,13 @@ class Ended(Refusal):
 
 
 class Writer:
-    """The thread, and what waits for it.
+    """The thread, and the writes that wait for it.
 
     committed
-        Called in this thread once for each group, after it is on the disk, with the ticket and the result (or error)
-        of each write, in the order of the log.
+        Called in this thread once for each group, after it is on the disk or has failed, with the ticket and the result
+        (or error) of each write, in the order of the log.
     most, most_bytes
-        How many writes, and bytes of them, may wait; more are `Busy`.
+        How many writes, and bytes of them, may wait; beyond that, `submit` raises `Busy`.
     """
 
     def __init__(
@@ -84,13 +84,14 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many writes have not been handed back."""
+        """How many writes are queued or under way."""
         return self._waiting
 
     def submit(self, ticket: Any, write: Write, size: int = 0, *, urgent: bool = False) -> None:
-        """Queue a write of about so many bytes; a refusal if too much is waiting, or the writer is ending.
+        """Queue a write of about `size` bytes; a Refusal if too much is waiting, or the writer is ending.
 
-        One that is larger than all that may wait is taken when nothing else waits, and one that is urgent in any case.
+        A write larger than `most_bytes` is taken when nothing else waits. An urgent one is always taken, unless the
+        writer is ending.
         """
         with self._changed:
             if self._ending:
@@ -105,7 +106,7 @@ class Writer:
                 self._changed.notify()
 
     def stop(self, timeout: float | None = None) -> bool:
-        """Write what waits, then end; whether it has. More is refused at once."""
+        """Write what waits, then end; further writes are refused at once. Return whether the thread has ended."""
         with self._changed:
             self._ending = True
             self._changed.notify()
@@ -122,7 +123,7 @@ class Writer:
             self._committed(list(zip(tickets, results, strict=True)))
 
     def _next_group(self) -> list[tuple[Any, Write, int]]:
-        """Wait for writes; all that wait, up to a size. Nothing when it is time to end."""
+        """Wait for writes, and return those that wait, up to a size; an empty list when it is time to end."""
         with self._changed:
             while not self._queue and not self._ending:
                 self._changed.wait()
@@ -145,7 +146,7 @@ class Writer:
 
 
 def write_now(log: Log, write: Write) -> Any:
-    """Write in this thread, where there is no writer yet or none any more; what the write gives back or raises."""
+    """Write in this thread, where there is no writer yet or none any more; return or raise what the write does."""
     (result,) = in_one_transaction(log, [write])
     if isinstance(result, Exception):
         raise result
@@ -153,17 +154,20 @@ def write_now(log: Log, write: Write) -> Any:
 
 
 def in_one_transaction(log: Log, writes: list[Write]) -> list[Any]:
-    """Run writes and commit them; the result of each, or the error that it has raised. None is there after an error."""
+    """Run writes and commit them; return the result of each, or the error that it raised.
+
+    If this function itself raises an error, nothing is written.
+    """
     connection = log.connection
     assert connection is not None
     try:
-        if connection.in_transaction:  # the one before could not be rolled back
+        if connection.in_transaction:  # the previous one could not be rolled back
             connection.execute("ROLLBACK")
         connection.execute("BEGIN IMMEDIATE")
         transaction = Transaction(connection, log.now(), log.limits, log.end)
         results = [_run(connection, transaction, write, alone=len(writes) == 1) for write in writes]
         log.end = transaction.end
-        if connection.in_transaction:  # else the only write has failed
+        if connection.in_transaction:  # otherwise the only write has failed
             connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # SQLite ends it itself after some errors

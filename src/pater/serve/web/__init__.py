@@ -1,1 +1,1 @@
-"""The face of the service: HTTP, who may pass, and a page for people."""
+"""The interface of the service: HTTP, access control, and a page for people."""

@@ -1,6 +1,6 @@
-"""The face of the service: an ASGI application that turns requests into calls of an engine, and results into answers.
+"""An ASGI application that turns requests into calls of an engine, and results into answers.
 
-It keeps nothing, and decides nothing but who may pass. There is no framework between it and the server: all paths are
+It keeps no state, and decides only who has access. There is no framework between it and the server: all paths are
 fixed, and one lookup takes a tenth of the time of a router.
 """
 
@@ -28,14 +28,14 @@ from .labels import labels_of_json
 from .limits import Limits
 from .tokens import Access, Headers
 
-LARGE = 64 << 10  # bytes of a body that is read aside
+LARGE = 64 << 10  # bytes; a larger body is parsed in a thread
 LONGEST_KEY = 255  # characters of an idempotency key
-MOST_EXPLAINED = 1_000  # rows of a request
-MOST_SHOWN = 80  # characters of a path that an answer repeats
+MOST_EXPLAINED = 1_000  # most rows of a request that are explained
+MOST_SHOWN = 80  # most characters of a path that an answer repeats
 
 
 class Engine(Predicting, Protocol):
-    """What owns the model. Answers are what JSON is made of; what cannot be done is a `Refusal`."""
+    """The owner of the model. Its results can be written as JSON; what it cannot do raises a `Refusal`."""
 
     @property
     def is_fixed(self) -> bool: ...
@@ -48,7 +48,7 @@ class Engine(Predicting, Protocol):
 
 
 class Views(Protocol):
-    """What is told of an engine."""
+    """The status and the metrics of an engine."""
 
     def observe(self, route: str, status: int, seconds: float) -> None: ...
     def exposition(self, accept: str) -> tuple[bytes, str]: ...
@@ -60,7 +60,7 @@ Handler = Callable[["Request"], Awaitable[Answer]]
 
 
 class Route(NamedTuple):
-    """A path and a method: what answers, who may ask, and what may be sent."""
+    """A path and a method: the handler, the roles that may call it, and the types and size of the body."""
 
     call: Handler
     roles: frozenset[str]
@@ -185,14 +185,14 @@ class App:
         return self._engine.rows_of(body, labelled=False, **self._of_rows)
 
     def _read(self, request: Request, labelled: bool) -> tuple[Any, bool]:
-        """The rows of a request, and whether predictions of them are to be explained."""
+        """The rows of a request, and whether their predictions are to be explained."""
         arrow = request.type == ARROW
         body = request.body if arrow else json_of(request.body)
         explain = not labelled and _explains(body)
         return self._engine.rows_of(body, labelled=labelled, arrow=arrow, **self._of_rows), explain
 
     async def _aside(self, request: Request, *, labelled: bool) -> tuple[Any, bool]:
-        """The same. Large ones are read one at a time in a thread, so that small ones need not wait for them."""
+        """The same; large requests are read one at a time in a thread, so that small ones need not wait for them."""
         if len(request.body) > LARGE and self._engine.is_fixed:
             return await asyncio.get_running_loop().run_in_executor(self._reader, self._read, request, labelled)
         return self._read(request, labelled)
@@ -233,14 +233,14 @@ class App:
 
 
 def _few(rows: Any) -> Any:
-    """The same rows, if all of them can be explained at once: that takes memory for every column of each."""
+    """The same rows; a Refusal if there are too many to explain, which takes memory for every column of each row."""
     if len(rows) > MOST_EXPLAINED:
         raise Refusal(413, f"there are {len(rows):,} rows, and {MOST_EXPLAINED:,} can be explained at once.")
     return rows
 
 
 def _explains(body: Any) -> bool:
-    """Take out of a body whether predictions are to be explained."""
+    """Remove "explain" from a body, and return whether predictions are to be explained."""
     explain = body.pop("explain", False) if isinstance(body, dict) else False
     if not isinstance(explain, bool):
         raise Refusal(400, "explain must be true or false.")
@@ -248,7 +248,7 @@ def _explains(body: Any) -> bool:
 
 
 def _content_type(headers: Headers, types: tuple[bytes, ...]) -> bytes:
-    """The type of a body. A page of another site can send some types without being asked for leave, none of these."""
+    """The type of a body, which must be one of `types`: no browser lets a page of another site send these unasked."""
     type_ = headers.get(b"content-type", b"")
     if type_ in types and b"content-encoding" not in headers:
         return type_

@@ -1,4 +1,4 @@
-"""Predictions as an Arrow IPC stream, for callers who ask for one."""
+"""Predictions as an Arrow IPC stream, for callers that ask for one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..errors import Refusal
 
 
 def arrow_bytes(answer: dict[str, Any]) -> bytes:
-    """The predictions as a table, one column a field; the model stands in the metadata of the schema."""
+    """The predictions as a table with one column per field; the metadata of the schema names the model."""
     try:
         import pyarrow as pa
     except ImportError:

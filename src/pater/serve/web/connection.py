@@ -1,6 +1,6 @@
-"""One connection of the server, with what uvicorn leaves to others: bounds on heads, and on the time of a request.
+"""One connection of the server, with limits that uvicorn lacks: on the size of heads and the duration of requests.
 
-Knows uvicorn's protocol over httptools, of which it overrides what the parser and the transport call.
+Knows uvicorn's httptools protocol, and overrides the methods that the parser and the transport call.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def _refusal(status: bytes, reason: bytes) -> bytes:
 
 
 async def _crowded(scope: Any, receive: Any, send: Any) -> None:
-    """Answers in the place of the application where there are too many connections."""
+    """Answer instead of the application when there are too many connections."""
     refusal = Refusal(503, "there are too many connections; try again in a moment.", retry_after=1)
     await write(refused(refusal), send)
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that is closed if a request is too slow, if it is all head, or if nobody reads the answer."""
+    """A connection that is closed if a request is too slow, if its head is too large, or if nobody reads the answer."""
 
     limits = Limits()
 
@@ -62,12 +62,12 @@ class Connection(HttpToolsProtocol):
                 self._arrival = None
         elif self._arrival is None and not self.transport.is_closing():
             self._arrival = self.loop.call_later(self.limits.arrival, self._too_slow)
-        # Chunks have heads of their own: an eighth of the body is more than sensible ones need.
+        # Chunks have heads of their own: an eighth of the body is more than reasonable chunks need.
         if self._overhead > self.limits.head + self._body // 8:
             self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large.")
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
-        """A caller that sends nothing more may still wait for its answer; TLS knows no such half."""
+        """Keep a half-closed connection while its caller may still wait for the answer; TLS has no half-close."""
         waits = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
         if waits and self.scheme == "http":
             self.cycle.keep_alive = False
@@ -85,7 +85,7 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP is refused as everything else is."""
+        """Refuse what is not HTTP in the same form as everything else."""
         self.transport.write(_refusal(b"400 Bad Request", b"this is not HTTP as it should be."))
         self.transport.close()
 
@@ -114,7 +114,7 @@ class Connection(HttpToolsProtocol):
         self._refuse(b"408 Request Timeout", b"the request has not come whole in time.")
 
     def _refuse(self, status: bytes, reason: bytes) -> None:
-        """Answer, if nothing else has been, and close; an answer that nobody reads is not waited for."""
+        """Answer and close; while another answer is under way, only abort the connection."""
         if self.transport.is_closing():
             return
         if self.cycle is None or self.cycle.response_complete:

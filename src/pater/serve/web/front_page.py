@@ -1,7 +1,7 @@
-"""The page for people: one document that holds its style and its script, and asks nobody but the service itself.
+"""The page for people: one document that holds its style and its script, and contacts only the service itself.
 
 Knows the files in `page/`. The document is the same for everybody and holds no data, so it needs no token; what it
-shows comes from `GET /v1/status`. Its policy allows this one script and this one style, by their hashes, nothing else.
+shows comes from `GET /v1/status`. Its policy allows only this script and this style, by their hashes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SCRIPTS = ("text.js", "charts.js", "parts.js", "asking.js")
 
 
 class FrontPage(NamedTuple):
-    """The document, and the headers that go with it beside those that every answer has."""
+    """The document, and its headers besides those that every answer has."""
 
     content: bytes
     headers: dict[str, str]
@@ -24,7 +24,7 @@ class FrontPage(NamedTuple):
 
 @cache
 def front_page() -> FrontPage:
-    """The page, put together once."""
+    """The page, assembled once."""
     folder = files(__package__).joinpath("page")
     style = folder.joinpath("style.css").read_text("utf-8")
     parts = "\n".join(folder.joinpath(name).read_text("utf-8") for name in SCRIPTS)

@@ -1,9 +1,10 @@
-"""Predictions of one row each that are asked for at the same moment, made together.
+"""Make single-row predictions that are asked for at the same moment together.
 
-To predict a row takes most of its time before the first number is touched, and that is the same for many rows. The
-first of a round of the event loop is predicted at once, so that who asks alone need not wait for others. What is
-said of a row does not depend on those beside it, but for the last digit of a margin where columns go to the model as
-they are, which BLAS rounds by the number of rows. If one of them is wrong, each is seen to alone.
+Predicting a row spends most of its time before the first number is touched, and that time is the same for many rows.
+The first row in a round of the event loop is predicted at once, so that a lone caller need not wait for others. The
+answer for a row does not depend on the rows predicted with it, except for the last digit of a margin where columns go
+to the model unencoded: BLAS rounds differently for different numbers of rows. If one row is wrong, each is predicted
+alone.
 """
 
 from __future__ import annotations
@@ -18,23 +19,23 @@ Waiting = tuple[Row, "asyncio.Future[dict[str, Any]]"]
 
 
 class Predicting(Protocol):
-    """Of an engine, what is needed here."""
+    """The part of an engine that is needed here."""
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known which columns rows have; else the first request says so, and it alone."""
+        """Whether the columns of rows are known; if not, the first request settles them, and must come alone."""
 
     async def predict(self, rows: Any, *, explain: bool = False) -> dict[str, Any]: ...
 
 
 class Gathering:
-    """Gathers rows that are waiting when the event loop comes round."""
+    """Gathers the rows that wait in one round of the event loop."""
 
     def __init__(self, engine: Predicting, rows_of: Callable[[Any], Any]) -> None:
         self._engine, self._rows_of = engine, rows_of
-        self._groups: tuple[list[Waiting], list[Waiting]] = ([], [])  # without ids, and with: those wait for the disk
+        self._groups: tuple[list[Waiting], list[Waiting]] = ([], [])  # without ids, and with, which wait for the disk
         self._tasks: set[asyncio.Task[None]] = set()
-        self._has_begun = False  # with the first row of this round
+        self._has_begun = False  # whether this round has had its first row
 
     async def predict(self, body: Any) -> dict[str, Any]:
         """The answer to a request."""
@@ -70,7 +71,7 @@ class Gathering:
         if len(group) > 1:
             try:
                 answer = await self._alone({"rows": [row for row, _ in group]})
-            except Exception:  # of one of them, or of all: each will be told its own
+            except Exception:  # due to one row or to all: below, each gets its own error
                 pass
             else:
                 for (_, future), said in zip(group, answer["predictions"], strict=True):
@@ -89,7 +90,7 @@ class Gathering:
 
 
 def _only_row(body: Any) -> Row | None:
-    """The row of a request that has one; None if it has another number of them, or is none."""
+    """The row of a request that has exactly one; None for any other body."""
     if type(body) is not dict:
         return None
     if "rows" not in body:

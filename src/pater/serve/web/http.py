@@ -1,4 +1,4 @@
-"""Requests read within limits, and answers written: what is the same for every route."""
+"""Read requests within limits, and write answers, the same way for every route."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 JSON, ARROW, BYTES = b"application/json", b"application/vnd.apache.arrow.stream", b"application/octet-stream"
-PIECE = 256 << 10  # bytes of an answer that are handed over at once
+PIECE = 256 << 10  # most bytes of an answer that are sent at once
 
-# What is valid in JSON as it is, but not harmless where it may be shown: HTML, and what moves a cursor or turns a line.
+# Characters that JSON allows but that can do harm where they are shown: those of HTML, and those that move a cursor or
+# change the direction of text.
 _UNSAFE = re.compile(rb"[<>&\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 
 
 class GoneError(Exception):
-    """The caller has gone away before the end of the request."""
+    """The caller went away before the end of the request."""
 
 
 @dataclass(slots=True)
 class Request:
-    """What a route is given."""
+    """A request as a route gets it."""
 
     headers: Headers
     type: bytes
@@ -39,7 +40,7 @@ class Request:
 
 @dataclass(slots=True)
 class Answer:
-    """What a route gives back."""
+    """An answer as a route returns it."""
 
     body: bytes
     status: int = 200
@@ -51,7 +52,7 @@ def json_bytes(value: Any) -> bytes:
     """JSON in which nothing can harm a terminal or a page."""
     text = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
     if text.isascii() and b"<" not in text and b">" not in text and b"&" not in text and b"\x7f" not in text:
-        return text  # as nearly all is, which is seen in a tenth of the time
+        return text  # true of nearly all, and checked in a tenth of the time
     return _UNSAFE.sub(_escaped, text)
 
 
@@ -75,14 +76,14 @@ def refused(refusal: Refusal) -> Answer:
 
 
 class Bodies:
-    """Reads bodies of requests, none beyond its limit, and all of them together within another."""
+    """Reads the bodies of requests, within one limit for each and another for all that are held at once."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self.held = 0
 
     async def read(self, headers: Headers, receive: Receive, most: int) -> bytes:
-        """The body of a request. The caller of this gives back what it holds by `release`."""
+        """The body of a request; the caller must `release` its size afterwards."""
         declared = headers.get(b"content-length")
         if declared is not None and len(declared) < 20 and int(declared) > most:
             raise _too_large(most)
@@ -126,7 +127,7 @@ _COMMON = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-stor
 
 
 async def write(answer: Answer, send: Send) -> None:
-    """Send an answer, a large one in pieces, so that only what the caller takes is copied."""
+    """Send an answer; a large one goes in pieces, so that only what the caller takes is copied."""
     body = answer.body
     length = b"%d" % len(body)
     headers = [(b"content-type", answer.type), (b"content-length", length), *_COMMON, *answer.headers]

@@ -1,4 +1,4 @@
-"""What the service tells of itself: one line an event on the error stream, for people or, as JSON, for machines."""
+"""The journal of the service: one line per event on the error stream, for people or, as JSON, for machines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, TextIO
 
 
 class Journal:
-    """Writes lines. Whatever a name or a label holds, a line stays one line and cannot move a cursor."""
+    """Writes lines. Whatever a name or a label holds, it stays on one line and cannot move the cursor."""
 
     def __init__(self, *, as_json: bool = False, stream: TextIO | None = None) -> None:
         self._as_json, self._stream = as_json, stream
 
     def say(self, event: str, *, level: str = "info", **fields: Any) -> None:
-        """Tell of an event; `fields` are its particulars."""
+        """Write a line for an event; `fields` are its details."""
         now = time.time()
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now % 1 * 1000):03d}Z"
         if self._as_json:
@@ -26,11 +26,11 @@ class Journal:
         else:
             told = " ".join(f"{name}={_shown(value)}" for name, value in fields.items())
             line = f"{at} {level} {_printable(event)} {told}".rstrip()
-        with suppress(OSError, ValueError):  # if nobody can be told, the work goes on all the same
+        with suppress(OSError, ValueError):  # if the line cannot be written, the work goes on all the same
             print(line, file=self._stream or sys.stderr, flush=True)
 
     def fault(self, event: str, error: BaseException, **fields: Any) -> None:
-        """Tell of an error that nobody has foreseen, with the place where it came from."""
+        """Write a line for an unforeseen error, with its traceback."""
         import traceback
 
         self.say(event, level="error", **fields, traceback="".join(traceback.format_exception(error)))
@@ -49,7 +49,7 @@ def _printable(text: str) -> str:
 
 
 class Handler(logging.Handler):
-    """Takes what libraries log to a journal."""
+    """Writes what loggers log to a journal."""
 
     def __init__(self, journal: Journal, above: int) -> None:
         super().__init__(above + 1)
@@ -66,7 +66,7 @@ class Handler(logging.Handler):
     @classmethod
     @contextmanager
     def at(cls, loggers: Iterable[logging.Logger], journal: Journal, above: int = logging.DEBUG) -> Iterator[None]:
-        """Take what is above a level, and only here, while the block runs."""
+        """While the block runs, send what the loggers log above a level to the journal, and nowhere else."""
         loggers, handler = list(loggers), cls(journal, above)
         before = [(logger, logger.propagate, logger.level) for logger in loggers]
         for logger in loggers:

@@ -1,4 +1,4 @@
-"""Labels of a request, each for an id: the shape is checked here, what a label may be by the engine."""
+"""The labels of a request, each for an id: the shape is checked here, and the labels themselves by the engine."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..errors import Refusal
 from ..store.records import LabelOf
 from .limits import Limits
 
-MOST_TOLD = 100  # labels of a request that are wrong
+MOST_TOLD = 100  # most faulty labels of a request that an answer lists
 _KEYS = {"id", "label", "weight"}
 
 
 def labels_of_json(body: Any, limits: Limits) -> list[LabelOf]:
-    """The labels of a parsed body; a Refusal names each that is wrong."""
+    """The labels of a parsed body; a Refusal names those that are wrong."""
     if isinstance(body, dict) and "id" in body:
         body = {"labels": [body]}
     if not isinstance(body, dict) or set(body) != {"labels"} or not isinstance(body["labels"], list):

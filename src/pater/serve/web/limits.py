@@ -1,4 +1,4 @@
-"""How much of everything the service takes at once, so that no caller can make it grow."""
+"""Limits on everything that the service takes at once, so that no caller can make it grow without bound."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds, each of which is answered with a status of its own when it is reached.
+    """Limits, with the HTTP status that answers a request beyond each.
 
     body, model
-        Bytes of a request, and of a model file that is sent (413).
+        Bytes of the body of a request, and of a model file that is sent (413).
     held
         Bytes of all requests that are being read or answered (429).
     rows, columns
-        In one request, and in one row (413).
+        Rows in one request, and columns in one row (413).
     ids
         Characters of an id (422).
     pending
-        Ids that are remembered for their labels (429).
+        Rows that wait for their labels (429).
     head
-        Bytes of a request that are not its body (431).
+        Bytes of a request besides its body (431).
     connections
-        Open at once; one more is answered 503.
+        Connections open at once (503).
     arrival, idle
-        Seconds in which a request must have come whole, and for which a connection may do nothing.
+        Seconds within which a request must have arrived completely (408), and for which a connection may be idle.
     """
 
     body: int = 16 << 20

@@ -1,6 +1,6 @@
-"""A service from its start to its end: the log is opened, the engine recovers, requests are answered, all is closed.
+"""Run a service from start to end: open the log, let the engine recover, answer requests, and close everything.
 
-Knows everything in this package, and of what is below only errors.
+Knows everything in this package, and the engine and the state directory.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
     from ..kafka import Address
 
 
-SWITCH = 0.001  # seconds that a thread which reads or writes may keep the event loop waiting
+SWITCH = 0.001  # seconds for which a thread that reads or writes may keep the event loop waiting
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What the command line says of a service.
+    """The options of the command line for a service.
 
     state, model, settings
         The state directory, the model file to begin with, and settings of a learner, as `state.opened` takes them.
     window
-        Rows that quality is told of at a time.
+        The number of rows in a window of quality.
     host, port, tokens, certificate, key
-        Where to listen, who may do what, and what TLS needs.
+        Where to listen, the file of tokens, and the files for TLS.
     consume
-        The topic to learn from beside requests.
+        The topic to learn from in addition to requests.
     """
 
     state: Path
@@ -65,7 +65,7 @@ class Setup:
 
 
 def run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> None:
-    """Serve until a signal comes; `told` is called with the address once requests are answered."""
+    """Serve until a signal comes; `told` is called with the address once the service is ready."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(_run(setup, journal, told))
 
@@ -79,7 +79,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _consuming(engine: Engine, setup: Setup) -> Callable[[], Awaitable[None]]:
-    """Begin to learn from a topic, if there is one; what ends it."""
+    """Begin to learn from the topic, if there is one; return a function that stops it."""
     if setup.consume is None:
         return partial(asyncio.sleep, 0)
     from ..consume import Consumption
@@ -101,7 +101,7 @@ async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> N
         journal.say("tokens can be read by others", level="warning", file=str(setup.tokens), do="chmod 600")
     if setup.certificate is not None and setup.key is not None:
         check_certificate(setup.certificate, setup.key)
-    listener = bound(setup.host, setup.port)  # before anything is written: most mistakes are found here
+    listener = bound(setup.host, setup.port)  # before anything is written, since most mistakes show here
     try:
         log, settings = opened(
             setup.state,
@@ -133,7 +133,7 @@ async def _run(setup: Setup, journal: Journal, told: Callable[[str], None]) -> N
         def started() -> None:
             sys.setswitchinterval(SWITCH)
             gc.collect()
-            gc.freeze()  # what is there now stays: to look through it again and again would cost every request
+            gc.freeze()  # these objects stay; examining them again in each collection would slow down requests
             told(address)
             journal.say("started", address=address, state=str(setup.state), model=engine.told())
 

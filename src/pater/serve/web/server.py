@@ -1,7 +1,7 @@
 """The server: sockets, signals and TLS around the application.
 
-The first SIGTERM, SIGINT or SIGHUP lets requests finish and the model be saved; the second ends the process at once.
-Nothing that was acknowledged is lost.
+After the first SIGTERM, SIGINT or SIGHUP, requests are finished and the model is saved; the second ends the process at
+once. Nothing that was acknowledged is lost.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .connection import Connection
 from .journal import Handler, Journal
 from .limits import Limits
 
-DRAIN = 30  # seconds that requests are given to finish
+DRAIN = 30  # seconds that requests have to finish
 
 
 class _Server(uvicorn.Server):
@@ -36,7 +36,7 @@ class _Server(uvicorn.Server):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether nobody but this machine can reach a host."""
+    """Whether only this machine can reach a host."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -44,7 +44,7 @@ def is_loopback(host: str) -> bool:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket at the first address of a host."""
+    """A socket bound to the first address of a host."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -69,14 +69,14 @@ def address_of(listener: socket.socket, *, secure: bool) -> str:
 
 
 def check_certificate(certificate: Path, key: Path) -> None:
-    """An error if a certificate and its key cannot be used."""
+    """Raise an InputError if a certificate and its key cannot be used."""
     for path in (certificate, key):
         try:
             path.open("rb").close()
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}.") from None
     try:
-        # Nobody is asked for a password.
+        # With an empty password, OpenSSL does not ask for one.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         raise InputError(
@@ -95,7 +95,7 @@ async def serve(
     started: Callable[[], None] = lambda: None,
     draining: Callable[[], None] = lambda: None,
 ) -> None:
-    """Answer requests until a signal comes; returns when those under way are answered."""
+    """Answer requests until a signal comes; return when those under way are answered."""
     own = type("_Connection", (Connection,), {"limits": limits})
     config = uvicorn.Config(
         app,
@@ -138,7 +138,7 @@ def _signals(server: uvicorn.Server, journal: Journal, draining: Callable[[], No
 
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     numbers = [signal.Signals[name] for name in names if hasattr(signal, name)]
-    numbers = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup wishes
+    numbers = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]  # nohup sets that
     try:
         for number in numbers:
             loop.add_signal_handler(number, hear, number)
@@ -147,7 +147,7 @@ def _signals(server: uvicorn.Server, journal: Journal, draining: Callable[[], No
     try:
         yield
     finally:
-        # Until the process ends, another signal still ends it at once.
+        # While the rest is being closed, another signal still ends the process at once.
         for number in numbers:
             loop.remove_signal_handler(number)
             signal.signal(number, lambda number, _: os._exit(128 + number))

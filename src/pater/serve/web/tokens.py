@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens with roles, and what keeps a web page from talking to a server on the same machine."""
+"""Access control: bearer tokens with roles, and checks that keep foreign web pages from calling a local server."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Headers = dict[bytes, bytes]
 
 
 class Token(NamedTuple):
-    """A role and the digest of the secret that stands for it; the secret itself is not kept."""
+    """A role and the digest of its secret; the secret itself is not kept."""
 
     role: str
     digest: bytes
 
 
 def digest_of(secret: bytes) -> bytes:
-    """All digests have one length, so that to compare them tells nothing of the secrets."""
+    """The digest of a secret; all have the same length, so that comparing them reveals nothing about the secrets."""
     return hashlib.sha256(secret).digest()
 
 
 def read_tokens(path: str | os.PathLike[str]) -> list[Token]:
-    """The tokens of a file: lines of a role and a token; what follows a # at the start of a line is a comment."""
+    """The tokens of a file, whose lines are a role and a token, or a comment that begins with #."""
     name = os.fspath(path)
     try:
         with open(path, "rb") as file:
@@ -68,10 +68,11 @@ def open_to_others(path: str | os.PathLike[str]) -> bool:
 
 
 class Access:
-    """Lets a request pass, or refuses it.
+    """Accepts or refuses requests.
 
-    Without tokens all may do everything, and only this machine is listened to: then the name that a caller has used for
-    it must be one of its own (a web page whose own name has been made to lead here uses another).
+    Without tokens every caller may do everything, and the server listens only to this machine: then the host name in a
+    request must be one of the machine's own. A web page whose domain was made to resolve to this machine (DNS
+    rebinding) uses another name.
     """
 
     def __init__(self, tokens: Iterable[Token] | None = None, hosts: Iterable[str] = LOOPBACK) -> None:
@@ -79,7 +80,7 @@ class Access:
         self._hosts = frozenset(hosts)
 
     def check(self, headers: Headers, roles: frozenset[str], *, changes: bool) -> None:
-        """Refuse a request whose sender has none of the roles; `changes` says that it is not only for reading."""
+        """Refuse a request if its sender has none of the roles; `changes` says that it does more than read."""
         if changes and b"origin" in headers:
             _same_origin(headers)
         if self._tokens is None:
@@ -90,7 +91,7 @@ class Access:
     def _role(self, headers: Headers, roles: frozenset[str]) -> None:
         given = digest_of(_secret(headers.get(b"authorization", b"")))
         role = ""
-        for token in self._tokens or ():  # all of them, so that the time says nothing
+        for token in self._tokens or ():  # all of them, so that the time taken reveals nothing
             if hmac.compare_digest(token.digest, given):
                 role = token.role
         if not role:
@@ -105,7 +106,7 @@ class Access:
 
 @lru_cache(maxsize=64)
 def _name(host: bytes) -> str | None:
-    """The name in a header Host, without a port; None if there is none."""
+    """The name in a Host header, without a port; None if there is none."""
     try:
         return urlsplit("//" + host.decode("ascii")).hostname
     except ValueError:
@@ -113,12 +114,12 @@ def _name(host: bytes) -> str | None:
 
 
 def _same_origin(headers: Headers) -> None:
-    """A browser says which page sends a request; only a page of this server may."""
+    """Raise a Refusal if a browser says that the request comes from a page of another server."""
     if headers[b"origin"].partition(b"://")[2].lower() != headers.get(b"host", b"").lower():
         raise Refusal(403, "a page of another site may not send this.")
 
 
 def _secret(authorization: bytes) -> bytes:
-    """The token of a header."""
+    """The token in an Authorization header; empty if there is none."""
     scheme, _, secret = authorization.partition(b" ")
     return secret.strip() if scheme.lower() == b"bearer" else b""

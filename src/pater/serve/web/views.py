@@ -1,4 +1,4 @@
-"""What is told of an engine: its status for the page, its figures for Prometheus, and whether it is ready.
+"""Views of an engine: its status for the page, its metrics for Prometheus, and whether it is ready.
 
 Knows the engine, `status` and `metrics`.
 """
@@ -13,7 +13,7 @@ from ..quality.status import Status
 
 
 class EngineViews:
-    """An engine, as the application looks at it."""
+    """The views of an engine that the application shows."""
 
     def __init__(self, engine: Engine) -> None:
         self._draining = False
@@ -25,9 +25,9 @@ class EngineViews:
         return self._status.told()
 
     def drain(self) -> None:
-        """From here on the service is not ready: it ends when requests under way are answered."""
+        """Report the service as not ready from here on: it ends when requests under way are answered."""
         self._draining = True
 
     def unready(self) -> str | None:
-        """Why no request should be sent here; None if all is well, or only learning is not."""
+        """Why no request should be sent here; None if the service can answer, even if it cannot learn."""
         return "the service is stopping." if self._draining else None

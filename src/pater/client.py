@@ -26,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 ARROW, LABEL = "application/vnd.apache.arrow.stream", ("id", "label", "weight")
-BUSY, LOST_BEHIND_A_PROXY = (429, 503), (502, 504)  # the first are told before anything was done
+BUSY, LOST_BEHIND_A_PROXY = (429, 503), (502, 504)  # the first are sent before anything was done
 LONGEST_WAIT = 2.0  # between two tries, unless the service asks for more
 
 

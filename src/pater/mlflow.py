@@ -1,6 +1,6 @@
-"""Model files as models of MLflow: what `mlflow.pyfunc` calls to load one.
+"""Model files as MLflow models: the function that `mlflow.pyfunc` calls to load one.
 
-Knows `load`; MLflow itself is not imported. docs/mlflow.md says how a model is stored.
+Knows `load`; MLflow itself is not imported. docs/mlflow.md says how to store a model.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def _load_pyfunc(path: str) -> Any:
-    """The estimator that a model file holds, whose `predict` MLflow calls. The name is MLflow's."""
+    """The estimator in a model file; MLflow calls its `predict`. The function's name is MLflow's."""
     from .estimators.load import load
 
     return load(path)

@@ -1,1 +1,1 @@
-"""The learners as scikit-learn estimators, and what estimators need around them."""
+"""The learners as scikit-learn estimators, and what they need around them."""

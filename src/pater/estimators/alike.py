@@ -64,6 +64,6 @@ def _differing_parameter(mine: OnlineClassifier, other: OnlineClassifier) -> str
             changed = kind(**{**params, name: getattr(other, name)})
             if (changed._checked_specs(), changed._judged_by()) != asked:
                 return str(name)
-        except ValueError:  # it does not go with the others
+        except ValueError:  # it does not fit the other parameters
             return str(name)
     return None

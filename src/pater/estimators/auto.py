@@ -1,4 +1,4 @@
-"""The default learner: several candidates side by side, of which the best predicts.
+"""The default learner: several candidates side by side; the best one predicts.
 
 Knows `online`, `pater`, `candidates`, `choice` and `search`.
 """

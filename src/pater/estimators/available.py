@@ -1,6 +1,6 @@
-"""Methods that are there under a condition only, and say why they are not.
+"""Methods that exist only under a condition, and say why if they do not.
 
-Knows nothing. As `available_if` of scikit-learn, whose error tells the reason in its cause alone.
+Knows nothing. Like scikit-learn's `available_if`, whose error gives the reason only in its cause.
 """
 
 from __future__ import annotations
@@ -30,5 +30,5 @@ class _Available:
 
 
 def available_unless(why_not: Callable[[Any], str | None]) -> Condition:
-    """A method that is there unless there is a reason why not, a sentence that its AttributeError ends with."""
+    """A method that exists unless `why_not` returns a reason, a sentence with which its AttributeError ends."""
     return lambda method: _Available(method, why_not)

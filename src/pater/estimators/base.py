@@ -27,7 +27,7 @@ from .inputs import take_rows
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A subclass learns."""
+    """The base of all estimators; a subclass learns."""
 
     _model: Model | Pool
     class_weight: Any
@@ -45,7 +45,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model.spec.average
 
     def _threshold(self, model: Model | Pool) -> float:
-        """The margin from which on the second of two classes is predicted."""
+        """The margin from which the second of two classes is predicted."""
         return 0.0
 
     @property
@@ -110,7 +110,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return margins
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row: of two, the second from the threshold on (usually 0); else that of the largest margin.
+        """The class of each row: of two, the second from the threshold up (usually 0); else that of the largest margin.
 
         Parameters
         ----------

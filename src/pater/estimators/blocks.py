@@ -1,4 +1,4 @@
-"""Estimators trained on blocks of rows, wherever these are: what all engines share.
+"""Estimators trained on blocks of rows, wherever these are: the part that all engines share.
 
 Knows estimators, `shards` and bytes of model files; knows no engine.
 """

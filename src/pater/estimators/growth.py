@@ -35,7 +35,7 @@ def make_room(classifier: Any, n_features: int, name: str) -> None:
 
 
 def tell_levels(steps: list[tuple[str, Any]], X: Any) -> None:
-    """Tell a classifier straight after an encoder, before its first rows, how much detail each column adds."""
+    """Tell a classifier directly behind an encoder, before its first rows, how much detail each column adds."""
     if len(steps) == 2 and isinstance(steps[0][1], TableEncoder) and isinstance(steps[1][1], OnlineClassifier):
         encoder, classifier = steps[0][1], steps[1][1]
         if "_model" not in vars(classifier):

@@ -41,7 +41,7 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
         if (ready or is_plain(X) or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and X.shape[0] > 0:
             return (X,) if ready else rows_of(X)
     rows = None
-    if is_sparse(X):  # scikit-learn and SciPy believe what a matrix holds, so they see what was checked
+    if is_sparse(X):  # scikit-learn and SciPy trust what a matrix holds, so they get what was checked
         rows = csr_rows(X)
         X = matrix_of(rows, rows.width)
     if type(X).__name__ == "LazyFrame":
@@ -106,14 +106,14 @@ def _first_non_number(X: Any) -> tuple[int, int, Any] | None:
 
 
 def one_column(y: Any) -> Any:
-    """Labels in one column; a warning if they were a matrix of one. What pandas could leave out is of its own kind."""
+    """Labels in one column, with a warning if they were a matrix of one; pandas' nullable types become NumPy's."""
     if type(y) is np.ndarray and y.ndim == 1:
         return y
     if y is None:
         raise ValueError("y is None: a classifier requires y to be passed, but the target y is None.")
     kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)  # of pandas' Int64, Float64 and boolean
     if getattr(kind, "kind", "") in ("i", "u", "f", "b") and not y.isna().any():
-        return y.to_numpy(kind)  # which scikit-learn would make floats of
+        return y.to_numpy(kind)  # scikit-learn would turn them into floats
     return column_or_1d(y, warn=True)
 
 

@@ -165,7 +165,7 @@ def _of_specs(saved: Saved) -> LinearClassifier:
 
 
 def _tried(model: Model | Pool) -> dict[str, Any]:
-    """In what several learners differ. For wPATER: the variants and the weights, each first as α⁻, then as α⁺."""
+    """The parameters in which several learners differ. For wPATER: the variants and the weights."""
     specs = model.specs
     if isinstance(model, Pool):
         memories = {spec.forgetting for spec in specs}

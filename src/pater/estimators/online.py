@@ -29,7 +29,7 @@ from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .parameters import OF_LEARNING, names_of, one_of, settings_of
 from .probabilities import WithProbabilities
 
-FEW = 1 << 10  # numbers in a batch that is not worth asking for threads
+FEW = 1 << 10  # numbers in a batch, up to which threads are not worth asking for
 
 
 class OnlineClassifier(WithProbabilities):
@@ -196,7 +196,7 @@ class OnlineClassifier(WithProbabilities):
 
     @property
     def threshold_(self) -> float:
-        """The margin from which on the second of two classes is predicted: 0, or that of the `operating_point`."""
+        """The margin from which the second of two classes is predicted: 0, or that of the `operating_point`."""
         return self._threshold(self._fitted_model())
 
     def _threshold(self, model: Model | Pool) -> float:
@@ -221,7 +221,7 @@ class OnlineClassifier(WithProbabilities):
             raise OtherModelsError(error.names, "fit again, then save") from None
 
     def _take_over(self, model: Model | Pool) -> None:
-        if self.average is None and isinstance(model, Model):  # averaging by itself may have been another rule then
+        if self.average is None and isinstance(model, Model):  # the default rule may have been another then
             kept = model.spec.average
             self.average = None if self._checked_specs()[0].average == kept else kept
         if model.specs != self._checked_specs():
@@ -238,7 +238,7 @@ class OnlineClassifier(WithProbabilities):
 
     def _threads(self, model: Model | Pool, rows: Rows) -> int | None:
         """How many threads may share the models; None means one per processor."""
-        if self.n_jobs is None:  # a few numbers are learned from before joblib has answered
+        if self.n_jobs is None:  # learning from a few numbers is faster than asking joblib
             return 1 if rows[-1].size < FEW or model.state.n_models == 1 else int(effective_n_jobs(None))
         if self.n_jobs > 0:
             return int(self.n_jobs)
@@ -254,7 +254,7 @@ class OnlineClassifier(WithProbabilities):
         known = vars(self).get("_checked")
         if known is None or known[0] != key:
             self._validate_params()
-            known = (key, self._specs(), values)  # the values are held, so that no other comes to their address
+            known = (key, self._specs(), values)  # the values are held, so that no other can get their address
             self._checked = known
         specs: Specs = known[1]
         return specs

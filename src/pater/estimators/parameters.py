@@ -18,18 +18,18 @@ from sklearn.utils._param_validation import Interval
 from ..files.codec import is_number, is_weight
 from ..models.settings import SETTINGS, Setting
 
-# What parameters may be that only estimators have, for scikit-learn to check. Settings are checked by their own table.
+# Allowed values of parameters that only estimators have, for scikit-learn to check. Settings have their own table.
 OF_LEARNING = {
     "n_passes": [Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
     **{name: ["boolean"] for name in ("fit_intercept", "shuffle", "probability", "warm_start")},
-    "average": ["boolean", None],  # and no number of rows to begin after, as in scikit-learn
+    "average": ["boolean", None],  # not, as in scikit-learn, a number of rows to begin after
 }
 OF_SOLVING = {"ridge": [Interval(Real, 0, math.inf, closed="left")]}
 
 
 def one_of(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """The value, if it is one of those; otherwise a ValueError that names the parameter."""
+    """The value, if it is allowed; otherwise a ValueError that names the parameter."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
     return str(value)

@@ -61,7 +61,7 @@ class PATERClassifier(OnlineClassifier):
     t_ : int
         Samples seen.
     threshold_ : float
-        The margin from which on the second of two classes is predicted: 0, or that of the `operating_point`.
+        The margin from which the second of two classes is predicted: 0, or that of the `operating_point`.
 
     References
     ----------

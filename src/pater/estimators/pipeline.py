@@ -276,7 +276,7 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         result.__dict__.update(self.__dict__)
         result.steps = [(name, copied(step)) for name, step in self.steps]
         if vars(self).get("_warm_up") is not None:
-            result._warm_up = copy(self._warm_up)  # without what the steps of this one have said
+            result._warm_up = copy(self._warm_up)  # without the steps that this one keeps for predictions
         return result
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -196,7 +196,7 @@ def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = Non
         raise ValueError(f"there are {len(found)} curves to draw, but {drawn.size} axes to draw them in.")
     for ax, curve in zip(drawn, found, strict=True):
         _draw_line(ax, curve) if curve.pieces else _draw_bars(ax, curve)
-        if curve.largest <= rounding:  # which is drawn as nothing
+        if curve.largest <= rounding:  # rounding is drawn as 0
             ax.set(**{"ylim" if curve.pieces or curve.part == "hour" else "xlim": (-1.0, 1.0)})
         ax.set_title(curve.name)
     for ax in drawn[:1]:

@@ -1,4 +1,4 @@
-"""Probabilities of classes, of learners that fit them along the stream.
+"""Probabilities of classes, for learners that fit them along the stream.
 
 Knows `base` and `predict`.
 """

@@ -1,4 +1,4 @@
-"""The steps of a pipeline: whether they make sense, what a call that fails leaves of them, and whether they are others.
+"""The steps of a pipeline: whether they are valid, how they are restored after a failed call, and whether they changed.
 
 Knows scikit-learn's ways, `growth`, and which steps can be copied or restored at little cost.
 """
@@ -18,7 +18,7 @@ Steps = list[tuple[str, Any]]
 
 
 def check_sense(steps: Steps) -> None:
-    """Raise an error if these are no steps that a pipeline can be made of."""
+    """Raise an error if a pipeline cannot be made of these steps."""
     names = [name for name, _ in steps]
     if not names or len(set(names)) != len(names):
         raise ValueError(f"steps must have names of their own, got {names}.")
@@ -31,7 +31,7 @@ def check_sense(steps: Steps) -> None:
 
 
 def learn(steps: Steps, X: Any, y: Any, classes: Any, params: dict[str, Any]) -> None:
-    """Let each step learn from what comes out of the one before it."""
+    """Let each step learn from the output of the one before it."""
     for _, step in steps[:-1]:
         if hasattr(step, "partial_fit"):
             step.partial_fit(X, y)
@@ -68,14 +68,14 @@ def _kept(step: Any, *, in_parts: bool) -> dict[str, Any]:
 
 
 def copied(step: Any) -> Any:
-    """A copy of a step that learns by itself."""
+    """An independent copy of a step."""
     return copy(step) if isinstance(step, LinearClassifier | TableEncoder) else deepcopy(step)
 
 
 def fingerprint(steps: Steps) -> list[Any]:
     """Names, steps and parameters, to be compared with those of another time.
 
-    What is compared is in it, so that nothing else comes to its address meanwhile.
+    It holds the objects that it compares, so that no other object can get their address meanwhile.
     """
     found = list[Any]()
     for name, step in steps:
@@ -86,7 +86,7 @@ def fingerprint(steps: Steps) -> list[Any]:
 
 
 class _Same:
-    """Is equal to what holds the same thing, not one that is alike."""
+    """Equal to one that holds the same object, not just an equal one."""
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing

@@ -1,7 +1,7 @@
 """The batch solution that the online learners approach: weighted least squares, in closed form.
 
-Knows `base`, and `batch`, where the solution and the moments that it is made from are kept; `least_squares` where there
-are none.
+Knows `base`; `batch`, which keeps the solution and the moments that it is computed from; and `least_squares`, for
+solutions without moments.
 """
 
 from __future__ import annotations

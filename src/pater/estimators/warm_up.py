@@ -1,8 +1,8 @@
-"""Rows that an encoder holds back before a pipeline learns from them: whether they can be learned, and what is said
+"""Rows that an encoder holds back before a pipeline learns from them: whether they can be learned, and predictions
 meanwhile.
 
-Knows `steps`, labels, and what a learner asks of them. Whoever holds rows back has to find out at once whether the
-learner would take their labels: once they are held, nobody can take them back.
+Knows `steps`, labels, and what a learner requires of them. Before rows are held back, it must be known whether the
+learner will accept their labels: once held, they cannot be given back.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .ter import TERClassifier
 
 @dataclass(frozen=True)
 class WarmUp:
-    """What is known of the labels of rows that are held back.
+    """The labels of rows that are held back.
 
     classes
-        Those that they have, or that were named, as a learner that had met them would know them.
+        Those that occur or were named, as a learner that had seen them would know them.
     fixed
         Whether there can be no others.
     named
-        What a call has named as all classes, if one has.
+        The classes that a call has named as all there are, if one has.
     """
 
     classes: NDArray[Any] = field(default_factory=lambda: np.empty(0))
@@ -43,9 +43,9 @@ class WarmUp:
     _said: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def with_labels(self, learner: Any, labels: NDArray[Any], classes: Any) -> tuple[Self, NDArray[Any]]:
-        """What is known with some more labels, and those, written as the first of their classes was.
+        """A copy that knows some more labels; and these labels, spelled as the first of their class was.
 
-        An error if the learner would not take them: its own.
+        Raises the learner's own error if it would not accept them.
         """
         specs, known, fixed = _specs(learner), self.classes, self.fixed
         model = vars(learner).get("_model") if isinstance(learner, LinearClassifier) else None
@@ -73,9 +73,9 @@ class WarmUp:
         return wanted
 
     def said(self, steps: Steps) -> Steps:
-        """The steps of a stream that ends here: copies that have learned from the rows that are held back.
+        """The steps as if the stream ended here: copies that have learned from the rows held back.
 
-        They are kept for as long as the steps and their parameters are the same.
+        They are kept while the steps and their parameters stay the same.
         """
         of = fingerprint(steps)
         if not self._said or self._said[0][0] != of:
@@ -88,23 +88,23 @@ class WarmUp:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what can be had again by asking."""
+        """Everything except what can be computed again."""
         return {**vars(self), "_said": []}
 
 
 def is_warming_up(encoder: Any) -> bool:
-    """Whether an encoder holds back the rows that come next."""
+    """Whether an encoder will hold back the next rows."""
     stream = vars(encoder).get("_stream")
     return stream is None or stream.encoding is None
 
 
 def weights_of(weights: NDArray[np.float64] | None) -> dict[str, Any]:
-    """What a learner is told of importances, which is nothing if there are none but 1."""
+    """The importances as an argument for a learner; none if all are 1."""
     return {} if weights is None or (weights == 1.0).all() else {"sample_weight": weights}
 
 
 def _specs(learner: Any) -> Specs:
-    """What the parameters of a learner ask for, or its error if that cannot be; of others than ours nothing."""
+    """The specs from a learner's parameters, or its error if they are not valid; none for learners not of pater."""
     if isinstance(learner, OnlineClassifier):
         return learner._checked_specs()
     return learner._asked().specs if isinstance(learner, TERClassifier) else ()

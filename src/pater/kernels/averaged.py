@@ -1,8 +1,7 @@
-"""What the average of the weights says of a row before it is learned from, where that is wanted.
+"""Margins by the average of the weights, before a row is learned from.
 
-Knows `rows`, `state`, `progress` and the kinds of models. A pass needs what the last weights say, not what their
-average does. Where the average predicts, and probabilities are fitted or margins are to be given out, the pass is done
-a row at a time, and the average is asked in between: for one more product with the row.
+A pass needs only the margin by the last weights. Where the average predicts, and probabilities are fitted or margins
+are wanted, the pass is done a row at a time, with the average's margin in between: one more product with the row.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from .second_order import DiagonalLeaders, DiagonalPoints, DiagonalSteps, FullLe
 
 @exact_part
 def _of_means(table, pos, neg, rows, i, m):
-    """By vectors (features, kinds), with the lazy part along two of them."""
+    """The margin by vectors (features, kinds), with the lazy part along columns `pos` and `neg`."""
     margin, steps = m.bias, m.bias_steps
     for place in range(size(rows, i)):
         j, x = entry(rows, i, place)
@@ -74,17 +73,17 @@ SAYS: dict[type, Callable[..., float]] = {
 
 
 def row_by_row(name: str, learn: Callable[..., int], says: Callable[..., float]) -> Callable[..., int]:
-    """The loop over rows around a compiled pass."""
+    """Compile `_learn_averaged` around a compiled pass."""
     return exact_kernel(filled_in(_learn_averaged, name, learn=learn, says=says))
 
 
 def _learn_averaged(
     home, rows, order, codes, weights, margins, scalars, settings, blocks, noted, quiet, first, last, start, stop
 ):
-    """As `learn_rows`, but probabilities are fitted to, and margins hold, what the average says.
+    """As `run._learn_rows`, but with the average's margins, both in `margins` and for probabilities.
 
-    `quiet` are the settings without probabilities, which the passes would fit to what the last weights say, and margins
-    that nobody wants: a slice of `margins` would be of another type, and the pass be compiled for it anew.
+    `quiet` holds settings without probabilities, which the pass would fit to the last weights' margins, and an empty
+    array of margins: a slice of `margins` would be of another type, for which the pass would be compiled again.
     """
     plain, nothing = quiet
     for k in range(first, last):

@@ -1,10 +1,9 @@
-"""How the vectors of many models stand side by side, for passes that work on all of them at once.
+"""The layout of many models' vectors side by side, for passes that work on all of them at once.
 
-Knows NumPy, `memory` and `rules`. The models of a search read the same rows. In a herd, the numbers that all its models
-keep of a feature are one cell:
+The models of a search read the same rows. In a herd, all models' numbers for a feature form one cell:
 
 - of three cache lines: U of up to eight models, then S⁺ of each, then S⁻ of each; or,
-- where the models also share their class sums (those of PATER-II, that every sample enters), of two lines: U of the
+- if the models also share their class sums (those of PATER-II, which every sample enters), of two lines: U of the
   first, S⁺, S⁻, and U of up to thirteen more.
 """
 
@@ -55,10 +54,10 @@ def fits(settings: NDArray[np.void], group: int) -> bool:
 
 
 def herds_of(state: Any, settings: NDArray[np.void]) -> Herds:
-    """The herds that the models of a state can learn in.
+    """The herds in which the models of a state can learn.
 
-    Class sums that every sample enters depend on the rows alone, and are shared; but models that began at different
-    rows have different sums all the same, and keep them to themselves.
+    Class sums that every sample enters depend only on the rows and are shared, except among models that began at
+    different rows, whose sums differ.
     """
     sharing = _EVERYONE_ENTERS[settings["rule"]]
     if state.layout == "herd":
@@ -73,7 +72,7 @@ def herds_of(state: Any, settings: NDArray[np.void]) -> Herds:
 
 
 def plan(sharing: Sequence[bool], group: int) -> Herds:
-    """Which models go together: those with the same target that can all share their class sums, or none."""
+    """The models grouped into herds: each of one target, with class sums that are shared by all or by none."""
     herds = []
     for target in range(0, len(sharing), group):
         models = range(target, min(target + group, len(sharing)))
@@ -90,25 +89,25 @@ def order(herds: Herds) -> list[int]:
 
 
 def spans_of(herds: Herds) -> NDArray[np.int64]:
-    """The first and last place of each herd in that order, and whether it shares."""
+    """The start and end of each herd in that order, and whether it shares."""
     ends = list(itertools.accumulate(len(herd.models) for herd in herds))
     return np.array([(end - len(herd.models), end, herd.sharing) for end, herd in zip(ends, herds, strict=True)])
 
 
 def cells(slab: NDArray[np.float64], herd: Herd) -> NDArray[np.float64]:
-    """The cells of a herd in its part of the memory, which has room for (features, CELL)."""
+    """The cells of a herd in its slab of memory, which has room for (features, CELL)."""
     return slab.reshape(-1)[: slab.shape[0] * SHARED_CELL].reshape(-1, SHARED_CELL) if herd.sharing else slab
 
 
 def pack(vectors: NDArray[np.float64], herds: Herds, out: NDArray[np.float64]) -> None:
-    """From (models, kinds, features), of which the first three kinds, into (herds, features, CELL)."""
+    """Copy the first three kinds of (models, kinds, features) into (herds, features, CELL)."""
     for slab, herd in zip(out, herds, strict=True):
         for k in herd.models:
             cells(slab, herd)[:, herd.at(k)] = vectors[k, :3].T
 
 
 def unpack(slabs: NDArray[np.float64], herds: Herds, models: Sequence[int], out: NDArray[np.float64]) -> None:
-    """From (herds, features, CELL) those models, into the first three kinds of (models, kinds, features)."""
+    """Copy these models from (herds, features, CELL) into the first three kinds of (models, kinds, features)."""
     for vectors, k in zip(out, models, strict=True):
         h = next(h for h, herd in enumerate(herds) if k in herd.models)
         vectors[:3] = cells(slabs[h], herds[h])[:, herds[h].at(k)].T

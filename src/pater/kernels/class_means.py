@@ -1,7 +1,4 @@
-"""Arithmetic on the class means that the passes of the mean rules share.
-
-Knows `state` only.
-"""
+"""Arithmetic on the class means that the passes of the mean rules share."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from .memory import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
 ROUNDING = 2.0**-52
 RESCALE = 2.0**-RESCALE_BITS
-TOO_LARGE = 2.0**400  # its square is a number, and that of what is left of it
+TOO_LARGE = 2.0**400  # its square does not overflow, and that of the rescaled number does not vanish
 TOO_LARGE_GAIN = 2.0**40
 
 
@@ -25,10 +22,10 @@ def balanced_alpha(seen_pos, seen_neg):
 
 @inlined
 def rates(m, p):
-    """With what gain a sample of either class enters Σ⁻¹: v/r, v^c = α^c·n/((α⁺ + α⁻)·n^c) of the samples seen so far.
+    """The gain of a sample of each class in Σ⁻¹: v/r, with v^c = α^c·n/((α⁺ + α⁻)·n^c) of the samples seen so far.
 
-    Both classes then weigh in Σ⁻¹ as they do in the total error rate, however rare one is; v is 1 on average. Before
-    both were seen there is nothing to weigh.
+    Both classes then weigh in Σ⁻¹ as they do in the total error rate, however rare one is; v is 1 on average. Until
+    both have been seen, α⁺ = α⁻ = 1.
     """
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     pos, neg = balanced_alpha(m.seen_pos, m.seen_neg)
@@ -46,7 +43,7 @@ def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
 
 @inlined
 def parts_of_gap(m, p):
-    """What S⁺ and S⁻ are multiplied by in z, α±/n±, and the intercept's part of it."""
+    """The factors of S⁺ and S⁻ in z, α±/n±, and the intercept's part of z."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
     a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
@@ -55,15 +52,15 @@ def parts_of_gap(m, p):
 
 @inlined
 def bounded(tau, zz):
-    """τ, or 0 for a step longer than any that a sane scale of the data gives."""
+    """τ, or 0 for a step too long for any sane scale of the data."""
     return tau if tau < LONGEST_TAU and tau * zz * tau < LONGEST_STEP else 0.0
 
 
 @inlined
 def zero_gap(entered):
-    """The share of its terms below which ‖z‖² is zero to working precision, with so many rows in the class sums.
+    """The share of its terms below which ‖z‖² is zero to working precision, with `entered` rows in the class sums.
 
-    A sum of n numbers may be off by n rounding errors of its own, all to one side when the numbers are the same.
+    A sum of n numbers may be off by n rounding errors, all in one direction when the numbers are equal.
     """
     share = (8.0 + entered) * ROUNDING
     return share * share
@@ -83,7 +80,7 @@ def gap(S_pos, S_neg, a_pos, a_neg):
 
 @exact_part
 def products_of_sums(table, width, p, n):
-    """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, of the sums in these columns of a table; in order, so that all passes agree."""
+    """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ of the sums in columns p and n of a table; added in order, so that all passes agree."""
     pp = nn = pn = 0.0
     for j in range(width):
         pp += table[j, p] * table[j, p]

@@ -1,18 +1,16 @@
 """How the hot loops are compiled: one decorator, so that every kernel gets the same options and a safe cache.
 
-Knows Numba; knows nothing of what is compiled.
-
 Numba keys a cached function by its own source file alone, so a kernel in `run.py` would go on running yesterday's
 `rules.py`. Here the text of every file that holds kernels, or constants that they are compiled with, is part of the
-key: a change to one of them makes all kernels anew, and a change to any other file makes none.
+key: a change to one of them recompiles all kernels, and a change to any other file none.
 
-It also numbers the files of a cache one after the other, so that two processes that compile different forms of a kernel
-at the same time may both write number 1, and a third then runs the one for the other. Here a file is named after what
-it holds: at worst, one of the two is compiled again.
+Numba also numbers the files of a cache, so two processes that compile different forms of a kernel at the same time may
+both write number 1, and a third then runs one in place of the other. Here a file is named after its content: at worst,
+one of the two is compiled again.
 
-And it believes what it finds: a file that was cut off or has a bit wrong ends in an exception, or in machine code that
-does something else. Here every file begins with a digest of the rest, its name and the compiler's version. A file that
-does not fit, or that cannot be read, is ignored; where no file can be written, the kernel is compiled every time.
+And Numba trusts what it finds: a truncated or corrupted file ends in an exception, or in wrong machine code. Here every
+file begins with a digest of the rest, its name and the compiler's version. A file that does not match, or cannot be
+read, is ignored; where no file can be written, the kernel is compiled every time.
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ FAST = {"reassoc", "contract", "nsz"}
 
 COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else all runs in the interpreter
 
-# Python does not call it
+# of what Python does not call
 PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _DIGEST = hashlib.sha256().digest_size
@@ -48,7 +46,7 @@ _COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
 
 
 def _sources_in(folder: str) -> Iterator[str]:
-    """The files of a package, by what is asked of the system alone: every command waits for it."""
+    """The Python files of a package, found with few system calls: every command waits for this."""
     with os.scandir(folder) as found:
         for each in found:
             if each.name.endswith(".py"):
@@ -73,7 +71,7 @@ _KERNEL_SOURCES = _kernel_sources(), _MODES
 
 
 on_compiling: Callable[[], None] | None = None
-"""Called whenever a kernel is about to be compiled and kept, so that the command line can tell whoever waits."""
+"""Called whenever a kernel is about to be compiled and kept, so that the command line can say why it waits."""
 
 
 class _SoundFiles(IndexDataCacheFile):
@@ -90,7 +88,7 @@ class _SoundFiles(IndexDataCacheFile):
         overloads = self._load_index()
         content = hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()
         name = f"{Path(self._index_name).stem}.{content[:16]}.nbc"
-        with suppress(OSError):  # what cannot be kept is compiled again
+        with suppress(OSError):  # what cannot be kept is compiled again next time
             self._write(self._data_path(name), data)
             if overloads.get(key) != name:
                 self._save_index(overloads | {key: name})
@@ -126,14 +124,14 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def exact_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, with every operation as it is written: for arithmetic that lives by its rounding."""
+    """As `kernel`, with every operation as it is written: for arithmetic that depends on its rounding."""
     return _compiled(function, fastmath=False) if COMPILES else _interpreted(function)
 
 
 def straight(compiled: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
-    """The form of a kernel for arguments of these types, which believes that it is handed no others.
+    """The compiled form of a kernel for arguments of these types, which does not check them.
 
-    To find the form takes two thirds of the time of a call that learns from one short row.
+    Finding the form takes two thirds of the time of a call that learns from one short row.
     """
     if not COMPILES:
         return compiled
@@ -148,7 +146,7 @@ _STRAIGHT: dict[Any, Callable[..., Any]] = {}
 
 
 def _kind(value: Any) -> Any:
-    """All that a type of Numba depends on."""
+    """Everything that the Numba type of a value depends on."""
     if isinstance(value, tuple):
         return type(value), *map(_kind, value)
     if not isinstance(value, np.ndarray):
@@ -158,40 +156,40 @@ def _kind(value: Any) -> Any:
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `kernel`, for what only kernels call (Python cannot): it is kept with them."""
+    """As `kernel`, for what only kernels call (Python cannot); it is cached with them."""
     return _part(function, fastmath=FAST)
 
 
 def exact_part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `exact_kernel`, for what only kernels call: it is kept with them."""
+    """As `exact_kernel`, for what only kernels call; it is cached with them."""
     return _part(function, fastmath=False)
 
 
 def merged_part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `exact_part`, for what a short row passes through: the machine code has no call in its place."""
+    """As `exact_part`, for what a short row passes through: the machine code is inlined, without a call."""
     return _part(function, fastmath=False, forceinline=True)
 
 
 def entrance(part: Callable[..., Any]) -> Callable[..., Any]:
-    """What a part does, for Python to call."""
+    """A part as a kernel that Python can call."""
     return exact_kernel(getattr(part, "py_func", part))
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """As `exact_part`, for what is called once a row or in one place: it is written there before it is compiled."""
+    """As `exact_part`, for what is called once a row or in one place: its text is inlined before it is compiled."""
     return _part(function, fastmath=False, inline="always")
 
 
 def part_of_callers(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let compiled functions call this one, which stays what it is to everyone else."""
+    """Let compiled functions call this one, which is unchanged for everyone else."""
     return register_jitable(fastmath=False, forceinline=True, **PART)(function) if COMPILES else function
 
 
 def filled_in(text: Callable[..., Any], name: str, **parts: Any) -> FunctionType:
-    """A function with these in the places of global names: one text, compiled for each, and nothing of what it skips.
+    """A copy of a function with other globals: one text, compiled for each set of `parts`.
 
-    A branch on a constant that is not taken is not compiled. Each needs a name of its own: by it the cache knows a
-    function, and the linker tells apart what was compiled by several processes.
+    A branch on a constant that is not taken is not compiled. Each copy needs its own name, by which the cache finds it
+    and the linker tells apart what several processes have compiled.
     """
     function = FunctionType(text.__code__, text.__globals__ | parts, name)
     function.__qualname__ = name
@@ -199,7 +197,7 @@ def filled_in(text: Callable[..., Any], name: str, **parts: Any) -> FunctionType
 
 
 def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as it is, with records that know their fields by name, and with 1/0 as compiled code has it."""
+    """The function itself, with records whose fields are attributes, and with 1/0 as in compiled code."""
 
     def call(*arguments: Any) -> Any:
         records = (a.view(np.recarray) if getattr(a, "dtype", None) and a.dtype.names else a for a in arguments)

@@ -1,7 +1,7 @@
-"""The door to the compiled passes, which believe what they are handed: it is checked here, in one place.
+"""Checks of everything that is handed to the compiled passes, which trust their arguments.
 
-Knows `state` and NumPy. Shapes, types and lengths are checked in every call, which takes a microsecond. The
-columns of sparse rows take a scan, so they are checked once: rows that were found sound say so themselves.
+Shapes, types and lengths are checked in every call, which takes a microsecond. The columns of sparse rows take a scan
+and are checked once: rows found sound become `CheckedRows`.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ SOUND, OUT_OF_ORDER, OUT_OF_RANGE, NO_ROWS = range(4)  # the form of sparse rows
 _DOUBLE, _LONG = np.dtype(np.float64), np.dtype(np.int64)
 _INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))
 
-# Of the record of a model's settings. What a rule alone reads is named where the rule is.
+# Fields of the record of a model's settings. Those that only a rule reads are named in the rule.
 _READ_BY_PASSES = {"rule", "positive", "alpha_neg", "alpha_pos", "balanced", "sized", "intercept", "average"}
 _READ_BY_PASSES |= {"forgetting", "watch", "fading", "discount", "calibrate", "leader"}
 
 
 class CheckedRows(tuple[NDArray[Any], ...]):
-    """Sparse rows that were found sound, all columns being below `width`."""
+    """Sparse rows that were found sound, with all columns below `width`."""
 
     width: int
 
 
 def checked(rows: Rows, width: int) -> CheckedRows:
-    """Rows that are known to be sound: those that `check_rows` has seen, or some of them."""
+    """Mark rows as sound: those that `check_rows` has seen, or some of them."""
     result = CheckedRows(rows)
     result.width = width
     return result
 
 
 def check_rows(rows: Rows, n_features: int) -> Rows:
-    """The rows as the kernels take them, to be read beside vectors of so many numbers; a ValueError if they cannot."""
+    """The rows as the kernels take them; a ValueError if they do not fit vectors of `n_features` numbers."""
     if type(rows) is CheckedRows:
         if rows.width > n_features:
             raise ValueError(f"the rows have {rows.width} columns, but the model has {n_features}.")
@@ -73,7 +73,7 @@ WRONG = {
 
 
 def form_of(rows: Rows, width: int) -> int:
-    """The form of three arrays that are to be sparse rows of so many columns."""
+    """The form of three arrays as sparse rows of `width` columns."""
     indptr, indices, data = rows
     if not (indptr.ndim == indices.ndim == data.ndim == 1 and indptr.dtype in _INDICES and indices.dtype in _INDICES):
         return NO_ROWS
@@ -83,7 +83,7 @@ def form_of(rows: Rows, width: int) -> int:
 
 
 def scanned(indptr: NDArray[Any], indices: NDArray[Any], size: int, width: int, *, signed: bool = False) -> int:
-    """The form of sparse rows of unsigned indices, `signed` if they were signed before. The scan stays in bounds."""
+    """The form of sparse rows of unsigned indices (`signed`: they were signed before). The scan stays in bounds."""
     if not indptr.size or indptr[-1] > min(indices.size, size):
         return NO_ROWS
     last = min(width, 1 << (8 * indices.itemsize - signed)) - 1
@@ -94,8 +94,8 @@ def scanned(indptr: NDArray[Any], indices: NDArray[Any], size: int, width: int, 
 
 @kernel
 def form(indptr, indices, last):
-    """The form of rows whose indptr ends within `indices`: 0 is sound, with distinct, ascending columns up to `last`;
-    1 has columns out of order or twice; 2 has columns beyond `last`; 3 has an indptr that goes back.
+    """The form of rows whose indptr ends within `indices`: 0 is sound, with distinct, ascending columns up to `last`; 1
+    has columns out of order or repeated; 2 has columns beyond `last`; 3 has an indptr that decreases.
     """
     start, end = indptr[0], indptr[-1]
     at_row_ends = 0
@@ -122,7 +122,7 @@ def number_of_rows(rows: Rows) -> int:
 
 
 def check_lengths(rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]) -> None:
-    """See that there is one label for each row, and one importance for each row or none at all."""
+    """Check that there is one label for each row, and one importance for each row or none at all."""
     n_rows = number_of_rows(rows)
     if labels.shape != (n_rows,):
         raise ValueError(f"there are {n_rows} rows, but labels of shape {labels.shape}: one is needed for each row.")
@@ -131,7 +131,7 @@ def check_lengths(rows: Rows, labels: NDArray[Any], weights: NDArray[np.float64]
 
 
 def check_codes(codes: NDArray[np.int64], weights: NDArray[np.float64], n_rows: int) -> None:
-    """See that the kernels can take the codes of so many rows, and their importances, if there are any."""
+    """Check that the kernels can take the codes of `n_rows` rows, and their importances, if there are any."""
     if codes.shape != (n_rows,) or codes.dtype != _LONG or not codes.flags.c_contiguous:
         raise ValueError(_unfit("codes", codes, (n_rows,), _LONG))
     if weights.size and (weights.shape != (n_rows,) or weights.dtype != _DOUBLE or not weights.flags.c_contiguous):
@@ -149,7 +149,7 @@ def check_pass(
     stops: Sequence[int],
     counts: NDArray[np.float64] | None,
 ) -> Rows:
-    """The rows as the kernels take them, if all that a pass is given fits together; a ValueError if it does not."""
+    """The rows as the kernels take them; a ValueError if the arguments of a pass do not fit together."""
     rows = check_rows(rows, state.n_features)
     n_rows, n_models = len(rows[0]) - (len(rows) == 3), state.scalars.size
     check_codes(codes, weights, n_rows)

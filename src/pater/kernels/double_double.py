@@ -1,8 +1,8 @@
 """Products of the class sums in twice the working precision: numbers kept as a pair, high + low.
 
-Knows `rows` and `state`. When the class means are close against their size, ‖z‖² is a small difference of ‖S⁺‖², ‖S⁻‖²
-and S⁺·S⁻ in which working precision leaves nothing. Computing it from the vectors would cost d numbers a row. Kept as
-pairs, the three products give it to the precision of the vectors, and still change by what a row holds.
+When the class means differ little for their size, ‖z‖² is a small difference of ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, of which
+working precision leaves nothing. Computing it from the vectors would cost d numbers a row. Kept as pairs, the three
+products give it to the precision of the vectors, and a row still changes them only by what it holds.
 
 The building blocks are Knuth's exact sum and Dekker's exact product.
 """
@@ -48,10 +48,10 @@ def scaled(a, a_low, factor):
 
 @exact_part
 def count_products(rows, i, table, at, positive, sign, m):
-    """Add what the columns of a row hold of ‖S^own‖² and S⁺·S⁻, or (sign −1) take it away.
+    """Add the share of a row's columns in ‖S^own‖² and S⁺·S⁻, or (sign −1) subtract it.
 
-    Away before the row is added to its class sum and back after it: so the products are those of the sums as they are,
-    rounded, and not as they should be.
+    It is subtracted before the row enters its class sum and added back after: so the products are those of the sums as
+    rounded, not of the exact ones.
     """
     own, other = (at[S_POS], at[S_NEG]) if positive else (at[S_NEG], at[S_POS])
     square, square_low = 0.0, 0.0

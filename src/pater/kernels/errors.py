@@ -1,4 +1,4 @@
-"""Errors that can be sent from one process to another, whatever they are made from."""
+"""Errors that can be sent from one process to another, whatever arguments they take."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class SentWhole(Exception):  # noqa: N818
-    """Comes out of a pickle as it was: its message and its attributes, not made anew from its arguments."""
+    """An exception that unpickles with its message and attributes, not remade from its arguments."""
 
     def __reduce__(self) -> Any:
-        """As what it says and what it knows."""
+        """Pickle the message and the attributes."""
         return _as_it_was, (type(self), self.args, vars(self))
 
 

@@ -1,14 +1,13 @@
 """The lazy form of the weights of a mean rule, w = U + A⁺S⁺ − A⁻S⁻: a step in it, and what keeps it exact.
 
-Knows `class_means`, `double_double`, `rows`, `simd` and `state`. With x of class c, w stays as it is when x is added to
-S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± + τα±/n±. ‖z‖² follows from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻,
-which change by the dot products that the prediction needs anyway.
+With x of class c, w stays as it is when x is added to S^c and c·A^c·x is taken from U; the step w ← w + τz is A± ← A± +
+τα±/n±. ‖z‖² follows from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, which change by the dot products that the prediction needs anyway.
 
-U and the lazy part may be much larger than w, and then cancel: where a row enters that is large against those along
-which A was gathered. `strained` sees it coming, and w is folded first; docs/algorithms.md derives the bound.
+U and the lazy part may be much larger than w, and then cancel, when a row enters that is large compared with those
+along which A was gathered. `strained` foresees this, and w is folded first; docs/algorithms.md derives the bound.
 
-All that is here takes a table whose columns hold the vectors of one model or of several, and `at`, the columns of U, S⁺
-and S⁻.
+The functions take a table whose columns hold the vectors of one model or several, and `at`, the columns of U, S⁺ and
+S⁻.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ from .rows import either
 from .simd import fma
 from .steps import passive
 
-IN_LANES = (U, S_POS, S_NEG)  # where the vectors of a model are that has its table to itself
-FOLD_EVERY = 256  # folding costs d; after 256·d numbers added it is lost in them
-FOLD_AT_LEAST = 8192  # numbers: what leaving the registers costs is lost in so many
-CANCELLED = 1e-5  # of its terms: a ‖z‖² below it is taken with care
-SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, a step whose length is no overflow has a τ that is none
-SAFE_AGAIN = 1e-3  # of its terms: above it, care may end, once as many numbers were added as entering it cost
+IN_LANES = (U, S_POS, S_NEG)  # the columns of a model that has its table to itself
+FOLD_EVERY = 256  # folding costs d, which is negligible after 256·d numbers added
+FOLD_AT_LEAST = 8192  # numbers, which make the cost of leaving the registers negligible
+CANCELLED = 1e-5  # of its terms: a ‖z‖² below it is computed with care
+SMALLEST_GAP = 1e-250  # of ‖z‖²: above it, τ overflows only if the length of the step does
+SAFE_AGAIN = 1e-3  # of its terms: above it, care may end, once so many numbers were added:
 CARE_AT_LEAST = 0.125  # of d
-STRAIN = 2.0**10  # what U may move the margin of a row by, in units of its usual size: three digits of sixteen
-STRAIN_ON_CREDIT = 2.0**18  # the same, as long as fewer numbers were added since the last fold than one costs
+STRAIN = 2.0**10  # how far U may move the margin of a row, in units of its usual size: three digits of sixteen
+STRAIN_ON_CREDIT = 2.0**18  # the same, while fewer numbers were added since the last fold than a fold costs
 MOST_CREDIT = 16  # folds
-STRAIN_WITHOUT = 2.0**400  # and when they are used up: beyond it U could overflow
-LOST = 2.0**800  # beyond it, a margin in the lazy form may be no number though w·x is one
+STRAIN_WITHOUT = 2.0**400  # and when these are used up: beyond it U could overflow
+LOST = 2.0**800  # beyond it, a margin in the lazy form may overflow though w·x does not
 
 
 @exact_part
@@ -64,7 +63,7 @@ def fold(table, at, m):
 
 @inlined
 def fold_after(width):
-    """After how many numbers added to the class sums to fold, where rows have reached so many columns."""
+    """How many numbers are added to the class sums between folds, where rows have reached `width` columns."""
     return max(FOLD_AT_LEAST, FOLD_EVERY * width)
 
 
@@ -86,7 +85,7 @@ def untidy(m):
 
 @exact_part
 def tidy(table, at, m):
-    """What seldom needs doing: keep scales in range, and fold."""
+    """Keep scales in range, and fold, where either is due."""
     if m.loss_pos + m.loss_neg > TOO_LARGE:
         shrink(m)
         shrink_vector(table[:, at[U]])
@@ -101,25 +100,25 @@ def tidy(table, at, m):
 
 @inlined
 def too_large(A, added, n, unit, losses, limit):
-    """Whether U, with A of its class times a row of weight s added to it, moves margins far beyond their usual size.
+    """Whether U, once A of the row's class times the row is added, would move margins far beyond their usual size.
 
-    `added` is s·‖x‖². The usual size is the margin to reach and, where `losses` are gathered over the n samples in the
-    class sums, their mean. Whether U could overflow, though, has nothing to do with the unit that margins are in: it
-    falls as the weights of a long stream of noise grow, until every row would fold.
+    `added` is s·‖x‖² for a row of weight s. The usual size is the margin to reach plus the mean of `losses` over the n
+    samples in the class sums. Whether U could overflow does not depend on the unit of margins, though: that falls as
+    the weights grow on a long stream of noise, until every row would fold.
     """
     return not A * added * n <= limit * ((unit if limit < STRAIN_WITHOUT else 1.0) * n + losses)
 
 
 @inlined
 def permitted_strain(work_since_fold, width):
-    """How large that may be, depending on whether the numbers added since the last fold pay for another."""
+    """The limit for `too_large`, which depends on whether the numbers added since the last fold pay for another."""
     on_credit = STRAIN_ON_CREDIT if work_since_fold > -MOST_CREDIT * width else STRAIN_WITHOUT
     return STRAIN if work_since_fold >= width else on_credit
 
 
 @inlined
 def strained(m, p, xx, positive, s, slack):
-    """Whether to fold w before a row of weight s, this far from its margin, is looked at and enters its class sum."""
+    """Whether to fold w before a row of weight s and this slack is predicted and enters its class sum."""
     if not abs(slack) < LOST and m.A_pos + m.A_neg > 0.0:
         return True
     if slack <= 0.0 and passive(p.rule):
@@ -141,7 +140,7 @@ def _sparse_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms):
 
 @exact_part
 def careful_gap(table, at, m, a_pos, a_neg, z_bias):
-    """‖z‖² from products in twice the working precision; 0 where z is nothing but the rounding of the class means."""
+    """‖z‖² from products in twice the working precision; 0 where z is only the rounding of the class means."""
     if not m.careful:
         all_products(table, at, m)
         m.careful, m.careful_work = 1, 0
@@ -154,7 +153,7 @@ def careful_gap(table, at, m, a_pos, a_neg, z_bias):
     return zz if zz > zero_gap(m.entered) * terms else 0.0
 
 
-# ‖z‖² where it cancels: beside dense rows from the sums themselves, which costs as much as the row does.
+# ‖z‖² where it cancels: for dense rows, from the sums themselves, which costs as much as the row does.
 exact_gap = either(_dense_gap, _sparse_gap)
 count_with_care = either(
     lambda rows, i, table, at, positive, sign, m: None,
@@ -171,13 +170,13 @@ def look(m, ux, px, nx, y):
 
 @inlined
 def hinge_of(slack):
-    """The loss of a row so far from its margin; a NaN stays one."""
+    """The loss of a row with this slack; a NaN stays one."""
     return 0.0 if slack < 0.0 else slack
 
 
 @inlined
 def direction(m, p):
-    """The parts of z, the size of the terms that ‖z‖² is a difference of, and ‖z‖² as working precision gives it."""
+    """The parts of z, the size of the terms that ‖z‖² is a difference of, and ‖z‖² in working precision."""
     a_pos, a_neg, z_bias = parts_of_gap(m, p)
     terms = a_pos * a_pos * max(m.pp_peak, m.pp) + a_neg * a_neg * max(m.nn_peak, m.nn)
     squares = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
@@ -186,7 +185,7 @@ def direction(m, p):
 
 @exact_part
 def finish(rows, i, table, at, m, p, positive, s, loss):
-    """What is left to do for a row that is in its class sum, with whatever care it takes."""
+    """Take the step for a row that is in its class sum, with all the care it needs."""
     if m.careful:
         count_with_care(rows, i, table, at, positive, 1.0, m)
     a_pos, a_neg, z_bias, terms, zz = direction(m, p)
@@ -195,7 +194,7 @@ def finish(rows, i, table, at, m, p, positive, s, loss):
     s_pos = s if positive else 0.0
     s_neg = s - s_pos
     so_far = 0.0 if passive(p.rule) else a_pos * m.loss_pos + a_neg * m.loss_neg
-    goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)  # what τ·‖z‖² is to be
+    goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)  # of the step: τ·‖z‖²
     m.loss_pos = fma(s_pos, loss, m.loss_pos)
     m.loss_neg = fma(s_neg, loss, m.loss_neg)
     inverse = 1.0 / zz if zz > 0.0 else 0.0

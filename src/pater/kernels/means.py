@@ -1,10 +1,9 @@
-"""The pass of the mean rules: for dense and sparse rows, it touches only what a row holds.
+"""The pass of the mean rules, for dense and sparse rows: it touches only what a row holds.
 
-Knows `lazy_form`, `class_means`, `rows`, `simd` and `state`. Rows that need only the plain step, nearly all, go through
-`plain_rows`; it leaves to `any_row` and `finish` what seldom happens.
+Nearly all rows need only the plain step and go through `plain_rows`; `any_row` and `finish` do what is seldom needed.
 
-What is not a loop over a row is compiled exactly as written: `means_batched` does the same for many models at once, and
-both must come to the same bits.
+Everything but the loops over a row is compiled exactly as written: `means_batched` does the same for many models at
+once, and both must arrive at the same bits.
 """
 
 from __future__ import annotations
@@ -50,24 +49,23 @@ class Means(NamedTuple):
 
 @exact_part
 def met(rows, i, table):
-    """`products`, for where another copy of its loop is not worth its compiling."""
+    """`products`, where another copy of its loop is not worth compiling."""
     return products(rows, i, table)
 
 
 @exact_part
 def any_row(rows, i, table, m, p, positive, s, found):
-    """Let one row into its class sum, whatever it takes.
+    """Add one row to its class sum, with all the care it needs.
 
-    The answer is its margin as it is told, NaN for a bad row; and what `finish` needs, its weight and its loss, which
-    is −1 if the row does not enter.
+    Returns its margin as reported, NaN for a bad row; and, for `finish`, its weight and its loss, which is −1 if the
+    row does not enter.
     """
     ux, px, nx, xx = found
     if not xx <= LARGEST_ROW:
         return math.nan, s, -1.0
     y = 1.0 if positive else -1.0
     margin, slack = look(m, ux, px, nx, y)
-    # That all samples of a class fade by γ when one more comes is the same, up to a factor common to sum, count and
-    # loss, as that it weighs 1/γ more.
+    # Fading all samples of a class by γ when one more comes equals, up to a factor common to sum, count and loss,
     forgets, gain = 0.0 < p.forgetting < 1.0, (m.gain_pos if positive else m.gain_neg) / p.forgetting
     now = s * gain if forgets else s
     if strained(m, p, xx, positive, now, slack):
@@ -106,13 +104,12 @@ def any_row(rows, i, table, m, p, positive, s, found):
 
 @exact_part
 def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
-    """Pass rows through one model until one needs more than the plain step; its position, s, loss and products.
+    """Pass rows through one model until one needs more than the plain step; return its position, s, loss and products.
 
-    A loss of −1 says that nothing has been done for that row yet; otherwise the row is in its class sum. What counts is
-    how many operations a row takes and how long the longest chain of them is from one row to the next: A and the
-    intercept, the loss, τ, A. Hence pairs, of the classes +1 and −1, and no call but to what is inlined, which would
-    drive them out of the registers. The products with the next row, for which τ is not needed, are formed while the
-    chain of this one is waited for.
+    A loss of −1 means that nothing has been done for that row yet; otherwise the row is in its class sum. Speed depends
+    on the operations per row and on their longest chain from one row to the next: A and the intercept, the loss, τ, A.
+    Hence pairs of the classes +1 and −1, and only inlined calls: others would drive the pairs out of the registers. The
+    products with the next row do not need τ, so they are formed while the chain of this one is under way.
     """
     ordered, weighted, wanted, watched = order.size > 0, weights.size > 0, margins.size > 0, p.watch != 0
     everyone, positive_code, sized, size_square = not passive(p.rule), p.positive, p.sized != 0, m.size_square
@@ -127,7 +124,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     A, B = pair(m.A_pos, m.A_neg), pair(m.B_pos, m.B_neg)
     said_pos, said_neg = pair(m.tp, m.fp), pair(m.fn, m.tn)
     most_work = fold_after(width)
-    z_bias, settled = 0.0, False  # settled: z_bias is what it will be for the rest of the stream
+    z_bias, settled = 0.0, False  # settled: z_bias no longer changes
     count, all_losses = first(n) + second(n), first(losses) + second(losses)
     allowed = STRAIN * (unit * count + (all_losses if everyone else 0.0))
     r, s, loss, one_share = start, 1.0, -1.0, share_of_one(max(1.0, float(t)))
@@ -231,7 +228,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
 
 @inlined
 def mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
-    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    """Pass rows start..stop through model k; return the position of the first bad row, or −1."""
     table, m, p, out = table_of(rows, home.vectors[k]), scalars[k], settings[k], margins[k]
     if is_dense(rows):
         m.width = max(m.width, reach(rows, 0))

@@ -1,13 +1,12 @@
 """The lazy pass for many models at once, in the lanes of vector registers.
 
-Knows `means`, `lazy_form`, `simd`, `batched_layout` and `state`. The models of a search read the same rows and differ
-in their settings only. Side by side in memory they share the index, the value and the cache lines of every non-zero,
-and their scalars are worked on eight at a time. Each operation is that of the lazy pass, in the same order, so that
-every model ends with the same bits as if it had learned alone. What seldom happens is left to the lazy pass's own
-functions, for one model at a time.
+The models of a search read the same rows and differ only in their settings. Side by side in memory they share the
+index, the value and the cache lines of every non-zero, and eight are worked on at a time. Each operation is that of the
+lazy pass, in the same order, so every model ends with the same bits as if it had learned alone. What is seldom needed
+is done by the lazy pass's own functions, for one model at a time.
 
-Weights are multiplied by 0 or 1 here where the lazy pass branches: for the lanes that a row does not concern, that adds
-0 and changes no bit.
+Where the lazy pass branches, weights are multiplied by 0 or 1 here: in lanes that a row does not concern, that adds 0
+and changes no bit.
 """
 
 from __future__ import annotations
@@ -54,11 +53,11 @@ ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 1
 LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN, SIZED = range(_N + 12, _N + 23)
 _ROWS = _N + 23
 FOLD, COUNT, FINISH = range(3)  # what is done for one model at a time
-FULL = 2.0  # is troubled only by scales or a fold that is due
+FULL = 2.0  # troubled only by scales or a fold that is due
 
 
 class HerdsOfMeans(NamedTuple):
-    """Models of mean rules in herds, as `spans_of` has them; `values` is their scalars as a matrix of doubles."""
+    """Models of mean rules in herds, in the order of `spans_of`; `values` is their scalars as a matrix of doubles."""
 
     vectors: Any
     values: Any
@@ -69,11 +68,11 @@ class HerdsOfMeans(NamedTuple):
 def place(model, shares):
     """As `batched_layout.Herd.at`, by the number of the model in its herd."""
     if shares:
-        return model + 2 if model > 0 else 0, np.int64(S_POS), np.int64(S_NEG)  # of one type with the others
+        return model + 2 if model > 0 else 0, np.int64(S_POS), np.int64(S_NEG)  # of the others' type
     return model, LINE + model, 2 * LINE + model
 
 
-# One by one: what Numba makes of a slice, with its errors, takes seconds to compile.
+# Field by field: Numba takes seconds to compile a slice, with its errors.
 
 
 @exact_part
@@ -85,7 +84,7 @@ def _take(values, model, z, k):
 
 @exact_part
 def _give(values, model, z, k, m):
-    """Copy them back, whole numbers as such."""
+    """Copy them back, integers as such."""
     for field in range(_N):
         values[model, field] = z[field, k]
     m.work_since_fold, m.entered, m.width = int(z[WORK, k]), int(z[ENTERED, k]), int(z[REACHED, k])
@@ -93,7 +92,7 @@ def _give(values, model, z, k, m):
 
 @exact_part
 def _one_by_one(what, rows, i, table, shares, values, scalars, settings, z, positive, s):
-    """Do what is seldom needed for each model that is troubled, by the lazy pass's own functions."""
+    """Do what is seldom needed for each troubled model, by the lazy pass's own functions."""
     for model in range(scalars.size):
         at = place(model, shares)
         k, m = at[0], scalars[model]
@@ -115,7 +114,7 @@ def _one_by_one(what, rows, i, table, shares, values, scalars, settings, z, posi
 
 @inlined
 def look(rows, i, table, z, lines, shares):
-    """The products of the row with U, S⁺ and S⁻ of every model, into z; the answer is ‖x‖²."""
+    """Write the products of the row with U, S⁺ and S⁻ of every model to z; return ‖x‖²."""
     if not shares:
         xx = products_of_three_lines(rows, i, table, lines)
         for line in range(3):
@@ -133,7 +132,7 @@ def look(rows, i, table, z, lines, shares):
 
 @inlined
 def judge(z, width, xx, s, sign):
-    """Margin and loss of the row for every model; how many are `lazy_form.strained`, which are folded first."""
+    """Find every model's margin and loss; return how many models are `lazy_form.strained` and must be folded first."""
     n_strained = 0
     for k in range(width):
         A_pos, A_neg, px, nx = z[A_POS, k], z[A_NEG, k], z[DOT_POS, k], z[DOT_NEG, k]
@@ -153,7 +152,7 @@ def judge(z, width, xx, s, sign):
 
 @exact_part
 def _one_herd(rows, order, codes, weights, margins, table, shares, values, scalars, settings, start, stop):
-    """Pass rows start..stop through the models of a herd; the position of the first bad row, or −1.
+    """Pass rows start..stop through the models of a herd; return the position of the first bad row, or −1.
 
     `values` is `scalars` seen as a matrix of doubles, (models, fields). A lane without a model never has a loss.
     """
@@ -291,7 +290,7 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
 
 @inlined
 def herd_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
-    """Pass rows start..stop through herd k; the position of the first bad row, or −1."""
+    """Pass rows start..stop through herd k; return the position of the first bad row, or −1."""
     first, last, shares = home.spans[k]
     table, values, out = home.vectors[k], home.values[first:last], margins[first:last]
     m, p = scalars[first:last], settings[first:last]

@@ -1,10 +1,9 @@
 """Mean rules with a diagonal covariance, in the pass of `second_order`: a row touches only what it holds.
 
-Knows `lazy_form`, `class_means`, `rows` and `memory`. Each feature has a precision, 1 + Q, to which a row
-that enters adds κ·x². With w = U + Σ(A⁺S⁺ − A⁻S⁻), zᵀΣz follows from S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change at the
-row's non-zeros only; when it cancels, it is taken from the vectors. In the form of steps, where a row changes S and Q,
-U takes up the difference, so that w stays as it was, and A± ← A± + τα±/n± is the step. In the leader's form U is 0
-and A± = τα±/n±.
+Each feature has a precision, 1 + Q, to which a row that enters adds κ·x². With w = U + Σ(A⁺S⁺ − A⁻S⁻), zᵀΣz follows
+from S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻, which change only at the row's non-zeros; where it cancels, it is computed from the
+vectors. In the form of steps, when a row changes S and Q, U takes up the difference, so that w stays as it was, and the
+step is A± ← A± + τα±/n±. In the leader's form U is 0 and A± = τα±/n±, where n± counts all samples seen.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from .rows import entry, reach, size
 from .second_order import LEAST_NOISE, LONGEST_PAUSE, MOST_NOISE, Forms, settle_counts, settled
 from .steps import mean_step, passive
 
-LEADS = True  # whether models are leaders; what depends on it is compiled for each alone
-FOLD_EVERY = 32  # folding costs d; after 32·d numbers added it is lost in them
-CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is taken from the vectors, but
-LOOK_EVERY = 0.125  # of d: only when as many numbers were added, for it costs d
-LOST = 1e-10  # of its terms: a zᵀΣz below it says nothing if it is not taken from the vectors
-STRAIN_OF_FADING = 2.0**30  # as `lazy_form.STRAIN`: a class that stays away while the past fades strains it, seldom
-FADED = 2.0**-12  # of the largest that they were: products of class sums below it are taken from the vectors
+LEADS = True  # whether models are leaders; code that depends on it is compiled for either case
+FOLD_EVERY = 32  # folding costs d, which is negligible after 32·d numbers added
+CANCELLED = 1e-4  # of its terms: a zᵀΣz below it is computed from the vectors, but
+LOOK_EVERY = 0.125  # of d: only after so many numbers were added, as it costs d
+LOST = 1e-10  # of its terms: a zᵀΣz below it means nothing unless computed from the vectors
+STRAIN_OF_FADING = 2.0**30  # as `lazy_form.STRAIN`, for a class that stays away while the past fades, which is rare
+FADED = 2.0**-12  # of their peak: products of class sums below it are computed from the vectors
 LARGEST_LAZY = 1e280  # of a lazy part of w: beyond it, it is folded
 
 
@@ -61,7 +60,7 @@ def _change(table, j, m, leads, sp_new, sn_new, q_new):
 
 @exact_part
 def _enter(rows, i, table, m, leads, s_pos, s_neg, gain, least):
-    """Add s_pos·x to S⁺, s_neg·x to S⁻ and gain·x² to Q, which is at least `least` in columns that the row holds."""
+    """Add s_pos·x to S⁺, s_neg·x to S⁻ and gain·x² to Q, first raising Q to `least` where the row is not 0."""
     pp = nn = pn = 0.0
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
@@ -79,7 +78,7 @@ def _enter(rows, i, table, m, leads, s_pos, s_neg, gain, least):
 
 @exact_part
 def _know_products(table, m):
-    """S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻ from the vectors."""
+    """Compute S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻ from the vectors."""
     m.pp = m.nn = m.pn = 0.0
     for j in range(m.width):
         sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
@@ -103,7 +102,7 @@ def _fold(table, m):
 
 @exact_part
 def _set_aside(table, m):
-    """Let a leader's w be 0 until it is made anew, and gather its part in Σ t·δₜ in V."""
+    """Set a leader's w to 0 until it leads anew, and move its part of Σ t·δₜ to V."""
     a_pos, a_neg = m.B_pos - m.t * m.A_pos, m.B_neg - m.t * m.A_neg
     for j in range(m.width):
         table[j, V] += (a_pos * table[j, S_POS] - a_neg * table[j, S_NEG]) / (1.0 + table[j, Q])
@@ -114,7 +113,7 @@ def _set_aside(table, m):
 
 @exact_part
 def _settle(table, m, leads, width):
-    """Take the gain out of the past, and lift all columns to the prior: those that paused have faded below it."""
+    """Divide the gain out of the past, and raise to the prior the columns that have faded below it in a pause."""
     g, m.width = m.gain_pos, width
     for j in range(m.width):
         _change(table, j, m, leads, table[j, S_POS], table[j, S_NEG], max(table[j, Q], g - 1.0))
@@ -129,7 +128,7 @@ def _settle(table, m, leads, width):
 
 @inlined
 def _mind_products(table, m):
-    """Take the products from the vectors where they have faded so far that little but rounding would be left."""
+    """Compute the products from the vectors where they have faded so far that little but rounding is left."""
     m.pp_peak = max(m.pp_peak, m.pp)
     m.nn_peak = max(m.nn_peak, m.nn)
     if m.pp < FADED * m.pp_peak or m.nn < FADED * m.nn_peak:
@@ -139,7 +138,7 @@ def _mind_products(table, m):
 
 @exact_part
 def _gap(table, m, a_pos, a_neg, zz_bias):
-    """zᵀΣz, to which the intercept adds zz_bias; 0 where z is nothing but the rounding of the class means."""
+    """zᵀΣz, to which the intercept adds zz_bias; 0 where z is only the rounding of the class means."""
     terms = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
     zz = terms - 2.0 * a_pos * a_neg * m.pn + zz_bias
     if zz > CANCELLED * terms:
@@ -158,7 +157,7 @@ def _gap(table, m, a_pos, a_neg, zz_bias):
 
 @exact_part
 def _lead(table, m, p, one):
-    """w ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge of what has entered."""
+    """w ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge on what has entered."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     a_pos = alpha_pos / m.seen_pos if m.seen_pos > 0.0 else 0.0
     a_neg = alpha_neg / m.seen_neg if m.seen_neg > 0.0 else 0.0
@@ -176,7 +175,7 @@ def _lead(table, m, p, one):
 
 @inlined
 def _overflows(m, xx):
-    """Whether a lazy part of w could overflow: only where rows of 1e-100 and of 1e100 meet; w itself does not."""
+    """Whether a lazy part of w could overflow, though w does not: only where rows of 1e-100 and of 1e100 meet."""
     largest = max(m.largest, xx)
     reach = 1.0 + largest + (m.n_pos + m.n_neg) * math.sqrt(largest)
     return not max(m.A_pos, m.A_neg, m.B_pos, m.B_neg) * reach < LARGEST_LAZY
@@ -222,7 +221,7 @@ def _meet(rows, i, vectors, m, p, y, s):
 
 
 def _fade(rows, i, vectors, m, p, y, g, a, b):
-    """Take g out of all that was learned when it has grown large."""
+    """Divide g out of all that was learned, once it has grown large."""
     if g > LONGEST_PAUSE:
         _settle(vectors, m, LEADS, max(m.width, reach(rows, i)))
         return 1.0, a * g, b
@@ -230,7 +229,7 @@ def _fade(rows, i, vectors, m, p, y, g, a, b):
 
 
 def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
-    """Let row i into its class sum and Σ, and step along Σz or lead anew."""
+    """Add row i to its class sum and to Σ, and step along Σz or lead anew."""
     one, forgets, positive = 1.0 if p.intercept else 0.0, 0.0 < p.forgetting < 1.0, y > 0.0
     m.width = max(m.width, reach(rows, i))
     if loss == 0.0 and passive(p.rule):

@@ -1,12 +1,12 @@
 """Mean rules with a full covariance, in the pass of `second_order`.
 
-Knows `steps`, `rows`, `class_means`, `triangle` and `memory`. A row that enters Σ costs one traversal of the triangle,
-which gives Σx on the way; everything else is O(d). The class sums' images P± = ΣS± follow by the same rank-one update,
+A row that enters Σ costs one traversal of the triangle, which gives Σx on the way; everything else is O(d). The class
+sums' images P± = ΣS± follow by the same rank-one update,
 
     P ← P − k·(x·P)/(1/κ + xᵀΣx),    k = Σx,
 
-in which what rounding has left in P decays as fast as P does (k·S, which is the same number, would let it grow). They
-are made anew from the triangle now and then. In the leader's form w = A⁺P⁺ − A⁻P⁻ and U is 0; else w = U and A is 0.
+in which rounding errors in P decay as fast as P does (k·S, which is the same number, would let them grow). P± are
+recomputed from the triangle now and then. In the leader's form w = A⁺P⁺ − A⁻P⁻ and U is 0; else w = U and A is 0.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .second_order import MOST_FADED, Forms, settle_counts
 from .steps import mean_step, passive
 from .triangle import ALL, UNKNOWN, absorb, image, restore_prior
 
-RENEW_EVERY = 256  # rows: two traversals of the triangle are lost in as many
-LEADS = True  # whether models are leaders; what depends on it is compiled for each alone
-CANCELLED = 1e-6  # of its terms: a zᵀΣz below it is taken from the triangle
+RENEW_EVERY = 256  # rows, which make the cost of two traversals of the triangle negligible
+LEADS = True  # whether models are leaders; code that depends on it is compiled for either case
+CANCELLED = 1e-6  # of its terms: a zᵀΣz below it is computed from the triangle
 
 
 @part
 def _quadratic(own, other, P_own, P_other, n, a_own, a_other):
-    """zᵀΣz but for the intercept's part, and the size of its terms."""
+    """zᵀΣz without the intercept's part, and the size of its terms."""
     zz = terms = 0.0
     for j in range(n):
         zz += (a_own * own[j] - a_other * other[j]) * (a_own * P_own[j] - a_other * P_other[j])
@@ -47,7 +47,7 @@ def _move(own, other, n, a_own, a_other, v):
 
 @exact_part
 def _lead(m, A_pos, A_neg):
-    """w ← Σ(v⁺S⁺ − v⁻S⁻)/r with v±/r by the counts so far: the weights that fit best what has entered."""
+    """w ← Σ(v⁺S⁺ − v⁻S⁻)/r with v±/r by the counts so far: the weights that best fit what has entered."""
     m.B_pos += m.t * (A_pos - m.A_pos)
     m.B_neg += m.t * (A_neg - m.A_neg)
     m.A_pos, m.A_neg = A_pos, A_neg
@@ -58,7 +58,7 @@ def _lead(m, A_pos, A_neg):
 
 @exact_part
 def _renew(S, n_class, triangle, n, x, f, g, P):
-    """P ← ΣS from the triangle; the intercept's part of it. x is used, and is as it was afterwards."""
+    """P ← ΣS from the triangle; returns the intercept's part. x is scratch space and is restored."""
     one = x[0]
     x[0] = one * n_class
     for j in range(1, n):
@@ -73,13 +73,13 @@ def _renew(S, n_class, triangle, n, x, f, g, P):
 
 @exact_part
 def _set_aside(P_pos, P_neg, m, v):
-    """Let a leader's w be 0 until it is made anew, and gather its part in Σ t·δₜ in V: then P± may change."""
+    """Set a leader's w to 0 until it leads anew, and move its part of Σ t·δₜ to V: then P± may change."""
     _move(P_pos, P_neg, m.width - 1, m.B_pos - m.t * m.A_pos, m.B_neg - m.t * m.A_neg, v)
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
 
 
 def _restore_prior(vectors, triangle, m, p, x, f, g):
-    """Take the gain out of the past and give Σ its prior back, of which too little is left; P± and w follow."""
+    """Divide the gain out of the past and restore the prior in Σ, of which too little is left; P± and w follow."""
     n, S_pos, S_neg, P_pos, P_neg = m.width, vectors[S_POS], vectors[S_NEG], vectors[P_POS], vectors[P_NEG]
     if LEADS and p.average:
         _set_aside(P_pos, P_neg, m, vectors[V])
@@ -95,8 +95,8 @@ def _restore_prior(vectors, triangle, m, p, x, f, g):
 
 @exact_part
 def _image_of_gap(own, other, a_own, a_other, z_bias, triangle, n, k, total, x, f, g):
-    """g ← Σz from the triangle, with the Σ before the row of which k and `total` are left; zᵀΣz, which no rounding
-    makes negative. x is used, and is as it was afterwards.
+    """g ← Σz with the Σ before the row, from the triangle, k and `total`; returns zᵀΣz, which no rounding makes
+    negative. x is scratch space and is restored.
     """
     one = x[0]
     x[0] = z_bias
@@ -174,7 +174,7 @@ def _meet(rows, i, memory, m, p, y, s):
 
 
 def _fade(rows, i, memory, m, p, y, g, a, b):
-    """Give Σ its prior back, of which little is left."""
+    """Restore the prior in Σ, of which little is left."""
     vectors, triangle, room = memory
     _restore_prior(vectors, triangle, m, p, room[0], room[1], room[2])
     own_x, other_x, _ = _images_of(rows, i, vectors, m, room[0, 0], y > 0.0)
@@ -182,7 +182,7 @@ def _fade(rows, i, memory, m, p, y, g, a, b):
 
 
 def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
-    """Let row i into its class sum and Σ, and step along Σz or lead anew."""
+    """Add row i to its class sum and to Σ, and step along Σz or lead anew."""
     vectors, triangle, rooms = memory
     x, f, Sx, room = rooms[0], rooms[1], rooms[2], rooms[3]
     own_x, other_x, one, positive = a, b, x[0], y > 0.0

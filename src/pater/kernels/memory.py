@@ -1,7 +1,4 @@
-"""What a learner remembers, by name: the places of its vectors, and the record of its scalars.
-
-Knows NumPy only; `state.py` says what they mean together.
-"""
+"""A learner's memory by name: the places of its vectors, and the record of its scalars. `state.py` explains them."""
 
 from __future__ import annotations
 
@@ -24,9 +21,9 @@ SCALARS = np.dtype(
         ("n_neg", "f8"),
         ("loss_pos", "f8"),  # their importance times their hinge loss: n·k in the paper's letters
         ("loss_neg", "f8"),
-        ("seen_pos", "f8"),  # importance of all samples, passive ones included; of second order, in units of the gain
+        ("seen_pos", "f8"),  # importance of all samples, passive ones included; second order: in units of the gain
         ("seen_neg", "f8"),
-        ("pp", "f8"),  # ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, kept up by the lazy pass, and what working precision leaves of them
+        ("pp", "f8"),  # ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻, kept by the lazy pass, each with what working precision cuts off
         ("pp_low", "f8"),
         ("nn", "f8"),
         ("nn_low", "f8"),
@@ -42,14 +39,14 @@ SCALARS = np.dtype(
         ("unit", "f8"),  # 2^−exponent, the margin to reach
         ("t", "i8"),  # samples seen
         ("updates", "i8"),  # steps taken
-        ("gain_pos", "f8"),  # with forgetting: what a sample of the class weighs now, in units of its first
-        ("gain_neg", "f8"),  # of second order both are the same, as the past fades by time
+        ("gain_pos", "f8"),  # with forgetting: the weight of a sample of the class now, in units of its first
+        ("gain_neg", "f8"),  # second order: both are the same, as the past fades with time
         ("tp", "f8"),  # importance of samples by what was predicted before learning from them, when watched
         ("fp", "f8"),
         ("tn", "f8"),
         ("fn", "f8"),
         ("margin_square", "f8"),  # running mean square of the margins, when calibrated
-        ("slope", "f8"),  # the probability of +1 is σ(slope·r + offset) of the margin r over its running size
+        ("slope", "f8"),  # the probability of +1 is σ(slope·r + offset), r the margin over its running size
         ("offset", "f8"),
         ("slope_slope", "f8"),  # second derivatives of the logistic loss in the two
         ("slope_offset", "f8"),
@@ -58,12 +55,12 @@ SCALARS = np.dtype(
         ("P_neg", "f8"),
         ("bias_Q", "f8"),  # and of Q
         ("width", "i8"),  # columns that rows have reached; in a full metric, the intercept's included
-        ("scale", "f8"),  # weights are `scale` times U, to be shrunk in one step
-        ("pp_peak", "f8"),  # the largest pp and nn since they were last taken from the vectors: their rounding
+        ("scale", "f8"),  # weights are `scale` times U, so that they shrink in one step
+        ("pp_peak", "f8"),  # the largest pp and nn since last computed from the vectors: they bound the rounding
         ("nn_peak", "f8"),
         ("scales", "f8"),  # 1 + the sum of `scale` after each sample, for averaging; 0 where scale is always 1
-        ("size_square", "f8"),  # running mean square of the margins, where they are told in units of it; 0 elsewhere
-        ("told", "f8"),  # importance of the samples of which a probability was told before they were learned from
+        ("size_square", "f8"),  # running mean square of the margins, where its root is their unit; 0 elsewhere
+        ("told", "f8"),  # importance of the samples given a probability before they were learned from
         ("brier", "f8"),  # their squared errors and their log losses
         ("log_loss", "f8"),
         ("mean_size", "f8"),  # with averaging: the mean of √size_square over all samples

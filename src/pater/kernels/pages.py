@@ -1,11 +1,11 @@
-"""Memory that the passes are fast in: large pages for tables, whole cache lines for vectors.
+"""Memory in which the passes are fast: large pages for tables, whole cache lines for vectors.
 
-Knows NumPy and the operating system. A table of many megabytes in pages of four kilobytes has more of them than a
-processor keeps addresses of, and then every access to a seldom column looks its page up first: a third of the time of a
-sparse pass. Linux gives large pages to those who ask; NumPy asks for them where it fills an array, but not for zeros.
+A table of many megabytes has more pages of four kilobytes than a processor keeps addresses of, and then every access to
+a rare column looks up its page first: a third of the time of a sparse pass. Linux gives large pages on request; NumPy
+requests them for arrays that it fills, but not for zeros.
 
-A register of eight numbers is a cache line. A loop over dense rows and vectors is fastest where each vector starts a
-line, and is followed by zeros up to the end of one, so that the last register is written as the others are.
+A loop over dense rows and vectors is fastest where each vector starts a cache line, which is a register of eight
+numbers, and zeros follow up to the end of its last line, so that the last register is written like the others.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ LINE = 8  # numbers
 
 
 def zeros(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """An array of zeros; pages that nobody touches are never really taken."""
+    """An array of zeros; untouched pages are never allocated."""
     size = math.prod(shape)
     if 8 * size < WORTH_ASKING or not hasattr(mmap, "MADV_HUGEPAGE"):
         return np.zeros(shape)
     block = mmap.mmap(-1, 8 * size + LARGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     try:
         block.madvise(mmap.MADV_HUGEPAGE)
-    except OSError:  # a kernel without them: small pages do as well, only slower
+    except OSError:  # a kernel without them: small pages work, only slower
         return np.zeros(shape)
     address = np.frombuffer(block, np.uint8).ctypes.data
     return np.frombuffer(block, np.float64, size, -address % LARGE_PAGE).reshape(shape)
@@ -46,7 +46,7 @@ def zeros_in_lines(shape: tuple[int, int, int]) -> NDArray[np.float64]:
 
 
 def whole_lines(vectors: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Vectors that `zeros_in_lines` has made, or those of some models, with the zeros after each; None for others."""
+    """Vectors from `zeros_in_lines`, or those of some models, each with the zeros after it; None for other arrays."""
     n_models, kinds, n_features = vectors.shape
     width, memory = _in_whole_lines(n_features), vectors.base
     if memory is None or vectors.strides[1:] != (8 * width, 8) or vectors.ctypes.data % (8 * LINE):

@@ -1,8 +1,7 @@
 """The pass of the point rules of first order: Perceptron, the passive-aggressive family and ALMA.
 
-Knows `steps`, `rows` and `state`. The weights of ALMA never leave the unit ball. To bring w back into it is to divide
-all of it; so w is kept as scale·U, and that costs one number. With C the running sum of `scale`, Σ wₜ = C·U − V where V
-gathers C·ΔU. For the others scale is 1, and C is t.
+The weights of ALMA never leave the unit ball. As w is kept as scale·U, bringing it back changes one number, not d. With
+C the running sum of `scale`, Σ wₜ = C·U − V, where V gathers C·ΔU. For the others scale is 1, and C is t.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Points(NamedTuple):
 
 LEAST_SCALE = 1e-100
 LEAST_SCALE_AVERAGED = 1e-3  # C·U and V are 1/scale times as large as their difference
-LONGEST_IN_THE_BALL = 2.0**64  # brought back, w is this sample to working precision, as after any longer step
+LONGEST_IN_THE_BALL = 2.0**64  # after it, w back in the ball is this sample to working precision
 
 
 @exact_part
@@ -47,7 +46,7 @@ def _know_norm(w, m):
 
 @exact_part
 def _back_into_the_ball(w, steps, m, average, length, along):
-    """After a step of this length, and with such a y·f(x̂) before it."""
+    """Bring w back after a step of this length, with y·f(x̂) = `along` before it."""
     m.pp = max(0.0, m.pp + length * (2.0 * along + length))
     if m.pp > 1.0:
         m.scale /= math.sqrt(m.pp)
@@ -67,13 +66,13 @@ def _back_into_the_ball(w, steps, m, average, length, along):
 
 @inlined
 def _sane(step, xx, ball):
-    """Whether a step may be taken, as far as its length goes."""
+    """Whether a step is short enough to be taken."""
     return ball or (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP)
 
 
 @inlined
 def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
-    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    """Pass rows start..stop through model k; return the position of the first bad row, or −1."""
     vectors, m, p, out = home.vectors[k], scalars[k], settings[k], margins[k]
     w, steps = vectors[POINT_U], vectors[POINT_V]
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg

@@ -1,7 +1,6 @@
 """Point rules with a diagonal covariance, in the pass of `second_order`.
 
-Knows `steps`, `rows` and `memory`. Each feature has a precision, 1 + Q, to which a row that enters adds κ·x². A step
-moves w by step·x/(1 + Q).
+Each feature has a precision, 1 + Q, to which a row that enters adds κ·x². A step moves w by step·x/(1 + Q).
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def _add_squares(rows, i, a, v):
 
 @exact_part
 def _count(rows, i, y, gain, t, v):
-    """Enter a mistake of the second-order perceptron, w = Σu with u ← u + gain·y·x and its part in Σ t·δₜ."""
+    """Enter a mistake of the second-order perceptron: w = Σu with u ← u + gain·y·x, and its part of Σ t·δₜ."""
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         w, q = v[POINT_U, j], v[POINT_Q, j]
@@ -63,7 +62,7 @@ def _count(rows, i, y, gain, t, v):
 
 @exact_part
 def _lift(rows, i, v, least):
-    """Raise Q to at least this much in the columns of row i, which may have paused; the answer is xᵀΣx."""
+    """Raise Q to at least `least` in the columns of row i, which may have paused; return xᵀΣx."""
     c = 0.0
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
@@ -88,7 +87,7 @@ def meet(rows, i, vectors, m, p, y, s):
 
 @merged_part
 def fade(rows, i, vectors, m, p, y, g, a, b):
-    """Let no column of row i have faded below its prior, and none at all when g has grown large."""
+    """Raise the columns of row i to the prior where they have faded below it; all columns when g has grown large."""
     if g > LONGEST_PAUSE:
         for j in range(vectors.shape[1]):
             if vectors[POINT_Q, j] > 0.0:  # pages that no row has reached are not touched
@@ -102,7 +101,7 @@ def fade(rows, i, vectors, m, p, y, g, a, b):
 
 @merged_part
 def take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
-    """Step along Σx, and let row i into Σ."""
+    """Step along Σx, and add row i to Σ."""
     rule, one = p.rule, 1.0 if p.intercept else 0.0
     s = with_class_weight(m, p, y, s)
     bias_variance = one / (1.0 + m.bias_Q)

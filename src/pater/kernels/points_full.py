@@ -1,7 +1,4 @@
-"""Point rules with a full covariance, in the pass of `second_order`.
-
-Knows `steps`, `rows`, `triangle` and `memory`.
-"""
+"""Point rules with a full covariance, in the pass of `second_order`."""
 
 from __future__ import annotations
 
@@ -25,13 +22,13 @@ RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a
 
 @inlined
 def bounded_noise(noise, xx):
-    """1/κ, within what the numbers of a row can say: rows of a norm beyond 10¹²·√r weigh less than they would."""
+    """1/κ, within what the numbers of a row can resolve: rows of a norm beyond 10¹²·√r weigh less than they would."""
     return max(min(noise, MOST_NOISE), LEAST_NOISE, RESOLUTION * xx)
 
 
 @inlined
 def reach(triangle, m, n):
-    """Let at least the first n columns take part; the answer is how many do."""
+    """Use at least the first n columns; return how many are in use."""
     if n > m.width:
         widen(triangle, m.width, n)
         m.width = n
@@ -48,14 +45,14 @@ def _square(k, n):
 
 @part
 def add_image(a, k, n, v):
-    """v ← v + a·k, but for the intercept."""
+    """v ← v + a·k, without the intercept."""
     for j in range(1, n):
         v[j - 1] += a * k[j]
 
 
 @inlined
 def memory_of(home, k, p):
-    """The vectors, the triangle and room for four vectors, of which the first is for a row after its constant 1."""
+    """The vectors, the triangle and room for four vectors, the first for a row after the intercept's constant."""
     vectors, triangle, room = home.vectors[k], home.triangles[k], home.rooms[k]
     for j in range(room.shape[1]):
         room[0, j] = 0.0
@@ -72,7 +69,7 @@ def meet(rows, i, memory, m, p, y, s):
 
 @exact_part
 def fade(rows, i, memory, m, p, y, g, a, b):
-    """Give Σ its prior back, of which little is left."""
+    """Restore the prior in Σ, of which little is left."""
     _, triangle, room = memory
     restore_prior(triangle, m.width, g, room[1], room[2])
     settle_counts(m)
@@ -81,7 +78,7 @@ def fade(rows, i, memory, m, p, y, g, a, b):
 
 @merged_part
 def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
-    """Let row i into Σ, and step along Σx."""
+    """Add row i to Σ, and step along Σx."""
     vectors, triangle, room = memory
     x, f, Sx = room[0], room[1], room[2]
     rule, one = p.rule, x[0]
@@ -98,7 +95,7 @@ def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
         n = reach(triangle, m, spread(rows, i, x))
         c = g * confidence(triangle, n, x, f)
         if c > 0.0:
-            # without a trade-off that a weight could enter, it multiplies the step, as in PA
+            # in a rule without C, which a weight could multiply, it multiplies the step, as in PA
             step = confident_step(rule, y * margin, c, p.C * s, p) * (1.0 if weight_is_in_objective(rule) else s)
             if 0.0 < step < LONGEST_TAU:
                 noise = bounded_noise(1.0 / confident_gain(step, c, p.phi), xx + one) / g

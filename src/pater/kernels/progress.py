@@ -1,13 +1,12 @@
-"""Progressive validation: what a model says of a sample just before it learns from it.
+"""Progressive validation: what a model predicts for a sample just before it learns from it.
 
-Knows `state` only. Every pass calls `note` once a row. The counts of right and wrong answers are an honest estimate
-of the model on the stream so far, and the margins, before they are spoilt by learning, are what probabilities can be
-fitted to: p = σ(slope·r + offset), r the margin over its running size, shrunk by t/(t + 10) after t samples, by Newton
-steps on the logistic loss with a memory of some ten thousand samples. How good they are is added up, too: the Brier
-score and the log loss.
+The passes call `note` for each row, or do the same in their own loop. The counts of right and wrong answers are an
+honest estimate of the model on the stream so far. Probabilities are fitted to the margins from before learning: p =
+σ(slope·r + offset), with r the margin over its running size, shrunk by t/(t + 10) after t samples, by Newton steps on
+the logistic loss with a memory of some ten thousand samples. Their Brier score and log loss are summed, too.
 
-The counts may fade, to follow a drift; and they may discount the clumsy beginnings of a model, by letting the t-th
-sample count t/T at time T.
+The counts may fade, to follow drift, and may discount a model's clumsy beginnings: the t-th sample counts t/T at time
+T.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ import math
 from .compile import exact_part, inlined
 
 CALIBRATION_MEMORY = 1e4  # samples
-FIRST_MEMORY = 20.0  # samples; then a quarter of the stream, as both margins and the curve are far off at its beginning
+FIRST_MEMORY = 20.0  # samples, plus a quarter of the stream, as both margins and the curve are far off at its beginning
 SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
-LARGEST_MARGIN = 1e150  # its square is a number
-FEW = 10.0  # samples, after which half of a margin is believed: it and its usual size were learned from the same few
-FARTHEST = 10.0  # a margin of more than ten times its usual size says no more than ten times
+LARGEST_MARGIN = 1e150  # its square does not overflow
+FEW = 10.0  # samples after which half of a margin is believed: it and its usual size were learned from the same few
+FARTHEST = 10.0  # times the usual size: a larger margin counts as this one
 
 
 @exact_part
@@ -40,7 +39,7 @@ def probability(m, margin):
 
 @exact_part
 def calibrate(m, margin, positive, s):
-    """Add up how far the probability of a sample was off before its label was known, and learn from it."""
+    """Add up the errors of the probability from before the label was known, then fit the curve to the sample."""
     margin = min(LARGEST_MARGIN, max(-LARGEST_MARGIN, margin))
     r = relative_margin(m, margin, m.t - 1.0)
     p = 1.0 / (1.0 + math.exp(-(m.slope * r + m.offset)))
@@ -66,7 +65,7 @@ def calibrate(m, margin, positive, s):
 
 @inlined
 def count_answer(m, p, says, positive, s):
-    """Count a right or a wrong answer, where those before may fade."""
+    """Count a right or a wrong answer, after fading those before it where the settings ask for that."""
     fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
     if p.discount:
         fade *= (m.t - 1.0) / m.t
@@ -93,27 +92,27 @@ def share_of_one(samples):
 
 @inlined
 def next_size(size_square, margin, share):
-    """The mean square of the margins with one more, which has this share in it."""
+    """The mean square of the margins after one more, which gets this share."""
     square = margin * margin
     return square if size_square == 0.0 else size_square + (square - size_square) * share
 
 
 @inlined
 def next_mean_size(mean_size, size_square, t):
-    """The mean of the sizes at each of t samples, the last included; those before they were counted had its size."""
+    """The mean of √size_square over t samples, the last included; samples before the first call count as that one."""
     size = math.sqrt(size_square)
     return size if mean_size == 0.0 else mean_size + (size - mean_size) / t
 
 
 @inlined
 def in_unit(size_square, margin):
-    """A margin as it is told: where only directions have a meaning, in units of the usual size of the margins."""
+    """A margin as reported: where only directions matter, in units of the usual size of the margins."""
     return margin / math.sqrt(size_square) if size_square > 0.0 else margin
 
 
 @inlined
 def note(m, p, margin, positive, s, g):
-    """Count a sample of importance s, or s·g in units of the past, and take note of what was said of it before."""
+    """Count a sample of importance s, or s·g in units of the past, and the prediction made for it."""
     m.t += 1
     if positive:
         m.seen_pos += s * g
@@ -132,7 +131,7 @@ def note(m, p, margin, positive, s, g):
 
 @exact_part
 def copy_counts(scalars, first, last, counts):
-    """The answers of the models first..last so far, each in its line of `counts` (models, 4)."""
+    """Copy the counts of the models first..last to their rows of `counts` (models, 4)."""
     for k in range(first, last):
         m = scalars[k]
         counts[k, 0], counts[k, 1], counts[k, 2], counts[k, 3] = m.tp, m.fp, m.tn, m.fn

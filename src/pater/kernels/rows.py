@@ -1,11 +1,11 @@
-"""What a pass does with one row and one vector, for dense and for compressed sparse rows.
+"""Operations on one row and one vector, for dense and for compressed sparse rows.
 
-Knows Numba only. Rows are a tuple of arrays: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned
-indices (signed ones would be tested for negative values). The passes are written once, for both. Single precision is
-widened number by number: Numba's `float()` would not.
+Rows are a tuple of arrays: `(X,)` dense in C order, or `(indptr, indices, data)`, CSR with unsigned indices (signed
+ones would be tested for negative values). The passes are written once, for both. Single precision is widened number by
+number, by `np.float64`: Numba's `float()` would not widen it.
 
-Each function has a form for dense rows and one for sparse ones. `either` makes one of the two, that chooses when it is
-compiled; in the interpreter, when it is called.
+`either` joins the dense and the sparse form of a function into one, which chooses when it is compiled or, in the
+interpreter, when it is called.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _last_column(rows, i):
 
 # One more than the last column that row i has a number in.
 reach = either(lambda rows, i: rows[0].shape[1], _last_column)
-# Whether that is more than `width`, which dense rows are known to reach.
+# Whether that is more than `width`, which dense rows never exceed.
 reaches_beyond = either(lambda rows, i, width: False, lambda rows, i, width: reach(rows, i) > width)
 # The column and the value of the k-th number of row i.
 entry = either(
@@ -80,7 +80,7 @@ def square(rows, i):
 
 @part
 def add(rows, i, a, v):
-    """Let v become v + a·x."""
+    """v ← v + a·x."""
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)
         v[j] += a * x
@@ -108,9 +108,9 @@ def _clear_csr(rows, i, x):
         x[indices[k] + 1] = 0.0
 
 
-# x[1:] ← row i, where x is zero already if the row is sparse; how many numbers of x that reaches over.
+# x[1:] ← row i, where x must be zero before if the row is sparse; returns how many numbers of x the row spans.
 spread = either(_spread_dense, _spread_csr)
-clear = either(lambda rows, i, x: None, _clear_csr)  # undo `spread`, if the next one needs it
+clear = either(lambda rows, i, x: None, _clear_csr)  # undoes `spread` where the next one needs that
 
 
 # The vectors of a model, (kinds, features) beside dense rows and (features, kinds) beside sparse ones, as the table

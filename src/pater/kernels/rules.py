@@ -1,18 +1,18 @@
 """The algorithms, one small pure function each, and the table of them.
 
-Plain Python that knows no data, no state and no compiler: a pass brings the numbers, a rule answers with the step τ,
-and the pass moves the weights; `steps.py` compiles what is here. A rule asks for what it needs by the names of its
-parameters. Equation numbers are those of Jang, "Online Passive-Aggressive Total-Error-Rate Minimization".
+Plain Python, independent of data, state and compiler: a pass supplies the numbers, a rule returns the step τ, and the
+pass moves the weights; `steps.py` compiles the rules. A rule's parameters name what it needs. Equation numbers are
+those of Jang, "Online Passive-Aggressive Total-Error-Rate Minimization".
 
 There are two families of first order, by the direction in which they move:
 
 - *point* rules move along the sample itself, w ← w + τ·y·x. They see the signed margin y·f(x) as `margin`, ‖x‖² (the
-  intercept's constant 1 included) as `xx`, which step it would be as `k`, and their settings.
+  intercept's constant 1 included) as `xx`, the number of the step as `k`, and their settings.
 - *mean* rules move along the difference of the weighted class means, w ← w + τ·z with z = α⁺z⁺ − α⁻z⁻. They see the
   loss of the sample itself, the loss accumulated over the classes, and ‖z‖² (the intercept included).
 
-Each has its second-order kin, which move under the metric of a covariance Σ, along Σx or Σz, and let samples into it:
-Σ⁻¹ ← Σ⁻¹ + κ·x·xᵀ, from Σ = I. Where a first-order rule sees ‖x‖² or ‖z‖², they see xᵀΣx, the confidence c, or zᵀΣz.
+Each has a second-order counterpart, which moves in the metric of a covariance Σ, along Σx or Σz, and adds samples to
+it: Σ⁻¹ ← Σ⁻¹ + κ·x·xᵀ, from Σ = I. In place of ‖x‖² or ‖z‖² it sees xᵀΣx, the confidence c, or zᵀΣz.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LARGEST_ROW = 1e206  # of ‖x‖²: beyond it, a product of weights and a row could overflow
-LARGEST_WEIGHT = 1e20  # of a sample or a class: times the largest row, squared and summed; and 1/1e20 with the smallest
+LARGEST_WEIGHT = 1e20  # of a sample or a class; the smallest is 1/1e20. Products with the largest row do not overflow
 
 
 def hinge(margin, unit=1.0):
@@ -82,9 +82,9 @@ def is_inside_margin(margin):
 
 
 def ridge_step(y, f, noise_and_confidence):
-    """The step along Σx of the second-order perceptron and of AROW, κ = 1/r: (y − f(x))/(r + c).
+    """(y − f(x))/(r + c): the step along Σx of the second-order perceptron and of AROW, with κ = 1/r.
 
-    It is that of recursive least squares with labels for targets, on the rows that count.
+    This is recursive least squares with the labels as targets, on the rows that enter.
     """
     return (y - f) / noise_and_confidence
 
@@ -109,29 +109,29 @@ def scw_ii(margin, c, phi, C):
 
 
 def confident_gain(step, c, phi):
-    """κ = αφ/√u for a step of α, where u = xᵀΣx of afterwards."""
+    """κ = αφ/√u for a step of α, where u is xᵀΣx after the step."""
     pull = step * c * phi  # √u = (√(pull² + 4c) − pull)/2, written so that nothing cancels
     return step * phi * (math.hypot(pull, 2.0 * math.sqrt(c)) + pull) / (2.0 * c)
 
 
 class Rule(NamedTuple):
-    """What the rest of the package needs to know of an algorithm: its function, its settings and its traits."""
+    """An algorithm's function, settings and traits."""
 
     label: str
     step: Callable[..., Any]
-    settings: tuple[str, ...] = ()  # that it has, of those in `models/settings.py`
+    settings: tuple[str, ...] = ()  # names in `models/settings.py`
     moves_along_means: bool = False
     second_order: bool = False
-    passive: bool = True  # a sample without loss is passed by
-    grows_without_end: bool = False  # on data that no plane separates: only the direction of its weights has a meaning
+    passive: bool = True  # a sample without loss is skipped
+    grows_without_end: bool = False  # on data that no plane separates; only the direction of its weights means anything
     stays_in_ball: bool = False  # its weights are brought back into the unit ball after each step
     fits_labels: bool = False  # of second order: recursive least squares on the rows that `step` lets in
-    sums_labels: bool = False  # and its weights are Σ·(sum of κ·y·x) with a diagonal Σ, too
-    evidence_adds: bool = False  # and when models are merged, the sums Σ⁻¹w add, where others are averaged
+    sums_labels: bool = False  # and its weights are Σ·(sum of κ·y·x) even with a diagonal Σ
+    evidence_adds: bool = False  # and merging models adds Σ⁻¹w, where others are averaged
 
     @property
     def code(self) -> int:
-        """Its number in the compiled passes: the place in the table, from which nothing else follows."""
+        """Its number in the compiled passes: its place in the table, which has no other meaning."""
         return next(code for code, rule in enumerate(RULES.values()) if rule is self)
 
 

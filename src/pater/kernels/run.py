@@ -1,8 +1,7 @@
-"""The dispatcher: which pass over rows a state runs in, and on which thread.
+"""The dispatcher: chooses the pass for a state and spreads its models over threads.
 
-Knows `state`, `doors` and all passes. Data in, state changed, the position of the first bad row out. Several models
-(the classes of a one-vs-rest learner, the settings of a search) share the reading of the data: a block of rows that
-fits the second-level cache is passed through one model after the other, and the models are spread over threads.
+Several models (the classes of a one-vs-rest learner, the settings of a search) share the reading of the data: a block
+of rows that fits the second-level cache is passed through one model after the other.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ NO_STOPS = np.zeros(0, np.int64), np.zeros((0, 0, 4)), NO_SPANS
 
 @inlined
 def _block_size(rows, n_models):
-    """All rows for one model; for several, as many as stay in the cache until the last has seen them."""
+    """Rows in a block: all for one model; for several, as many as stay in the cache until the last has seen them."""
     n = count(rows)
     if n_models == 1 or n == 0:
         return max(1, n)
@@ -68,10 +67,10 @@ def _over_models(name: str, one_pass: Callable[..., int]) -> Callable[..., int]:
 
 
 def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, noted, first, last, start, stop):
-    """Pass rows start..stop through the models (or herds) first..last; the position of the first bad row, or −1.
+    """Pass rows start..stop through the models (or herds) first..last; return the position of the first bad row, or −1.
 
-    Several models take turns, so many blocks of rows at a time. `noted` are stops, room for the answers of all models
-    up to each of them, (stops, models, 4), and the spans of the herds, if there are any.
+    Several models take turns, `blocks` blocks of rows at a time. `noted` holds the stops, room for all models' counts
+    up to each, (stops, models, 4), and the spans of the herds, if there are any.
     """
     stops, counts, spans = noted
     block = blocks * _block_size(rows, last - first)
@@ -108,7 +107,7 @@ _PASSES: dict[type, Callable[..., int]] = {
 LEARN = {kind: _over_models(kind.__name__, one_pass) for kind, one_pass in _PASSES.items()}
 AVERAGED = {kind: row_by_row(f"averaged_{kind.__name__}", LEARN[kind], says) for kind, says in SAYS.items()}
 
-# Sparse rows are cheap to read again beside the table of a herd, so take many; a triangle is best left in the cache.
+# Sparse rows are cheap to read again beside a herd's table, so a turn has many; a triangle is best left in the cache.
 _BLOCKS: dict[type, int] = {HerdsOfMeans: 64, **dict.fromkeys((FullPoints, FullLeaders, FullSteps), 1 << 40)}
 _KINDS: dict[tuple[Metric, bool], tuple[type, type]] = {  # of steps, of leaders
     ("none", False): (Points, Points),
@@ -121,7 +120,7 @@ _KINDS: dict[tuple[Metric, bool], tuple[type, type]] = {  # of steps, of leaders
 
 
 def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[Layout, Herds]:
-    """In which order the vectors of `state` are best passed over by such rows."""
+    """The order of the vectors of `state` that suits a pass over such rows."""
     if state.metric != "none":
         return ("lanes" if state.has_means and state.metric == "diagonal" else "split"), ()
     if not state.has_means or len(rows) == 1:
@@ -144,14 +143,13 @@ def learn(
     counts: NDArray[np.float64] | None = None,
     threads: int | None = 1,
 ) -> int:
-    """Pass the rows through all models of `state`; the position of the first bad row, or −1.
+    """Pass the rows through all models of `state`; return the position of the first bad row, or −1.
 
-    `codes` holds the class of each row as a number, `settings` a record for each model. `margins`, if given, takes
-    what each model says of each row before learning from it, (models, rows), by the average of its weights if it keeps
-    one; `counts` the answers of the weights themselves up to each of the `stops`, (stops, models, 4). A bad row is one
-    that holds a NaN, an infinity or numbers too large to square; the state is then neither as before nor as after, and
-    the caller restores it. `threads` may be None for as many as there are processors. Whatever does not fit together is
-    a ValueError before anything is touched.
+    `codes` holds the class of each row as a number, `settings` a record for each model. `margins`, (models, rows), if
+    given, receives each model's margin of each row before learning, by the average of its weights if it keeps one;
+    `counts`, (stops, models, 4), the counts of the weights themselves up to each of the `stops`. A bad row holds a NaN,
+    an infinity or numbers too large to square; it leaves the state half changed, for the caller to restore. `threads`
+    is None for one per processor. Arguments that do not fit together raise a ValueError before anything is touched.
     """
     rows = check_pass(rows, codes, state, settings, weights, order, margins, stops, counts)
     layout, herds = layout_for(rows, state, settings)
@@ -166,7 +164,7 @@ def learn(
         spans = spans_of(herds) if layout == "herd" else NO_SPANS
         noted = np.asarray(stops, np.int64), np.zeros((len(stops), n_models, len(COUNTS))), spans
     if layout == "herd":
-        models = in_herds(herds)  # the passes want those of a herd one after the other
+        models = in_herds(herds)  # the passes want the models of a herd next to each other
         scalars, out = state.scalars[models], margins[models]
         home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans_of(herds))
         herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans], noted)
@@ -192,7 +190,7 @@ def _ready(
     margins: NDArray[np.float64],
     noted: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
 ) -> tuple[Callable[..., int], tuple[Any, ...]]:
-    """The pass of models that are in no herd, and its arguments but for the models and rows to begin and end with."""
+    """The pass for models in no herd, and its arguments except for the ranges of models and rows."""
     kind = _KINDS[state.metric, state.has_means][int(settings["leader"][0]) if settings.size else 0]
     vectors: Any = state.vectors
     if kind is Means and len(rows) == 1:
@@ -214,11 +212,12 @@ def row_pass(
     weights: NDArray[np.float64],
     margins: NDArray[np.float64] | None = None,
 ) -> tuple[Callable[..., int], tuple[Any, ...]]:
-    """What passes one row through all models of a state in no herd, to be called again and again.
+    """A function that passes one row through all models of a state in no herd, to be called repeatedly; and its
+    arguments.
 
-    The function, without another check, and its arguments: first the models, the row, an order, its code, its weight
-    and its margins. It reads them where they are at the time, and it is good for as long as the arrays of the state are
-    the same. Others of the same types may take their place.
+    It checks nothing. The arguments begin with the models, the row, an order, its code, its weight and its margins.
+    They are read at each call and stay valid while the state keeps its arrays. Others of the same types may replace
+    them.
     """
     rows = check_pass(rows, codes, state, settings, weights, IN_ORDER, margins, (), None)
     layout, herds = layout_for(rows, state, settings)
@@ -231,11 +230,10 @@ def row_pass(
 
 
 def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, n_rows: int, threads: int) -> int:
-    """Pass the rows through all tasks, by as many threads as there are tasks for.
+    """Pass the rows through all tasks, on at most one thread per task.
 
-    The tasks are independent, and each meets the rows in order. As there may be more of them than threads, but not a
-    multiple, they are taken in turns: whoever is free goes on with the part that is furthest behind, for a stretch of
-    rows.
+    Tasks are independent, and each meets the rows in order. If their number is not a multiple of the threads, a free
+    thread goes on with the part that is furthest behind, for a stretch of rows.
     """
     threads = min(threads, n_tasks)
     if threads == 1:

@@ -1,20 +1,19 @@
 """The pass of all second-order rules: one skeleton, with forms for point and mean rules and for either covariance.
 
-Knows `class_means` and `progress`. What it asks for by name has a form in each of `points_full`, `points_diagonal`,
-`means_full` and `means_diagonal`, and the text below is compiled once with each of them:
+Each of `points_full`, `points_diagonal`, `means_full` and `means_diagonal` defines these functions, and the pass below
+is compiled once with each set:
 
-- `memory_of(home, k, p)`: what model k has in memory, for the others.
-- `meet(rows, i, memory, m, p, y, s)`: what the model says of row i, which may enter with weight s: its margin, its loss
-  and ‖x‖². And two numbers for `take`: x·P of the row's own class and of the other, or xᵀΣx without the intercept.
-- `fade(rows, i, memory, m, p, y, g, a, b)`: let the past fade, so that a sample of this moment weighs g in its units.
-  The answer is g, or 1 if the units are made anew, and the two numbers for `take` as they are then.
+- `memory_of(home, k, p)`: the memory of model k, for the other functions.
+- `meet(rows, i, memory, m, p, y, s)`: the margin, loss and ‖x‖² of row i, which may enter with weight s; and two
+  numbers for `take`: x·P of the row's own class and of the other, or xᵀΣx without the intercept.
+- `fade(rows, i, memory, m, p, y, g, a, b)`: let the past fade, so that a sample now weighs g in its units. Returns g,
+  or 1 if the units were renewed, and the two numbers for `take` after that.
 - `take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g)`: learn from row i of label y and importance s.
 
-The past fades by time, because both classes share Σ. That Σ⁻¹, class sums, counts and losses all fade by γ when a
-sample comes is the same, up to a factor g common to them, as that the sample weighs 1/γ more than the one before it: it
-enters with g times its importance, g ← g/γ. Neither ΣS nor a ratio of counts feels that factor. It is kept as the gain
-of both classes, and taken out before it grows large: by the forms, which also see to it that the prior does not fade
-away.
+The past fades with time, because both classes share Σ. Fading Σ⁻¹, class sums, counts and losses by γ at each sample
+equals, up to a common factor g, giving each sample 1/γ times the weight of the one before: it enters with g times its
+importance, g ← g/γ. Neither ΣS nor a ratio of counts depends on that factor. It is kept as the gain of both classes;
+the forms divide it out before it grows large, and keep the prior from fading away.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from .rules import LARGEST_ROW
 
 LEAST_NOISE, MOST_NOISE = 1e-40, 1e40  # of 1/κ, so that no product of it with a row overflows
 MOST_FADED = 2.0  # g at which a full Σ gets its prior back, of which half is left
-LONGEST_PAUSE = 2.0**40  # g at which all columns of a diagonal Σ do, also those that no row has held for long
+LONGEST_PAUSE = 2.0**40  # g at which all columns of a diagonal Σ do, even those that no row has held for long
 # A class that stays away fades no further than this, so that its means stay numbers.
 LEAST_SEEN = 1e-20
 LEAST_ENTERED = 1e-40
@@ -53,7 +52,7 @@ class DiagonalSteps(NamedTuple):
 
 
 class FullPoints(NamedTuple):
-    """Models of point rules with a full covariance; `rooms` is for what a row needs, (models, 4, features + 1)."""
+    """Models of point rules with a full covariance; `rooms` is scratch space for a row, (models, 4, features + 1)."""
 
     vectors: Any
     triangles: Any
@@ -78,13 +77,13 @@ class FullSteps(NamedTuple):
 
 @exact_part
 def settled(q, g):
-    """Q of a column when g is taken out of Σ⁻¹; at least the prior is left."""
+    """Q of a column after Σ⁻¹ is divided by g; at least the prior is left."""
     return max((1.0 + q) / g, 1.0) - 1.0
 
 
 @exact_part
 def settle_counts(m):
-    """Take g out of counts and losses; the answer is what the class sums are to be multiplied by."""
+    """Divide counts and losses by g; return the factors by which to multiply the class sums."""
     down = 1.0 / m.gain_pos
     down_pos = down if m.seen_pos > LEAST_SEEN and m.n_pos > LEAST_ENTERED else 1.0
     down_neg = down if m.seen_neg > LEAST_SEEN and m.n_neg > LEAST_ENTERED else 1.0
@@ -116,13 +115,13 @@ def with_class_weight(m, p, y, s):
 
 
 class Forms(NamedTuple):
-    """What the pass asks for."""
+    """The functions that the pass calls."""
 
     memory_of: Any
     meet: Any
     fade: Any
     take: Any
-    fades_at: float  # the g from which on `fade` is asked: for each row that would take a tenth of a short one's time
+    fades_at: float  # the g from which `fade` is called: calling it always takes a tenth of a short row's time
 
 
 def second_order_pass(forms: Forms) -> Any:
@@ -130,7 +129,7 @@ def second_order_pass(forms: Forms) -> Any:
 
 
 def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
-    """Pass rows start..stop through model k; the position of the first bad row, or −1."""
+    """Pass rows start..stop through model k; return the position of the first bad row, or −1."""
     m, p, out = scalars[k], settings[k], margins[k]
     memory = memory_of(home, k, p)  # noqa: F821
     positive_code, forgets = p.positive, 0.0 < p.forgetting < 1.0
@@ -140,7 +139,7 @@ def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, star
         positive = codes[i] == positive_code
         y = 1.0 if positive else -1.0
         s = weights[i] if weighted else 1.0
-        g = m.gain_pos / p.forgetting if forgets else 1.0  # what a sample of now weighs in units of the past
+        g = m.gain_pos / p.forgetting if forgets else 1.0  # the weight of a sample now, in units of the past
         margin, loss, xx, a, b = meet(rows, i, memory, m, p, y, s * g)  # noqa: F821
         if not xx <= LARGEST_ROW:
             return r

@@ -1,6 +1,4 @@
-"""What a learner remembers: a few vectors and a record of scalars for each model.
-
-Knows only NumPy, `pages` and `batched_layout`; knows no data format and no estimator.
+"""The memory of a learner: a few vectors and a record of scalars for each model.
 
 The weight vector of a mean rule is kept in the lazy form w = U + A⁺S⁺ − A⁻S⁻, where S⁺ and S⁻ are the sums of the
 samples of each class. A step along the class means then changes two scalars, not d numbers. A point rule needs U alone,
@@ -9,17 +7,17 @@ and its A is always 0.
 The running sum of the weights, for averaging, follows from one more vector in the same form: with δₜ the step taken at
 time t, Σ wₜ = (T + 1)·w_T − Σ t·δₜ, and Σ t·δₜ = V + B⁺S⁺ − B⁻S⁻.
 
-On data that no plane separates the weights of PATER grow without end (of II past 1e150 in half a million noisy rows),
-and only their direction matters. Before they overflow, everything that has the unit of a weight or a margin is divided
-by 2^600, and `exponent` says how often: no bit is lost, and the margin to reach becomes 2^−600.
+On data that no plane separates, the weights of PATER grow without end (those of PATER-II past 1e150 in half a million
+noisy rows), and only their direction matters. Before they overflow, everything in the unit of a weight or a margin is
+divided by 2^600, and `exponent` grows by 600: no bit is lost, and the margin to reach becomes 2^−600.
 
-A second-order rule also keeps a metric, Σ, the intercept being one of its features and the first:
+A second-order rule also keeps a metric, Σ, with the intercept as its first feature:
 
 - "diagonal": the precision of each feature is 1 + Q, one more vector. With class means, w = U + Σ(A⁺S⁺ − A⁻S⁻).
-- "full": Σ is a packed triangle (`triangle.py`) in `second`, of which the first `width` columns are in use. With class
-  means, P± = ΣS± are two more vectors, and w = U + A⁺P⁺ − A⁻P⁻.
+- "full": Σ is a packed triangle (`triangle.py`) in `second`, with the first `width` columns in use. With class means,
+  P± = ΣS± are two more vectors, and w = U + A⁺P⁺ − A⁻P⁻.
 
-A state of zeros is a metric that has seen nothing, Σ = I, so that memory which no row reaches is never taken.
+A state of zeros is a metric that has seen nothing, Σ = I, so memory that no row reaches is never allocated.
 """
 
 from __future__ import annotations
@@ -41,9 +39,9 @@ LARGEST_TRIANGLES = 4 << 30  # bytes, of all models
 
 
 def sizes(scalars: NDArray[np.void], *, average: bool) -> NDArray[np.float64]:
-    """What the margins of some models, or those of their averages, are divided by to be told.
+    """The divisors of the margins of some models, or of their averages, that give the reported margins.
 
-    Files that were written before averages had a size of their own are told by that of the last weights, as ever.
+    Files written before averages had a size of their own still use that of the last weights.
     """
     size = np.sqrt(scalars["size_square"])
     if average:
@@ -64,7 +62,7 @@ class TooWideError(SentWhole, ValueError):
 
 
 def triangle_size(n_models: int, n_features: int) -> int:
-    """Numbers in the triangle of one of so many models, the intercept's column included; an error if too many."""
+    """Numbers in one model's triangle, the intercept's column included; an error if `n_models` take too much."""
     size = (n_features + 1) * (n_features + 2) // 2
     if 8 * size * n_models > LARGEST_TRIANGLES:
         raise TooWideError(n_models, n_features, 8 * size * n_models)
@@ -81,13 +79,13 @@ def _shape(layout: Layout, herds: Herds, n_models: int, n_features: int, kinds: 
 class State:
     """Some models over the same features.
 
-    `vectors` is in the order that the pass at hand runs best in:
+    `vectors` is in the order that suits the current pass:
 
     - "split", (models, kinds, features): each vector by itself;
     - "lanes", (models, features, kinds): the vectors of a model side by side;
-    - "herd", (herds, features, CELL): those of many models of the same target side by side, but for V, as `herds` says.
+    - "herd", (herds, features, CELL): those of many models of one target side by side, without V, as `herds` says.
 
-    `group` is how many models there are for each target. `second` holds the triangles of a full metric, (models, size).
+    `group` is the number of models per target. `second` holds the triangles of a full metric, (models, size).
     """
 
     vectors: NDArray[np.float64]
@@ -112,7 +110,7 @@ class State:
         group: int = 1,
         herds: Herds = (),
     ) -> State:
-        """Models that have seen nothing. Pages of memory that no pass writes to are never really taken."""
+        """Models that have seen nothing. Memory that no pass writes to is never allocated."""
         second = zeros((n_models, triangle_size(max(1, n_models), n_features))) if metric == "full" else None
         kinds = (4 if means else 2) + {"none": 0, "diagonal": 1, "full": 2 if means else 0}[metric]
         shape = _shape(layout, herds, n_models, n_features, kinds)
@@ -122,7 +120,7 @@ class State:
         return cls(zeros(shape), scalars, layout, group, herds, metric, second)
 
     def empty(self, n_models: int) -> State:
-        """So many models of the same kind, over the same features, that have seen nothing."""
+        """Models of the same kind, over the same features, that have seen nothing."""
         return State.new(n_models, self.n_features, means=self.has_means, metric=self.metric, group=self.group)
 
     @property
@@ -149,11 +147,11 @@ class State:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether nothing was learned: no row was counted, and nothing was taken over from a model that had rows."""
+        """Whether nothing was learned: no row was counted, and nothing was inherited from a model that had rows."""
         return not any(self.scalars[name].any() for name in ("t", "width", "entered"))
 
     def copy(self) -> State:
-        fresh = self.is_fresh  # then all is 0, and no page need be touched
+        fresh = self.is_fresh  # then all is 0, and no page is touched
         vectors = zeros(self.vectors.shape) if fresh else self.vectors.copy()
         second = self.second if self.second is None else zeros(self.second.shape) if fresh else self.second.copy()
         return replace(self, vectors=vectors, scalars=self.scalars.copy(), second=second)
@@ -163,7 +161,7 @@ class State:
         return self.some_of(list(range(first, last)), slice(first, last))
 
     def of_target(self, target: int) -> State:
-        """The models of one target, in the memory of this state: what is learned there is learned here."""
+        """The models of one target, in the memory of this state: what they learn, this state learns."""
         first = target * self.group
         models = slice(first, first + self.group)
         if self.layout == "herd":
@@ -192,7 +190,7 @@ class State:
         if layout == self.layout and herds == self.herds:
             self._give_lines()
             return
-        fresh = self.is_fresh  # then there is nothing to carry over, and no page need be touched
+        fresh = self.is_fresh  # then there is nothing to carry over, and no page is touched
         if fresh or layout == "herd":
             new = zeros(_shape(layout, herds, self.n_models, self.n_features, self.n_kinds))
             if not fresh:
@@ -205,7 +203,7 @@ class State:
         self._give_lines()
 
     def _give_lines(self) -> None:
-        """See to it that the vectors of a mean rule that each stand by themselves have whole cache lines."""
+        """Move the split vectors of a mean rule into whole cache lines, if they are not there yet."""
         if self.layout == "split" and self.metric == "none" and self.has_means and self.in_lines() is None:
             vectors = zeros_in_lines(self.vectors.shape)
             if not self.is_fresh:
@@ -213,20 +211,20 @@ class State:
             self.vectors = vectors
 
     def in_lines(self) -> NDArray[np.float64] | None:
-        """The vectors with the zeros after each, if they stand in whole cache lines (`pages.whole_lines`)."""
+        """The vectors, each with the zeros after it, if in whole cache lines (`pages.whole_lines`); else None."""
         if self._lines is None or self._lines[0] is not self.vectors:
             self._lines = self.vectors, whole_lines(self.vectors)
         found: NDArray[np.float64] | None = self._lines[1]
         return found
 
     def rooms(self) -> NDArray[np.float64]:
-        """Room for four vectors of each model, the intercept's number first, in which a pass works on a row."""
+        """Scratch space in which a pass works on a row: four vectors for each model, the intercept's number first."""
         if self._rooms is None or self._rooms.shape[0] != self.n_models or self._rooms.shape[2] <= self.n_features:
             self._rooms = whole_lines(zeros_in_lines((self.n_models, 4, self.n_features + 1)))
         return self._rooms  # type: ignore[no-any-return]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_lines": None, "_rooms": None}  # a copy of the vectors stands elsewhere
+        return {**vars(self), "_lines": None, "_rooms": None}  # a copy's vectors are elsewhere
 
     def kinds(self) -> NDArray[np.float64]:
         """The vectors as (models, kinds, features), whatever their order in memory."""
@@ -239,7 +237,7 @@ class State:
         return kinds
 
     def own_weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Weights (models, features) and intercepts (models,), those of each model in its own unit."""
+        """Weights (models, features) and intercepts (models,), each model's in its own unit."""
         vectors, m = self.kinds(), self.scalars
         w, bias = vectors[:, U], m["bias"]
         if self.has_means:
@@ -266,16 +264,17 @@ class State:
         return lazy / (1.0 + vectors[:, Q]) if self.metric == "diagonal" else lazy
 
     def weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The same as they are told: in a unit that holds along the stream, and for all models."""
+        """Weights and intercepts as reported: in a unit that holds along the stream and for all models."""
         w, bias = self.own_weights(average=average)
         size, shift = self.units(average=average)
         return np.ldexp(w / size[:, None], shift[:, None]), np.ldexp(bias / size, shift)
 
     def units(self, *, average: bool) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """What margins are divided by, and then the power of two that they are multiplied by, to be told.
+        """The divisors of margins, and the powers of two by which to multiply afterwards, that give the reported
+        margins.
 
-        A model whose length says how long the stream was is told in units of the usual size of its margins, any other
-        in the unit of the largest exponent.
+        The unit is the usual size of a model's margins if its weights only grow longer with the stream; else it is that
+        of the largest exponent.
         """
         m = self.scalars
         sized = m["size_square"] > 0

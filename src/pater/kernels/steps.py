@@ -1,7 +1,7 @@
 """The rules as the compiled passes call them: by their number in the table.
 
-Knows `rules` and `compile`. From the table it makes one function a family, which asks each rule for its step by the
-names of the parameters that the rule has: the settings among them come from the record `p`.
+One function is made for each family. It calls a rule with the parameters that the rule names; settings come from the
+record `p`.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ for _function in vars(rules).copy().values():
 
 
 def _of_family(family: Callable[[Rule], bool], seen: tuple[str, ...]) -> Callable[..., Any]:
-    """f(rule, *seen, p): what the rule with this number, one of the family, answers to what it sees."""
+    """f(rule, *seen, p): the result of the rule with this number, one of the family."""
     lines, names = [f"def step(rule, {', '.join(seen)}, p):"], {}
     for code, rule in enumerate(RULES.values()):
         if family(rule):
             names[f"rule_{code}"] = rule.step
             asked = [name if name in seen else f"p.{name}" for name in inspect.signature(rule.step).parameters]
             lines += [f"    if rule == {code}:", f"        return rule_{code}({', '.join(asked)})"]
-    lines[-2:] = [lines[-1].removeprefix("    ")]  # the last needs no question
+    lines[-2:] = [lines[-1].removeprefix("    ")]  # the last rule needs no test
     exec("\n".join(lines), names)
     return part_of_callers(names["step"])
 

@@ -1,14 +1,12 @@
-"""A covariance that stays one: Σ = U·D·Uᵀ in packed form, and what a row does to it.
-
-Knows `simd`; knows nothing of learning.
+"""A covariance that stays positive definite, Σ = U·D·Uᵀ in packed form, and its update by a row.
 
 U is upper triangular with ones on its diagonal, D diagonal and positive. Column j of the triangle holds U₀ⱼ … Uⱼ₋₁,ⱼ
 and then Dⱼ, one column after the other, so that a new feature is a new column at the end. A row enters by Bierman's
 update ("Measurement sequencing using the U-D covariance factorization", Automatica 12, 1976): Σ⁻¹ ← Σ⁻¹ + κ·x·xᵀ in one
-traversal, which also gives k = Σx and xᵀΣx of before. It never subtracts one positive number from another to get D, so
-Σ stays symmetric and positive definite whatever the rows are; the textbook form, Σ ← Σ − kkᵀ/(1/κ + xᵀΣx), does not.
+traversal, which also gives k = Σx and xᵀΣx for the old Σ. It never subtracts one positive number from another to get D,
+so Σ stays symmetric and positive definite whatever the rows are; the textbook form, Σ ← Σ − kkᵀ/(1/κ + xᵀΣx), does not.
 
-Four columns go together: then k is read and written once where it would be four times.
+Four columns go together, so that k is read and written once instead of four times.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from .compile import exact_part, inlined, part
 from .simd import absorb_four_columns, project_four_columns
 
 BLOCK = 4
-ALL = UNKNOWN = np.int64(0)  # a literal 0 would be a type of its own, and what takes it be compiled twice
+ALL = UNKNOWN = np.int64(0)  # a literal 0 would be of a type of its own, and its users compiled twice
 KNOWN = np.int64(1)
 
 
@@ -38,14 +36,14 @@ def _dot(a, start, x, n):
 
 @exact_part
 def widen(triangle, old, new):
-    """Let the columns old..new take part, with variance 1 and no covariance."""
+    """Add the columns old..new, with variance 1 and no covariance."""
     for j in range(old, new):
         triangle[j * (j + 1) // 2 + j] = 1.0
 
 
 @exact_part
 def confidence(triangle, n, x, f):
-    """f ← Uᵀx; the answer is xᵀΣx."""
+    """f ← Uᵀx; returns xᵀΣx."""
     _project(triangle, n, x, f)
     total = 0.0
     for j in range(n):
@@ -66,10 +64,10 @@ def _project(triangle, n, x, f):
 
 @exact_part
 def absorb(triangle, n, x, noise, f, known, k, first):
-    """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx and the answer noise + xᵀΣx, both with the old Σ.
+    """Σ⁻¹ ← Σ⁻¹ + x·xᵀ/noise over the first n columns; k ← Σx; returns noise + xᵀΣx, both with the old Σ.
 
-    `f` is Uᵀx if that is KNOWN, and is found on the way if not. `first` is ALL, or the first column of a block before
-    which Uᵀx and k are 0.
+    `f` is Uᵀx if that is KNOWN, and receives it if not. `first` is ALL, or the first column of a block before which Uᵀx
+    and k are 0.
     """
     alpha = noise
     whole = n - n % BLOCK
@@ -94,7 +92,7 @@ def absorb(triangle, n, x, noise, f, known, k, first):
 
 @inlined
 def restore_prior(triangle, n, g, f, k):
-    """Σ⁻¹ ← Σ⁻¹/g + (1 − 1/g)·I over the first n columns; f and k are room for n numbers each."""
+    """Σ⁻¹ ← Σ⁻¹/g + (1 − 1/g)·I over the first n columns; f and k are scratch space for n numbers each."""
     for j in range(n):
         triangle[j * (j + 1) // 2 + j] *= g
     for j in range(n):  # eⱼ enters as a row does: Uᵀeⱼ is row j of U
@@ -108,7 +106,7 @@ def restore_prior(triangle, n, g, f, k):
 
 @part
 def image(triangle, n, v, f, out):
-    """out ← Σv by way of f = Uᵀv; the answer is vᵀΣv, which no rounding makes negative."""
+    """out ← Σv by way of f = Uᵀv; returns vᵀΣv, which no rounding makes negative."""
     total = confidence(triangle, n, v, f)
     for j in range(n):
         start = j * (j + 1) // 2

@@ -18,11 +18,11 @@ from ..kernels.compile import exact_kernel, exact_part, kernel
 from .choice import ScoringSettings
 from .metrics import SCORES, Confusion
 
-FADING = 0.985  # of an answer, with the next row of its class
-FADING_ENCODED = 0.995  # the same of encoded rows, where more candidates are compared
-AT_FIRST = 1000  # rows in which a stream is not thought to change, unless it is plain
-FAILURE = 2.0  # standard deviations by which right answers are fewer than before, when the stream has changed
-FASTER = 30  # times as fast answers fade then
+FADING = 0.985  # of a prediction, with the next row of its class
+FADING_ENCODED = 0.995  # the same for encoded rows, where more candidates are compared
+AT_FIRST = 1000  # rows during which a stream is not taken to have changed
+FAILURE = 2.0  # standard deviations that right predictions must fall short of before, for the stream to have changed
+FASTER = 30  # times as fast predictions fade then
 NUDGE = 1e-3  # of a rate, for the slope of a score
 _NUDGES = NUDGE * np.concatenate([np.eye(2), -np.eye(2)])
 TINY = np.finfo(np.float64).tiny
@@ -56,11 +56,11 @@ class Board:
         return Board(self.right.copy(), self.seen.copy(), self.total.copy())
 
     def after(self, awake: list[int], counts: Floats, fading: float) -> Board:
-        """The moments after this one, at each of which answers were given since the one before.
+        """The boards at later moments, from the counts of predictions made between them.
 
-        Those are (moments, awake, problems, 4), as `COUNTS` has them.
+        `counts` is (moments, awake, problems, 4), in the order of `COUNTS`.
         """
-        rows = counts[:, 0][..., [1, 0]] + counts[:, 0][..., [2, 3]]  # fp + tn and tp + fn, of all alike
+        rows = counts[:, 0][..., [1, 0]] + counts[:, 0][..., [2, 3]]  # fp + tn and tp + fn, the same for all
         moments = [np.concatenate([each[None], np.empty((len(rows), *each.shape))]) for each in vars(self).values()]
         note_answers(*moments, np.array(awake), counts[..., [2, 0]], rows, fading**rows)
         return Board(*(each[1:] for each in moments))
@@ -146,10 +146,10 @@ def fail(right, seen, awake, answers, n):  # type: ignore[no-untyped-def]
 
 @exact_kernel
 def note_answers(right, seen, total, awake, answers, rows, kept):  # type: ignore[no-untyped-def]
-    """Fill the moments of a board after the first: right answers (moments, awake, problems, 2) to so many rows.
+    """Fill in the moments of a board after the first: right predictions (moments, awake, problems, 2) for these rows.
 
-    `kept` is what is left of those before, unless the candidates fail. Of those that have stopped, the rates stay as
-    they were.
+    `kept` is the share left of those before, unless the candidates fail. The rates of candidates that have stopped stay
+    as they were.
     """
     for t in range(rows.shape[0]):
         for problem in range(rows.shape[1]):
@@ -170,7 +170,7 @@ def note_answers(right, seen, total, awake, answers, rows, kept):  # type: ignor
 
 @kernel
 def count_answers(margins: Floats, codes: NDArray[np.int64], weights: Floats, counts: Floats) -> None:
-    """Add to the counts (classes, 4) the answers of margins (classes, rows), of which the largest is predicted.
+    """Add the predictions from margins (classes, rows), the largest in each row, to the counts (classes, 4).
 
     Row by row, so that the sums of weights do not depend on how the rows are cut.
     """
@@ -189,12 +189,12 @@ def _other(values: Floats) -> Floats:
 
 
 def other_counts(counts: Floats) -> Floats:
-    """Counts tp, fp, tn, fn as those of the other class."""
+    """Counts tp, fp, tn, fn seen from the other class."""
     return counts[..., [2, 3, 0, 1]]
 
 
 def with_class(values: Floats, n_classes: int, place: int, *, mirrored: Callable[[Floats], Floats]) -> Floats:
-    """Numbers of each problem (…, problems, kinds), for one class more at this place; of it they are 0.
+    """Numbers for each problem (…, problems, kinds), with one more class at this place, for which they are 0.
 
     Two classes have one problem, with the second as its positive class; one, or three and more, have one each.
     """

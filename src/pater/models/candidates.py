@@ -14,16 +14,16 @@ from ..kernels.rules import RULES
 from .settings import averages_by_itself
 from .spec import Spec, Specs
 
-BALANCED = ("balanced_accuracy", "ter", "g_mean", "wter")  # scores to which both classes count alike, however rare
+BALANCED = ("balanced_accuracy", "ter", "g_mean", "wter")  # scores in which both classes count alike, however rare
 MEMORIES = (1.0, 0.999, 0.99)
 PRIORS = {"full": (30.0, 1.0, 300.0), "diagonal": (10.0, 100.0, 1.0, 0.1)}
 PRIORS_ENCODED = (100.0, 10.0)  # those of a diagonal covariance that are tried on encoded columns
-WIDEST = 256  # columns of which a full covariance is kept
-WIDEST_ENCODED = 1024  # the same of encoded columns, where it is kept for a while only
-ROWS_FOR_EACH = 2  # column, that a full covariance remembers at least
-ENOUGH_FOR_EACH = 100  # encoded column: with as many rows of the rarer class, a diagonal covariance is as good
+WIDEST = 256  # columns for which a full covariance is kept
+WIDEST_ENCODED = 1024  # the same for encoded columns, where it is kept only for a while
+ROWS_FOR_EACH = 2  # column, which a full covariance must at least remember
+ENOUGH_FOR_EACH = 100  # encoded column: with so many rows of the rarer class, a diagonal covariance is as good
 ROUNDING = 1e-9
-DEAREST = 3e9  # squared columns times rows, of all full covariances of a view, for which they are kept: half a second
+DEAREST = 3e9  # squared columns times rows that all full covariances of a view may cost: half a second
 
 
 def candidates(
@@ -96,7 +96,7 @@ def suited_to_encoded(specs: Specs, n_features: int) -> list[bool]:
 
 
 def outweigh_prior(specs: Specs) -> list[bool]:
-    """Of which of them the rows in memory can outweigh the prior, which weighs as much as r rows.
+    """Whether, for each spec, the rows in memory can outweigh the prior, which weighs as much as r rows.
 
     Others hardly learn a covariance: without them, nothing is lost (docs/log.md).
     """

@@ -66,7 +66,7 @@ class Certainty:
         root = np.zeros((columns.size, width + columns.size))
         for row, column in enumerate((columns + 1).tolist()):  # the intercept comes first
             if column >= width:
-                root[row, width + row] = 1.0  # of which no row has told anything
+                root[row, width + row] = 1.0  # which no row has reached
             else:
                 root[row, column:width] = triangle[starts[column:] + column]
                 root[row, column] = 1.0

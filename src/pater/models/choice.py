@@ -15,7 +15,7 @@ from .metrics import SCORES, Confusion
 
 ScoringSettings = dict[str, float] | None
 JudgedBy = tuple[str, ScoringSettings, float | None]
-"""The score that learners are chosen by, its settings, and how answers fade in it; None is as it is by itself."""
+"""The score by which learners are chosen, its settings, and how predictions fade in it; None is the default."""
 
 
 class Stored(NamedTuple):
@@ -27,7 +27,7 @@ class Stored(NamedTuple):
 
 
 def score(counts: Confusion, scoring: str, settings: ScoringSettings = None) -> NDArray[np.float64]:
-    """The scores of counts by name; more is better or not, as `metrics.SCORES` says."""
+    """The scores of counts, by the name of the score; whether higher is better is in `metrics.SCORES`."""
     return SCORES[scoring].of(counts, **(settings or {}))
 
 

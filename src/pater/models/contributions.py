@@ -1,7 +1,7 @@
-"""What each term adds to a margin, so that the terms make up the margin to the bit.
+"""What each term adds to a margin, such that the terms make up the margin to the bit.
 
 Knows the form of rows, `model` and `pool`. The terms of a row are multiples of one power of two, small enough to keep
-fifteen digits of the largest, and large enough that all their sums are exact, in any order. What is left of the margin,
+fifteen digits of the largest, and large enough that all their sums are exact, in any order. The rest of the margin,
 which was summed in another order, is the last term, the rounding.
 """
 
@@ -53,7 +53,7 @@ class Contributions:
     terms
         (rows, models, terms): what each adds.
     base
-        (rows, models): what a row has before its terms are added, the same for all rows up to its last digit.
+        (rows, models): the margin before the terms are added, the same for all rows up to its last digit.
     rounding
         (rows, models): what is left.
     margins

@@ -2,11 +2,11 @@
 
 Knows `kernels`; knows nothing of learning from rows.
 
-Σ⁻¹ = Σa⁻¹ + Σb⁻¹ − I, the prior being counted once; a past that fades is taken as it is after the last sample, with its
-prior made whole. A full metric takes in the eigenvectors of Σb⁻¹ − I one by one, as if they were rows, by the update
-that keeps it positive definite. Then the leader's weights are computed again from the class sums, which add exactly.
-Those of AROW are recursive least squares, Σ·(a sum over rows): with a full metric the sums Σ⁻¹w add. Those of the
-others stay the average by samples seen: for them adding Σ⁻¹w loses more (see `docs/log.md`).
+Σ⁻¹ = Σa⁻¹ + Σb⁻¹ − I, with the prior counted once; a past that fades is taken as of the last sample, with its prior
+restored. A full metric takes in the eigenvectors of Σb⁻¹ − I one by one, as if they were rows, by the update that keeps
+it positive definite. Then the leader's weights are computed again from the class sums, which add exactly. Those of AROW
+are recursive least squares, Σ·(a sum over rows): with a full metric the sums Σ⁻¹w add. Those of the others stay the
+average by samples seen: for them adding Σ⁻¹w loses more (see `docs/log.md`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NEGLIGIBLE = 1e-12  # of the largest eigenvalue of a correlation matrix
 
 
 def merge_metrics(result: State, a: State, b: State, settings: NDArray[np.void]) -> None:
-    """Fill the metric of `result`, whose class sums, counts and average weights are those of both already."""
+    """Fill in the metric of `result`, whose class sums, counts and average weights are already those of both."""
     m = result.scalars
     m["bias_Q"] = sum(_settled(state.scalars["bias_Q"], state.scalars["gain_pos"]) for state in (a, b))
     for k in range(result.n_models):
@@ -44,9 +44,9 @@ def merge_metrics(result: State, a: State, b: State, settings: NDArray[np.void])
 
 
 def metric_since(result: State, whole: State, begun: State, settings: NDArray[np.void]) -> None:
-    """Fill the metric of `result`, whose class sums and counts are those since then: Σ⁻¹ = Σw⁻¹ − Σb⁻¹ + I.
+    """Fill in the metric of `result`, whose class sums and counts are already those since then: Σ⁻¹ = Σw⁻¹ − Σb⁻¹ + I.
 
-    Neither past may fade. The weights of `result` are those of the whole until they are made from sums.
+    Neither past may fade. The weights of `result` are those of the whole until they are computed from sums.
     """
     m = result.scalars
     m["bias_Q"] = np.maximum(whole.scalars["bias_Q"] - begun.scalars["bias_Q"], 0.0)
@@ -60,7 +60,7 @@ def metric_since(result: State, whole: State, begun: State, settings: NDArray[np
 
 
 def _settled(q: Any, gain: Any) -> Any:
-    """Q after the gain of a fading past is taken out of Σ⁻¹; at least the prior is left."""
+    """Q after the gain of a fading past is divided out of Σ⁻¹; at least the prior is left."""
     return np.where(gain > 1, np.maximum((1.0 + q) / gain, 1.0) - 1.0, q)
 
 
@@ -74,7 +74,7 @@ def _merge_triangles(result: State, a: State, b: State, k: int, p: Any) -> None:
     triangle[:] = mine
     for row, kappa in rows:
         absorb_row(triangle, n, row, 1.0 / kappa, f, UNKNOWN, out, ALL)
-    if _sums_evidence(p):  # w = wa + Σ((Σb⁻¹ − I)(wb − wa) + wb), so that nothing is subtracted that is large
+    if _sums_evidence(p):  # w = wa + Σ((Σb⁻¹ − I)(wb − wa) + wb), so that nothing large is subtracted
         first, second = (_weights_of(state, k, n) for state in (a, b))
         pull = sum((kappa * (row @ (second - first)) * row for row, kappa in rows), start=second)
         image_of(triangle, n, pull, f, out)
@@ -104,7 +104,7 @@ def _sums_evidence(p: Any) -> bool:
 
 
 def _weights_of(state: State, k: int, n: int) -> Floats:
-    """The intercept's weight, then those of the columns that the metric knows."""
+    """The intercept's weight, then those of the metric's columns."""
     w, bias = state.own_weights()
     return np.append(bias[k], w[k, : max(n - 1, 0)])[:n]
 
@@ -115,7 +115,7 @@ def _set_weights(result: State, k: int, weights: Floats) -> None:
 
 
 def _take_images(result: State, k: int, p: Any) -> None:
-    """P± = Σ·S± of the metric and the sums that there are."""
+    """Compute P± = Σ·S± from the metric and the sums."""
     assert result.second is not None
     m, vectors, n = result.scalars, result.vectors[k], int(result.scalars["width"][k])
     f, out = np.empty(n), np.empty(n)
@@ -127,7 +127,7 @@ def _take_images(result: State, k: int, p: Any) -> None:
 
 
 def _whole_triangle(state: State, k: int, n: int, f: Floats, out: Floats) -> Floats:
-    """The triangle of a model as one of n columns, with its prior made whole."""
+    """The triangle of a model as one of n columns, with its prior restored."""
     assert state.second is not None
     triangle = state.second[k, : packed_size(n)].copy()
     widen_by(triangle, int(state.scalars["width"][k]), n)
@@ -149,7 +149,7 @@ def _entered(triangle: Floats, n: int) -> Floats:
 
 
 def _rows(entered: Floats) -> list[tuple[Floats, float]]:
-    """Rows x and gains κ whose κ·x·xᵀ add up to such a matrix. Features are brought to one scale for it."""
+    """Rows x and gains κ such that the κ·x·xᵀ add up to this matrix, after features are brought to one scale."""
     from scipy.linalg import eigh
 
     n = len(entered)

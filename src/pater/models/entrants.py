@@ -24,7 +24,7 @@ class Entrants:
     fits
         Whether each may take part.
     places
-        Those that do, from the beginning on; in files of older versions there may be others.
+        Those that do, from the beginning; files of older versions may hold others.
     common
         The one that never stops: it suits any width that may come, and lets pools be merged.
     teams, forgets

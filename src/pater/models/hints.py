@@ -1,4 +1,4 @@
-"""What is said of an input that is read all the same. Knows nothing."""
+"""Hints about inputs that are read all the same. Knows nothing."""
 
 from __future__ import annotations
 

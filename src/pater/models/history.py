@@ -1,7 +1,7 @@
 """How the progressive scores of models developed: counts at about four points for each doubling of the stream.
 
-Knows NumPy only. The points depend on the number of rows alone, so that a stream leaves the same history however it is
-cut into batches.
+Knows NumPy only. The points depend only on the number of rows, so a stream leaves the same history however it is cut
+into batches.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From labels to the small numbers that the passes compare.
 
 Knows NumPy, Numba and `truth`. Integer, boolean and float labels are looked up in a short table, in one compiled scan
-that costs a nanosecond or two a row; a sort, as in `np.unique`, would cost more than learning from a narrow row does.
+that costs a nanosecond or two a row; sorting, as `np.unique` does, would cost more than learning from a narrow row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Encoded(NamedTuple):
 
     codes: NDArray[np.int64]
     new: NDArray[Any]
-    first_rows: NDArray[np.int64]  # where each new label turns up
+    first_rows: NDArray[np.int64]  # where each new label appears first
 
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
@@ -63,7 +63,7 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
 
 
 def _writable(labels: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The labels as a plain array; a copy if they cannot be written to, for which no kernel is compiled."""
+    """The labels as a plain array, copied if read-only, as no kernel is compiled for that."""
     if labels.dtype == dtype and labels.flags.carray:
         return labels
     return np.require(labels, dtype, ("C", "W"))
@@ -71,9 +71,9 @@ def _writable(labels: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 @kernel
 def _scan(y, table, n_known, codes, first_rows):
-    """Fill `codes` and append unseen labels to `table`; how many it holds, or −1 when it is full.
+    """Fill `codes` and append unseen labels to `table`; return how many it holds, or −1 when it is full.
 
-    Where only the first two labels occur, as nearly everywhere, a stretch is done in vector registers.
+    Where only the first two labels occur, as is usual, a stretch is done in vector registers.
     """
     found = n_known
     for start in range(0, y.size, STRETCH):
@@ -100,7 +100,7 @@ def _scan(y, table, n_known, codes, first_rows):
 
 
 def _are_codes(labels: NDArray[Any]) -> bool:
-    """Whether these are 0 and 1, both of them, as a kernel takes them."""
+    """Whether these are 0 and 1, both present, in the form that a kernel takes."""
     return bool(labels.dtype == np.int64 and labels.flags.carray and labels.min() == 0 and labels.max() == 1)
 
 

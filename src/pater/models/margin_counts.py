@@ -2,14 +2,14 @@
 
 Knows `progress`; it runs beside the passes, on their margins, and only where there is an operating point.
 
-For each model there are two histograms, of the samples of −1 and of +1, over the margin in units of its usual size, the
-root of its running mean square. Bins are of equal width in z = asinh(4r): fine about 0, and wide enough to end at 370
-times the usual size. There is one about 0, and they are the same on both sides, so that the mirror image of a model has
-the mirror image of its histograms, to the bit.
+Each model has two histograms, of the samples of −1 and of +1, over the margin in units of its usual size, the root of
+its running mean square. Bins are of equal width in z = asinh(4r): fine about 0, and wide enough to end at 370 times the
+usual size. One bin is centred on 0 and the others are symmetric about it, so the mirror image of a model has the mirror
+image of its histograms, to the bit.
 
-Each class fades by its own samples, so that the rare one keeps some. The memory is as many as there are among twenty
-thousand rows, but at least five hundred and at most ten thousand. Before that the n-th sample weighs in proportion to
-n, so that a model's early margins count less than later ones. Instead of fading all bins, a new sample
+Each class fades by its own samples, so that the rare one keeps some. The memory of a class is the number of its samples
+among twenty thousand rows, but at least five hundred and at most ten thousand. Before that the n-th sample weighs in
+proportion to n, so that a model's early margins count less than later ones. Instead of fading all bins, a new sample
 enters with a gain that grows, and all are divided by a power of two now and then.
 """
 
@@ -27,12 +27,12 @@ BINS = 2 * CENTRE + 1
 WIDTH = 1.0 / 32.0  # of a bin, in z
 FINENESS = 4.0
 FARTHEST = math.sinh((CENTRE + 0.5) * WIDTH) / FINENESS  # where the last bin ends
-MEMORY = 2e4  # samples: of a class as many as there are among so many, and for the shares of the classes all
+MEMORY = 2e4  # samples of all classes, among which those of a class are remembered
 LEAST_MEMORY, MOST_MEMORY = 5e2, 1e4  # samples of a class
 SIZE_MEMORY = 1e3  # samples, for the size of the margins
-LARGEST_MARGIN = 1e150  # its square is a number
+LARGEST_MARGIN = 1e150  # its square does not overflow
 LARGEST_GAIN = 2.0**40
-STALE = 256.0  # samples after which the threshold that answers are counted by is read again; at first sooner
+STALE = 256.0  # samples after which the threshold for counting predictions is read again; at first sooner
 
 MAX_FPR, MAX_FNR, COST = range(3)
 
@@ -42,13 +42,13 @@ NUMBERS = np.dtype(
         ("square", "f8"),  # running mean square of the margins
         ("n_neg", "f8"),  # samples of each class
         ("n_pos", "f8"),
-        ("gain_neg", "f8"),  # what the last sample of a class weighs in its histogram
+        ("gain_neg", "f8"),  # the weight of the last sample of a class in its histogram
         ("gain_pos", "f8"),
         ("share_neg", "f8"),  # importance of the samples of each class, faded together
         ("share_pos", "f8"),
-        ("threshold", "f8"),  # in units of the usual size: what answers are counted by
+        ("threshold", "f8"),  # in units of the usual size: by which predictions are counted
         ("due", "f8"),  # at which sample it is read again
-        ("tp", "f8"),  # importance of samples by what was answered, once both classes were seen
+        ("tp", "f8"),  # importance of samples by what was predicted, once both classes were seen
         ("fp", "f8"),
         ("tn", "f8"),
         ("fn", "f8"),
@@ -123,7 +123,7 @@ def _enter(counts, m, r, positive, s):
     if gain > LARGEST_GAIN:
         own *= 1.0 / LARGEST_GAIN
         gain *= 1.0 / LARGEST_GAIN
-    if m.square > 0.0:  # else nothing was ever said
+    if m.square > 0.0:  # else every margin so far was 0
         own[_bin_of(r)] += s * gain
     if positive:
         m.n_pos, m.gain_pos = n + 1.0, gain

@@ -1,4 +1,4 @@
-"""From the matrix of a caller to rows that a pass can read, without a copy where the form allows it.
+"""From a caller's matrix to rows that a pass can read, without a copy where the form allows it.
 
 Knows NumPy and Numba, `doors`, and what SciPy's matrices are made of; knows no estimator. A sparse matrix is first put
 in order: native numbers, ascending columns. Then it is checked, and exactly what was checked is passed on. The caller's
@@ -35,7 +35,7 @@ SURELY_TAKEN = LARGEST_ROW * (1.0 - 1e-6)  # a pass may sum ‖x‖² in another
 
 
 class _Alias:
-    """The memory of a read-only array, as one that could be written to: the kernels are compiled for that kind only."""
+    """The memory of a read-only array, as a writeable one: the kernels are compiled only for that kind."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.base = array
@@ -54,7 +54,7 @@ def is_plain(X: Any) -> bool:
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether this is a SciPy matrix. Where nobody has imported `scipy.sparse` there is none, so it is not imported."""
+    """Whether this is a SciPy matrix; `scipy.sparse` is not imported, since without it there is none."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(X))
 
@@ -106,9 +106,9 @@ def _sound_form(
 
 
 def _native(indptr: Any, indices: Any) -> tuple[NDArray[Any], NDArray[Any], bool]:
-    """Whole numbers as unsigned ones of 4 bytes or of 8, both alike; and whether the indices were signed.
+    """Integers as unsigned ones, both of 4 bytes or both of 8; and whether the indices were signed.
 
-    What is negative becomes too large.
+    Negative ones become too large.
     """
     if type(indptr) is not np.ndarray or type(indices) is not np.ndarray or not _alike(indptr, indices):
         arrays = [np.asarray(indptr), np.asarray(indices)]
@@ -127,7 +127,7 @@ _INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 
 
 def _alike(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
-    """Whether these are as SciPy makes them, so that nothing need be done to them."""
+    """Whether these are as SciPy makes them, so that nothing need be converted."""
     if indptr.ndim != 1 or indices.ndim != 1 or indptr.dtype != indices.dtype or indices.dtype not in _INDEX_TYPES:
         return False
     a, b = indptr.flags, indices.flags
@@ -135,13 +135,13 @@ def _alike(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
 
 
 def _signed(*arrays: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Indices as SciPy needs them, after they were found small enough."""
+    """Indices as SciPy needs them, after they were found to be small enough."""
     small = all(array.itemsize < 8 for array in arrays) and all(array.max(initial=0) < 1 << 31 for array in arrays)
     return tuple(array.view(np.int32) if small else array.astype(np.int64) for array in arrays)
 
 
 def _numbers(data: Any) -> NDArray[Any]:
-    """The numbers of a sparse matrix, in single precision if they are, else in double."""
+    """The numbers of a sparse matrix: in single precision if they are so already, else in double."""
     if type(data) is np.ndarray and data.dtype in FLOATS and data.flags.carray:
         return data
     data = np.asarray(data)
@@ -223,13 +223,13 @@ def without_columns_from(width: int, rows: Rows) -> Rows:
 
 
 def first_bad_row(rows: Rows) -> int:
-    """The first row that no pass takes, or −1."""
+    """The first row that no pass accepts, or −1."""
     return int(_first_bad_row(tuple(rows)))
 
 
 @kernel
 def _first_bad_row(rows):
-    """The first row that no pass takes, or −1."""
+    """The first row that no pass accepts, or −1."""
     for i in range(count(rows)):
         if not square(rows, i) <= SURELY_TAKEN:
             return i
@@ -243,12 +243,12 @@ STATE_NOT_FINITE = (
 
 
 def row_is_bad(rows: Rows, row: int) -> bool:
-    """Whether it is the row itself that no pass takes."""
+    """Whether the row itself is one that no pass accepts."""
     return first_bad_row(part(rows, row, row + 1)) >= 0
 
 
 def bad_row_message(rows: Rows, row: int, names: NDArray[Any] | None = None) -> str:
-    """What is wrong with a row that no pass takes, and what to do."""
+    """What is wrong with a row that no pass accepts, and what to do."""
     if len(rows) == 1:
         x, columns = rows[0][row], np.arange(rows[0].shape[1])
     else:

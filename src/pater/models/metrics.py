@@ -1,7 +1,7 @@
 """Scores from the four counts of a confusion matrix: the total error rate and its kin.
 
-Knows NumPy only. Counts may be numbers or arrays of them, one for each model, and need not be whole: importance and
-fading make them so. The rate of a class without rows is 0.
+Knows NumPy only. Counts may be numbers or arrays of them, one for each model, and importance and fading may make them
+fractional. The rate of a class without rows is 0.
 """
 
 from __future__ import annotations

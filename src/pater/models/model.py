@@ -34,14 +34,14 @@ from .state_operations import averaging, merged, remembering, resized
 from .truth import classes_as_spelled
 from .warnings import warn_of_many, warn_of_one_class, warn_of_positive_class
 
-MOST_MARGINS = 1 << 22  # that are kept at a time for the thresholds
+MOST_MARGINS = 1 << 22  # kept at a time for the thresholds
 
 
 @dataclass
 class Model:
     """Classes in sorted order and the state of their models; `fixed` if no other class may appear.
 
-    With several specs there are as many models of each class, learned side by side.
+    With several specs, each class has a model of each, learned side by side.
     """
 
     classes: NDArray[Any]
@@ -75,7 +75,7 @@ class Model:
             names = unlike(self.specs, specs)
             if names:
                 raise OtherModelsError(names)
-            before, after = self.specs[0], specs[0]  # in these all specs of a learner agree
+            before, after = self.specs[0], specs[0]  # all specs of a learner agree on these
             if before.forgetting < 1 and after.forgetting == 1:
                 state = remembering(state, leads=before.form == "leader")
             if after.average and not before.average:
@@ -229,7 +229,7 @@ class Model:
     ) -> None:
         """Pass rows of known classes through the models in the given order; after an error the state is undefined.
 
-        Where no history is kept, `counts` may take the answers up to some stops, see `kernels.run.learn`.
+        Where no history is kept, `counts` may receive the counts up to some stops, see `kernels.run.learn`.
         """
         if not codes.size:  # before the first class turns up
             return

@@ -1,8 +1,8 @@
-"""What a batch solution is computed from: for each class the weight, the mean and a factor of the second moments.
+"""The moments from which a batch solution is computed: each class's weight, mean and factor of the second moments.
 
-Knows NumPy. Moments are never changed: what is learned or merged gives new ones. Nothing is squared: rows enter by
-their QR decomposition, so that no more digits are lost than in a solution from the rows themselves. docs/algorithms.md
-gives the bounds.
+Knows NumPy. Moments are never changed: learning and merging give new ones. Nothing is squared: rows enter by their QR
+decomposition, so no more digits are lost than in a solution from the rows themselves. docs/algorithms.md gives the
+bounds.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Moments:
         return self.origin.size
 
     def among(self, places: NDArray[np.int64], n_classes: int) -> Moments:
-        """The same with class k as class `places[k]` of `n_classes`; there was no row of the others."""
+        """The same moments, with class k as class `places[k]` of `n_classes`; the others have no rows."""
         found = [OfClass.empty(self.n_features)] * n_classes
         for place, each in zip(places.tolist(), self.of_class, strict=True):
             found[place] = each
@@ -157,7 +157,7 @@ class Moments:
     def solution(
         self, positive: int, alphas: tuple[float, float], *, ridge: float, intercept: bool
     ) -> tuple[Floats, float]:
-        """The w and b that minimise Σ_c α^c/n^c·Σ s(y − w·x − b)² + ridge·‖w‖², one class being +1, all others −1.
+        """The w and b that minimise Σ_c α^c/n^c·Σ s(y − w·x − b)² + ridge·‖w‖², with one class as +1, all others as −1.
 
         Of many such w it is the shortest. A side without rows has no part in it, and b is 0 without an `intercept`.
         """

@@ -67,7 +67,7 @@ def _other_side(model: Model) -> State:
     sources = _counterparts(model)
     result = model.state.empty(len(sources))
     for place, k in enumerate(sources):
-        if k is not None:  # one by one, since those of a search are large, and are taken out of their herds
+        if k is not None:  # one by one, since a search's models are large and have to be copied out of their herds
             one = mirrored(model.state.some(k, k + 1))
             result.vectors[place], result.scalars[place] = one.vectors[0], one.scalars[0]
             if result.second is not None and one.second is not None:

@@ -26,7 +26,7 @@ def new_model(
     more_may_come: bool = False,
     fixed: bool = False,
 ) -> Model | Pool:
-    """An empty learner of these settings, a pool if they are candidates of one, of columns in these views."""
+    """An empty learner with these settings over columns in these views; a pool if they are candidates of one."""
     if not is_pool(specs):
         return Model.new(classes, views.n_features, specs, fixed=fixed)
     scoring, settings, fading = judged_by

@@ -41,7 +41,7 @@ def learn_encoded(
     """Pass rows through the models, new classes included; after an error the state is undefined.
 
     Up to three classes, each is added before the row that brings it; then the models of all others are made at once.
-    `room`, asked before some rows are passed, may give an array (models, rows) for what is said of them.
+    `room`, called before some rows are passed, may return an array (models, rows) to receive their margins.
     """
     found, n_known, n_rows = np.concatenate([model.classes, encoded.new]), model.classes.size, encoded.codes.size
     n_single = max(0, min(encoded.new.size, 3 - n_known))
@@ -79,9 +79,9 @@ def _learn_as_they_come(
     threads: int | None,
     margins: NDArray[np.float64] | None,
 ) -> None:
-    """Pass rows through the models, those of each class from the row at which it begins.
+    """Pass rows through the models, each class's from the row at which it begins.
 
-    A class at a time, since a state of as many classes as are known at each row would be made anew for each.
+    One class at a time, since a state of all classes known so far would otherwise be rebuilt at each new one.
     """
     width, settings, n_rows = len(model.specs), model.settings(), codes.size
     stops = model.history.cuts(n_rows) if model.history is not None else []

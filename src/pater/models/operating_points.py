@@ -88,7 +88,7 @@ class SeenMargins:
         return result
 
     def since(self, begun: SeenMargins) -> SeenMargins:
-        """What was seen since, if this started as a copy of `begun`: what has not faded of that is taken out."""
+        """What was seen since this started as a copy of `begun`: what has not faded of that is subtracted."""
         result = self.copy()
         for name in ADDED:
             result.numbers[name] -= begun.numbers[name]
@@ -107,12 +107,12 @@ def check_classes(specs: Specs, n_classes: int) -> None:
 
 
 def seen_by(specs: Specs, n_classes: int, n_models: int) -> SeenMargins | None:
-    """What new models with these settings keep of their margins, if they have an operating point."""
+    """The margins that new models with these settings keep, none yet; None without an operating point."""
     check_classes(specs, n_classes)
     return SeenMargins.new(n_models) if specs[0].operating_point is not None else None
 
 
 def _coded(point: Point) -> tuple[int, float, float]:
-    """As the kernels take it."""
+    """The point as the kernels take it."""
     name, a, *rest = point
     return _KINDS.index(name), float(a), float(rest[0]) if rest else 0.0

@@ -1,4 +1,4 @@
-"""The same models with their columns in other places, for merging what met columns in another order.
+"""The same models with their columns in other places, to merge models that met columns in another order.
 
 Knows `state`, `model`, `batch` and `pool`.
 """
@@ -21,9 +21,9 @@ from .views import Views
 
 
 def with_columns_at(learner: Model | Pool, columns: NDArray[np.int64], n_features: int) -> Model | Pool:
-    """A copy in which column j of before is `columns[j]` of `n_features`, or is left out where that is −1.
+    """A copy in which column j moves to `columns[j]` of `n_features`, or is dropped where that is −1.
 
-    Other columns are as if no row had ever had anything there. What a learner says of a row is the same.
+    Other columns are as if no row had ever had anything there. Predictions stay the same.
     """
     if isinstance(learner, BatchModel):
         return learner.with_columns_at(columns, n_features)
@@ -49,7 +49,7 @@ def with_columns_at(learner: Model | Pool, columns: NDArray[np.int64], n_feature
 
 
 def placed(state: State, columns: NDArray[np.int64], n_features: int) -> State:
-    """The same of a state."""
+    """The same for a state."""
     if np.array_equal(columns, np.arange(columns.size)):
         return resized(state, n_features)
     result = state.copy()

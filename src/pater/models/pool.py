@@ -1,12 +1,12 @@
-"""Several learners in one pass, of which the best so far predicts, and those that trail stop.
+"""Several learners in one pass: the best so far predicts, and those that trail stop.
 
-Knows `model`, `board`, `race`, `entrants` and `views`. A pool has the face of a `Model`: what it says is what its
-leader says. Of encoded rows a candidate may see a part only: its view. Time is cut into stretches by the number of rows
-alone, so that batches leave no trace; new columns that make a full covariance too dear are handed over at the row that
-brings them (`stream/widths.py`). At the end of a stretch the best candidate becomes the leader, and those that trail by
-more than chance stop for good: a whole team at once, which is all lengths of memory of one rule, prior and view. The
-leader's team goes on side by side, so that the memory which suits the stream is at hand whenever the stream changes; in
-the long run the common candidate may stand for the longest one.
+Knows `model`, `board`, `race`, `entrants` and `views`. A pool has the interface of a `Model` and predicts what its
+leader predicts. A candidate may see only part of encoded rows: its view. Time is cut into stretches by the number of
+rows alone, so that batches leave no trace; new columns that make a full covariance too expensive take effect at the row
+that brings them (`stream/widths.py`). At the end of a stretch the best candidate becomes the leader, and those that
+trail by more than chance stop for good: a whole team at once, which is all lengths of memory of one rule, prior and
+view. The leader's team goes on side by side, so that the memory that suits the stream is at hand whenever the stream
+changes; in the long run the common candidate may stand in for the longest one.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from .warnings import warn_of_one_class, warn_of_positive_class
 class Pool:
     """Candidates with a spec and a view each: `models` are those that still learn, by their places (`entrants`).
 
-    `made` counts the answers that the pool itself gave up to the last decision, (problems, 4). The answers of a
-    candidate since then are its own counts and what `adjustments` adds: of two classes, minus its counts of then; of
-    more, the answers themselves, since the class that is predicted depends on all its models.
+    `made` counts the pool's own predictions up to the last decision, (problems, 4). A candidate's predictions since
+    then are its own counts plus `adjustments`: with two classes, minus its counts at that time; with more, the
+    predictions themselves, since the predicted class depends on all its models.
     """
 
     specs: Specs
@@ -64,8 +64,8 @@ class Pool:
     next_decision: int = stretch(0)
     history: History = field(default_factory=History)
     spent: NDArray[np.float64] = field(default_factory=lambda: np.zeros(MOST_LEVELS))  # on full covariances, by level
-    in_shards: bool = False  # while shards are learned, none stops for being behind, so that all have the same
-    _entered: Entrants | None = field(default=None, repr=False, compare=False)  # until columns or specs are others
+    in_shards: bool = False  # in shards none stops for trailing, so that all shards have the same
+    _entered: Entrants | None = field(default=None, repr=False, compare=False)  # until columns or specs change
     dear: tuple[Any, NDArray[np.float64]] | None = field(default=None, init=False, repr=False, compare=False)
 
     @classmethod
@@ -104,7 +104,7 @@ class Pool:
 
     @property
     def speaker(self) -> Model:
-        """The candidate that speaks for all."""
+        """The candidate that predicts for the pool."""
         return self.models[self.leader]
 
     @property
@@ -113,7 +113,7 @@ class Pool:
 
     @property
     def entered(self) -> Entrants:
-        """Who takes part in the race, with as many columns."""
+        """The candidates in the race, for this number of columns."""
         if self._entered is None:
             self._entered = entrants(self.specs, self.views, more_may_come=self.more_may_come)
         return self._entered
@@ -124,7 +124,7 @@ class Pool:
 
     @property
     def usual_fading(self) -> float:
-        """How answers fade unless it is said."""
+        """The default fading of predictions in the scores."""
         return FADING_ENCODED if self.views.encoded else FADING
 
     @property
@@ -153,7 +153,7 @@ class Pool:
             model.fixed = value
 
     def with_specs(self, specs: Specs, judged_by: JudgedBy | None = None) -> Pool:
-        """The same pool, to go on with these settings and this score; an `OtherModelsError` if it cannot."""
+        """The same pool, to continue with these settings and this score; an `OtherModelsError` if it cannot."""
         result = object.__new__(Pool)
         vars(result).update(vars(self))  # as `replace`, in a tenth of the time
         if judged_by is not None:
@@ -169,15 +169,15 @@ class Pool:
         return result
 
     def progressive(self, scoring: str = "", settings: ScoringSettings = None) -> Confusion:
-        """The counts of the answers that the pool gave, each (problems)."""
+        """The counts of the pool's predictions, each (problems)."""
         return Confusion(*(self.made + self.since(self.leader)).T)
 
     def since(self, k: int) -> NDArray[np.float64]:
-        """The answers of a candidate since the last decision, (problems, 4)."""
+        """The counts of a candidate's predictions since the last decision, (problems, 4)."""
         return counts_of(self.models[k]) + self.adjustments[k]
 
     def chosen(self, scoring: str = "", settings: ScoringSettings = None) -> list[int]:
-        """Which models of the speaker speak: all."""
+        """The models of the speaker that predict: all."""
         return list(range(self.state.n_models))
 
     def speaking(self, scoring: str = "", settings: ScoringSettings = None) -> State:
@@ -185,7 +185,7 @@ class Pool:
         return self.state
 
     def margins(self, rows: Rows, scored_by: tuple[str, ScoringSettings], *, average: bool) -> NDArray[np.float64]:
-        """What the leader says of rows, (rows, models)."""
+        """The leader's margins of rows, (rows, models)."""
         return self.speaker.margins(self.views.of(rows, self.level(self.leader)), scored_by, average=average)
 
     def weights(
@@ -196,11 +196,11 @@ class Pool:
         return self.views.spread(weights, self.level(self.leader)), intercepts
 
     def threshold(self, point: Point | None, scoring: str, settings: ScoringSettings = None) -> float:
-        """The margin from which on a row is of the second class, at this operating point."""
+        """The margin at and above which a row is of the second class, at this operating point."""
         return self.speaker.threshold(point, scoring, settings)
 
     def resize(self, n_features: int) -> None:
-        """Make room for more columns, or leave out the last."""
+        """Make room for more columns, or drop the last ones."""
         vars(self).update(vars(resized(self, n_features)))
 
     def encoded(self, labels: NDArray[Any]) -> Encoded:
@@ -224,15 +224,15 @@ class Pool:
         threads: int | None = 1,
         sound: bool = False,
     ) -> None:
-        """Pass rows through the candidates, in order. After an error the pool is as it was before.
+        """Pass rows through the candidates, in order. After an error the pool is unchanged.
 
-        Of `sound` rows it is known that a pass takes them, so that they are not looked at again.
+        `sound` rows have been checked before and are not checked again.
         """
         check_lengths(rows, labels, weights)
         encoded, target = self.encoded(labels), self
         if encoded.new.size or 4 * rows[-1].size > self.state.size:
             target = self.copy()
-        else:  # a short batch is looked at before anything changes
+        else:  # a short batch is checked before anything changes
             bad = -1 if sound else first_bad_row(rows)
             if bad >= 0:
                 raise BadRowError(rows, bad)
@@ -245,7 +245,7 @@ class Pool:
         self.warn(rows, labels)
 
     def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
-        """Say so if the leader has come to predict one class only, or takes the wrong class for the positive one."""
+        """Warn if the leader has come to predict only one class, or if the positive class may not be the one meant."""
         if isinstance(self.spec.class_weight, tuple):
             warn_of_one_class(self.speaker, self.views.of(rows, self.level(self.leader)), labels)
         warn_of_positive_class(self.speaker, labels.size)
@@ -261,7 +261,7 @@ class Pool:
     ) -> None:
         """Pass rows through the candidates, each new class added before the row that brings it.
 
-        `room`, asked before some rows are passed, may give an array (problems, rows) for what is said of them.
+        `room`, called before some rows are passed, may return an array (problems, rows) to receive their margins.
         """
         found, n_known, start = np.concatenate([self.classes, encoded.new]), self.classes.size, 0
         for k, stop in enumerate([*encoded.first_rows.tolist(), encoded.codes.size]):
@@ -289,7 +289,7 @@ class Pool:
         learn_all(self, rows, codes, weights=weights, order=order, threads=threads, margins=margins)
 
     def merge(self, other: Pool) -> Pool:
-        """A pool of what both have seen: the best by all answers leads, and the next decision says who goes on."""
+        """A pool of what both have seen: the best by all predictions leads, and the next decision says who goes on."""
         both = merged(self, other)
         _, both.leader = race(both.board, both.entered, list(both.models), (both.scoring, both.scoring_settings))
         return both

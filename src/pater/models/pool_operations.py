@@ -1,4 +1,4 @@
-"""Changes to a whole pool that are not learning: one more class, other columns, two pools made one.
+"""Changes to a whole pool other than learning: one more class, other columns, merging two pools.
 
 Knows `model`, `board` and `race`, and what a pool is made of.
 """
@@ -28,7 +28,7 @@ _COUNTS = [dict(SCALARS.fields or {})[name][1] // 8 for name in COUNTS]  # their
 
 
 def counts_of(model: Model) -> NDArray[np.float64]:
-    """The answers of a model of two classes, (problems, 4); of more, it cannot tell by itself, and has none."""
+    """The counts of a model of two classes, (problems, 4); zeros for more, where it cannot tell the predicted class."""
     if model.classes.size > 2:
         return np.zeros((model.state.n_models, 4))
     if model.seen is not None:
@@ -37,7 +37,7 @@ def counts_of(model: Model) -> NDArray[np.float64]:
 
 
 def add_class(pool: Pool, label: Any) -> None:
-    """Make room for one more class, and count the answers so far as those of one class more."""
+    """Make room for one more class, and convert the counts so far to one class more."""
     n_classes, since = pool.classes.size, {k: pool.since(k) for k in pool.models}
     place = int(ranks(np.append(pool.classes, np.asarray([label])))[-1])
     for model in pool.models.values():
@@ -50,7 +50,7 @@ def add_class(pool: Pool, label: Any) -> None:
 
 
 def resized(pool: Pool, n_features: int) -> Pool:
-    """The same with more columns, or without the last. Where a full covariance becomes too dear, others begin."""
+    """The pool with more columns, or without the last. Where a full covariance becomes too expensive, others begin."""
     views = pool.views.resized(n_features)
     entered = entrants(pool.specs, views, more_may_come=pool.more_may_come)
     models = {k: replace(model) for k, model in pool.models.items() if entered.fits[k]}
@@ -65,12 +65,12 @@ def resized(pool: Pool, n_features: int) -> Pool:
     result = replace(pool, views=views, models=models, leader=leader, _entered=entered)
     result.adjustments = {k: pool.adjustments.get(k, np.zeros_like(pool.made)) for k in models}
     if leader != pool.leader:
-        result.made = pool.made + pool.since(pool.leader) - result.since(leader)  # what was answered stays so
+        result.made = pool.made + pool.since(pool.leader) - result.since(leader)  # past predictions keep their counts
     return result
 
 
 def merged(one: Pool, other: Pool) -> Pool:
-    """What both have seen: the candidates that learn in both, of which one always does."""
+    """A pool of what both have seen: the candidates that learn in both, which at least one always does."""
     if not np.array_equal(one.views.levels, other.views.levels):
         raise ValueError("cannot merge models of tables that were encoded differently in the beginning.")
     a, b = one.copy(), other.copy()

@@ -1,8 +1,8 @@
 """Rows passed through a pool: from decision to decision, each candidate in its view.
 
 Knows `board`, `race`, `views`, `row_pass` and what a pool is made of. While the race goes on, each decision says who
-learns from the rows after it; up to the next, candidates know nothing of each other, so that threads may take them.
-Once it is over, the same candidates learn on, so that many decisions can be taken together afterwards; but for those
+learns from the rows after it; up to the next, candidates are independent of each other, so threads may share them. Once
+the race is over, the same candidates go on learning, so many decisions can be made together afterwards, except for the
 few at which one may be spared.
 """
 
@@ -40,7 +40,7 @@ from .views import MOST_LEVELS
 if TYPE_CHECKING:
     from .pool import Pool
 
-MOST_NUMBERS = 1 << 19  # in rows that are passed without a decision: they are better left in the cache
+MOST_NUMBERS = 1 << 19  # in rows passed without a decision, so that they stay in the cache
 ROWS_AT_LEAST = 1 << 12  # that are worth it
 STEP = 6  # candidates that a row is passed through at a time, where others wait
 WORTH_A_THREAD = 1 << 22  # products of full covariances: fewer are done before a thread has started
@@ -63,7 +63,7 @@ def learn_all(
         return
     n_rows, stop, in_order, several = order.size or codes.size, 0, not order.size, pool.classes.size > 2
     most = max(ROWS_AT_LEAST, MOST_NUMBERS * codes.size // max(1, rows[-1].size))
-    views: dict[int, Rows] = {}  # of the rows that are passed, made when they are needed
+    views: dict[int, Rows] = {}  # of the rows that are passed, made when needed
     while stop < n_rows:
         together, at_once = _taken_together(pool, min(n_rows - stop, most)) if margins is None else ([], 0)
         start, stop = stop, min(n_rows, stop + (at_once if together else pool.next_decision - pool.rows))
@@ -117,7 +117,7 @@ def _threads_for(pool: Pool, n_rows: int, threads: int | None) -> int:
 
 
 def _do(jobs: Sequence[Callable[[], None]], threads: int) -> None:
-    """Do all of it by so many threads; of several errors, the first in their order."""
+    """Run all jobs on so many threads; of several errors, raise the first in the jobs' order."""
     if threads == 1:
         for job in jobs:
             job()
@@ -135,7 +135,7 @@ def learn_row(
     weights: NDArray[np.float64],
     margins: NDArray[np.float64] | None,
 ) -> None:
-    """The same of one row of this kind, which is checked once for all candidates."""
+    """The same for one row of this kind, which is checked once for all candidates."""
     for _ in row_in_steps(pool, kind, rows, codes, weights, margins):
         pass
 
@@ -176,7 +176,7 @@ def row_in_steps(
 
 
 def _spend(pool: Pool, n_rows: int) -> None:
-    """Take note of what full covariances have cost in some rows, where they may become too dear."""
+    """Record what full covariances have cost for some rows, where they may become too expensive."""
     key = pool.models, pool.entered  # both are made anew whenever they change
     if pool.dear is None or pool.dear[0][0] is not key[0] or pool.dear[0][1] is not key[1]:
         levels = [pool.level(k) for k in pool.models if k in pool.entered.passing]
@@ -186,9 +186,9 @@ def _spend(pool: Pool, n_rows: int) -> None:
 
 
 def _taken_together(pool: Pool, n_rows: int) -> tuple[list[int], int]:
-    """After how many of the next rows there are decisions that can be taken together, and how many rows to pass for it.
+    """After how many of the next rows come decisions that can be made together, and how many rows to pass before them.
 
-    There are none if they cannot. One after which a candidate may stop is left for the end.
+    The list is empty if they cannot. A decision after which a candidate may stop is left for the end.
     """
     at, found, awake = pool.next_decision - pool.rows, list[int](), list(pool.models)
     if at < n_rows and pool.classes.size <= 2 and pool.seen is None and is_over(pool.entered, awake):
@@ -202,7 +202,7 @@ def _taken_together(pool: Pool, n_rows: int) -> tuple[list[int], int]:
 
 
 def _decide(pool: Pool) -> None:
-    """Look at the answers since the last decision: who leads from here on, and who stops."""
+    """Decide by the predictions since the last decision who leads from here on, and who stops."""
     awake, now = list(pool.models), {k: counts_of(model) for k, model in pool.models.items()}
     since = np.stack([now[k] + pool.adjustments[k] for k in awake])
     pool.made = pool.made + since[awake.index(pool.leader)]
@@ -214,7 +214,7 @@ def _decide(pool: Pool) -> None:
 
 
 def _race(pool: Pool) -> None:
-    """Who leads from here on, and who stops, by the answers so far."""
+    """Decide by the predictions so far who leads from here on, and who stops."""
     entered, awake, scored_by = pool.entered, list(pool.models), (pool.scoring, pool.scoring_settings)
     if not entered.passing.isdisjoint(awake):
         spent = np.repeat(pool.spent[: pool.views.n_levels], len(pool.specs)).tolist()
@@ -231,8 +231,8 @@ def _race(pool: Pool) -> None:
 
 
 def _spared(pool: Pool, awake: list[int]) -> set[int]:
-    """Who can stop: the longest memory of the winners, where over the whole stream the common candidate has answered
-    as well, which remembers as long, or a shorter memory better by more than chance.
+    """The candidate that can stop, if any: the longest memory of the winners, if over the whole stream the common
+    candidate, which remembers as long, was as good, or a shorter memory was better by more than chance.
     """
     longest, scored_by = spare(pool.entered, awake), (pool.scoring, pool.scoring_settings)
     if longest is None:
@@ -243,7 +243,7 @@ def _spared(pool: Pool, awake: list[int]) -> set[int]:
 
 
 def _decide_together(pool: Pool, decisions: list[int], answers: dict[int, NDArray[np.float64]]) -> None:
-    """The same for many decisions after which the same candidates go on, by their answers up to each."""
+    """The same for many decisions after which the same candidates go on, by their predictions up to each."""
     awake = list(answers)
     now = np.stack([np.concatenate([[-pool.adjustments[k]], answers[k]]) for k in awake], axis=1)
     since = now[1:] - now[:-1]

@@ -1,7 +1,7 @@
 """Prediction: the margins of rows, without learning.
 
 Knows `state`, `rows`, `simd` and `doors`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that
-asking a model of a million features about one row does not spell out a million weights first.
+predicting one row with a model of a million features does not compute a million weights first.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def labels_of(margins: Any, classes: NDArray[Any], threshold: float = 0.0) -> ND
 
 @exact_part
 def _size(m, average):
-    """What the margins of one model are divided by when reported (`kernels.state.sizes`)."""
+    """The divisor of one model's margins when they are reported (`kernels.state.sizes`)."""
     if not m.size_square > 0.0:
         return 1.0
     return m.mean_size if average and m.mean_size > 0.0 else math.sqrt(m.size_square)
@@ -170,7 +170,7 @@ def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64
 
 
 def _of_sparse_rows(state: State) -> Any:
-    """The kernel that asks the models about sparse rows without making their weights first, if there is one."""
+    """The kernel that predicts sparse rows without computing the weights first, if there is one."""
     if not state.has_means:
         return _point_margins
     if state.metric == "full":
@@ -191,11 +191,10 @@ def told(margins: NDArray[np.float64], rows: Rows, state: State, *, average: boo
 
 
 class RowMargins(NamedTuple):
-    """What is said of one sparse row, to be asked again and again: functions without another check, and arguments.
+    """Predictions for one sparse row, to be repeated: functions without further checks, and their arguments.
 
-    `ask` fills in the margins, `tell` brings them to the units that they are told in, and `judge` fills in the
-    probabilities that go with them. The row is read where it is at the time. All this is good for as long as the
-    arrays of the state are the same.
+    `ask` fills in the margins, `tell` converts them to the units in which they are reported, and `judge` fills in the
+    probabilities. The row is read from its arrays at each call. All this is valid while the state keeps its arrays.
     """
 
     ask: Any

@@ -1,6 +1,6 @@
 """The race of the candidates of a pool: who leads, and who stops.
 
-Knows `board`, which is what they are compared by, and `entrants`.
+Knows `board`, by which they are compared, and `entrants`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from .choice import ScoringSettings
 from .entrants import Entrants
 
 SHORTEST, LONGEST = 16, 256  # rows from one decision to the next
-ALL_LEARN = 2000  # rows for which no team has to stop for want of time
-RARE = 20  # rows that one of the rarer class stands for where it is asked how much is known
-LEAST_HELD = 2.0  # rows of the rarer class in the memory of who leads
-MUCH_TOO_DEAR = 10  # times what full covariances may cost, where nothing else is as good
+ALL_LEARN = 2000  # rows up to which no team has to stop for lack of time
+RARE = 20  # rows that one of the rarer class stands for, in how much is known
+LEAST_HELD = 2.0  # rows of the rarer class in the memory of a leader
+MUCH_TOO_DEAR = 10  # times what full covariances may usually cost, where nothing else is as good
 BEYOND_CHANCE = 2.0  # standard deviations of the leader's score that a team may trail
-LONG_RUN = 1 << 14  # rows after which the common candidate may stand for the longest memory of the winners
+LONG_RUN = 1 << 14  # rows after which the common candidate may replace the longest memory of the winners
 AS_GOOD = 0.5  # standard deviations that it may trail then
 
 
 def stretch(rows: int) -> int:
-    """How many rows there are to the next decision, after so many."""
+    """How many rows there are from this one to the next decision."""
     return min(LONGEST, max(SHORTEST, rows // 16))
 
 
 def too_dear(
     board: Board, entered: Entrants, awake: list[int], spent: list[float], scored_by: tuple[str, ScoringSettings]
 ) -> set[int]:
-    """Which of the candidates that are awake have to stop, by what was spent on full covariances at the level of each.
+    """The awake candidates that have to stop, by what was spent on full covariances at the level of each.
 
-    They may go on for a while as long as none of those that last is as good, but for chance.
+    They may go on for a while if no lasting candidate is as good, apart from chance.
     """
     rarer, passing = board.rarer, [k for k in awake if k in entered.passing]
     dear = {k for k in passing if rarer > entered.until[k] or spent[k] > DEAREST}
@@ -46,12 +46,12 @@ def too_dear(
 
 
 def is_over(entered: Entrants, awake: list[int]) -> bool:
-    """Whether one team is left beside the common candidate, and may last: then nobody stops any more."""
+    """Whether only one team, which may last, is left beside the common candidate: then nobody stops any more."""
     return entered.passing.isdisjoint(awake) and len(_racing(entered, awake)) == 1
 
 
 def spare(entered: Entrants, awake: list[int]) -> int | None:
-    """Of the one team that is left, the candidate that remembers as long as the common one, if others do not."""
+    """The candidate of the one team left that remembers as long as the common one, if its others do not; else None."""
     team = [k for k in awake if k != entered.common]
     alike = [k for k in team if entered.forgets[k] == entered.forgets[entered.common]]
     return alike[0] if len(_racing(entered, awake)) == 1 and len(alike) == 1 < len(team) else None
@@ -63,7 +63,7 @@ def asks_for_spare(rows: int) -> bool:
 
 
 def is_ahead(one: Board, other: Board, deviations: float, scored_by: tuple[str, ScoringSettings]) -> bool:
-    """Whether one candidate is better than another by so many standard deviations; each is on a board of its own."""
+    """Whether one candidate is better than another by so many standard deviations; each has a board of its own."""
     least = other.scores(*scored_by) + deviations * other.deviation(0, *scored_by)
     return bool(one.scores(*scored_by)[0] >= least[0])
 
@@ -84,10 +84,10 @@ def _racing_with_mates(entered: Entrants, awake: list[int]) -> list[int]:
 def _standing(
     board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> tuple[Floats, Floats]:
-    """The score of each candidate that is awake, and the one by which it may lead.
+    """The score of each awake candidate, and the one by which it may lead.
 
-    Whose memory holds too few rows of a class does not lead, unless all are like that; at first, a short memory must be
-    better by more than chance.
+    A candidate with too few rows of a class in its memory does not lead, unless all are like that; at first, a short
+    memory must be better by more than chance.
     """
     board = board.among(awake)
     scores, forgets, rows = board.scores(*scored_by), entered.forgets[awake], board.rows[..., None]
@@ -103,7 +103,8 @@ def _standing(
 def leaders(
     board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> NDArray[np.int64]:
-    """Who leads at each moment, once the race is over: who else goes on beside the winners does not by chance.
+    """Who leads at each moment, once the race is over: the best of the winners, or another that is better beyond
+    chance.
 
     If the longest memory of the winners has stopped, the common candidate is one of them.
     """
@@ -124,12 +125,12 @@ def leaders(
 def race(
     board: Board, entered: Entrants, awake: list[int], scored_by: tuple[str, ScoringSettings]
 ) -> tuple[list[int], int]:
-    """Which of the candidates that are awake go on, and who leads them.
+    """The awake candidates that go on, and their leader.
 
-    A team stops when its best trails the best by more than chance, or when there is no more time for so many. Those
-    that last and those that stop after a while in any case race apart, so that the best of those that last are there
-    when the others leave. The common candidate goes on in any case, and if its team has stopped, it stops no other:
-    alone it has one memory only.
+    A team stops when its best trails the best by more than chance, or when there is no more time for so many. Lasting
+    candidates race apart from those that stop after a while in any case, so that the best lasting ones are there when
+    the others leave. The common candidate always goes on, and if its team has stopped, it stops no other: alone it has
+    only one memory.
     """
     if len(_racing(entered, awake)) == 1:
         return awake, int(leaders(board, entered, awake, scored_by))

@@ -1,6 +1,6 @@
 """One row through a model: the pass, and those of its arguments that stay the same, kept ready from row to row.
 
-Knows `run` and `doors`. To see that a batch fits a state, to pick the pass and to find its compiled form takes five
+Knows `run` and `doors`. Checking that a batch fits a state, choosing the pass and finding its compiled form take five
 times as long as the pass of one short row. All of it depends on the state and on the types of the row, so it is kept
 for as long as those are the same.
 """
@@ -24,7 +24,7 @@ Margins = NDArray[np.float64] | None
 
 
 def kind_of(rows: Rows) -> Kind | None:
-    """The types of rows that are sound; None for arrays that no pass is kept ready for."""
+    """The types of sound rows; None for arrays for which no pass is kept ready."""
     for array in rows:
         if not array.flags.carray:
             return None
@@ -32,7 +32,7 @@ def kind_of(rows: Rows) -> Kind | None:
 
 
 class RowPass:
-    """The pass of one row of some kind through a model, without another check: `learn`."""
+    """The pass of one row of some kind through a model, without further checks: `learn`."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class RowPass:
         self._vectors, self._scalars, self._second = state.vectors, state.scalars, state.second
 
     def fits(self, model: Model, kind: Kind, margins: Margins) -> bool:
-        """Whether the model is as it was, and the row of the same kind."""
+        """Whether the model is unchanged, and the row of the same kind."""
         state = model.state
         return (
             self._vectors is state.vectors
@@ -63,7 +63,7 @@ class RowPass:
 
 
 def _ready(run: Callable[..., int], arguments: tuple[Any, ...]) -> Callable[..., int]:
-    """The pass as a function of a row. As a closure it is passed over by who adds up the memory of a model."""
+    """The pass as a function of a row. Measuring the memory of a model skips it because it is a closure."""
     home, _, order, _, _, nothing, *more = arguments
 
     def learn(rows: Rows, codes: NDArray[np.int64], weights: NDArray[np.float64], margins: Margins) -> int:
@@ -80,7 +80,7 @@ def pass_row(
     weights: NDArray[np.float64],
     margins: Margins = None,
 ) -> int:
-    """Pass a row that was checked through a model of one spec; 0 if it is a bad one, or −1."""
+    """Pass a checked row through a model of one spec; return 0 if the row is bad, else −1."""
     ready = model.ready
     if ready is None or not ready.fits(model, kind, margins):
         ready = model.ready = RowPass(model, kind, rows, codes, weights, margins)
@@ -97,7 +97,7 @@ def learn_row(
     weights: NDArray[np.float64],
     margins: Margins,
 ) -> int:
-    """As `kernels.run.learn`, of one row and a model of one spec."""
+    """As `kernels.run.learn`, for one row and a model of one spec."""
     rows = check_pass(rows, codes, model.state, settings, weights, IN_ORDER, margins, (), None)
     kind = kind_of(rows)
     if kind is None:

@@ -98,7 +98,7 @@ class Grid:
         if width != n_features:
             raise ValueError(f"X has {n_features} features, but the grid has learned from rows of {width}.")
         learned = [replace(model) for model in models]
-        for model in learned:  # what one refuses the first refuses
+        for model in learned:  # what any of them refuses, the first does
             model.learn(rows, labels, weights=weights, threads=threads)
         self.models = learned
 

@@ -24,7 +24,7 @@ from .setting_kinds import (
     Weights,
 )
 
-# With rows of any size that is taken, all products stay numbers.
+# No product with a row of any accepted size overflows.
 LARGEST_R = 1e100
 LEAST_FORGETTING = 1e-12  # a sample may then enter with up to 2^40 times its importance over this
 
@@ -249,7 +249,7 @@ _TABLE = (
         Number("above 0.5 and below 1", lambda value: 0.5 < value < 1),
         0.9,
         "η: the probability with which a sample must be classified correctly after the step.",
-        (Field("phi", "f8", _deviations),),  # standard deviations that a margin is to be away from 0
+        (Field("phi", "f8", _deviations),),  # standard deviations by which a margin must differ from 0
         parameter="eta",
         keyword="eta",
         options=("--eta",),

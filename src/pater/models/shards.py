@@ -29,7 +29,7 @@ from .pool_operations import counts_of
 from .race import stretch
 from .state_operations import set_average
 
-BEGINNING = 10_000  # rows from all over a table that shards of it begin with
+BEGINNING = 10_000  # rows from all over a table, with which its shards begin
 MOST_LASTING, MOST_PASSING = 1, 2  # teams that go on in shards, beside the common candidate
 _COUNTED = ("t", "updates", "entered", "told", "brier", "log_loss")
 _SEEN = ("seen_pos", "seen_neg")
@@ -70,7 +70,7 @@ def start(begun: Model | Pool) -> Model | Pool:
 
 
 def _going_on(pool: Pool) -> list[int]:
-    """The common candidate and the best teams of those that last and of those that do not, by their answers so far."""
+    """The common candidate and the best teams of those that last and of those that do not, by predictions so far."""
     entered, scores = pool.entered, pool.board.scores(pool.scoring, pool.scoring_settings)
     least = min(entered.forgets[k] for k in pool.models)
     awake = [k for k in pool.models if entered.forgets[k] == least]
@@ -128,7 +128,7 @@ def _model_since(model: Model, begun: Model) -> Model:
     result, first = model.copy(), begun.copy()
     first.add_classes(_newcomers(model, first))
     first.resize(model.n_features)
-    fades = any(spec.forgetting < 1 for spec in model.specs)  # the beginning of such a model, of itself
+    fades = any(spec.forgetting < 1 for spec in model.specs)  # then the beginning fades by itself
     average = any(spec.average for spec in model.specs)
     result.state = _counted_since(model.state, first.state, average=average)
     if not fades:
@@ -143,7 +143,7 @@ def _model_since(model: Model, begun: Model) -> Model:
 
 
 def _newcomers(model: Model, begun: Model) -> NDArray[Any]:
-    """The classes that came since; after a single one, first that which came next, whose model has learned its rows."""
+    """The classes added since; after a single one, first the class that came next, whose model has learned its rows."""
     new = np.setdiff1d(model.classes, begun.classes)
     if begun.classes.size != 1 or new.size < 2:
         return new
@@ -152,9 +152,9 @@ def _newcomers(model: Model, begun: Model) -> NDArray[Any]:
 
 
 def _counted_since(state: State, begun: State, *, average: bool) -> State:
-    """The same models, of which the rows since are counted. Answers that count by their place or fade stay as they are.
+    """The same models, counting only the rows since. Predictions that count by their place or fade stay as they are.
 
-    Weights that are told by the usual size of their averaged margins are told by that of the samples since.
+    Weights reported by the usual size of their averaged margins go by that of the samples since.
     """
     result = state.copy()
     result.arrange("split")
@@ -184,7 +184,7 @@ def _average_since(state: State, begun: State) -> tuple[Floats, Floats]:
 
 
 def _take_out(result: State, state: State, begun: State, settings: NDArray[np.void]) -> None:
-    """Class sums and Σ⁻¹ become those of the rows since; weights that are no function of them stay as they are."""
+    """Reduce class sums and Σ⁻¹ to those of the rows since; weights that do not follow from them stay as they are."""
     first = begun.copy()
     first.arrange("split")
     m, was = result.scalars, first.scalars

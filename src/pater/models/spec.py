@@ -28,7 +28,7 @@ class Spec(_fields()):  # type: ignore[misc]
 
     __slots__ = ()
 
-    # The types of those that Python code asks for. What only kernels read needs none.
+    # The types of those that Python code reads. Those that only kernels read need none.
     rule: str
     class_weight: str | tuple[tuple[Any, float], ...] | None
     alphas: tuple[float, float]
@@ -56,10 +56,10 @@ class Spec(_fields()):  # type: ignore[misc]
 
     @property
     def is_sized(self) -> bool:
-        """Whether margins are reported in units of their usual size, as their length says how long the stream was.
+        """Whether margins are reported in units of their usual size, as their length only reflects that of the stream.
 
-        That is so of all rules that step along the class means: by how much depends on the rule. The leader has its
-        length from the data, unless Σ is diagonal and only rows with a loss enter: the means of these come ever closer.
+        That holds for all rules that step along the class means, to a degree that depends on the rule. The leader's
+        length comes from the data, unless Σ is diagonal and only rows with a loss enter: their means come ever closer.
         """
         rule = RULES[self.rule]
         leads = rule.second_order and self.form == "leader"
@@ -82,7 +82,7 @@ RECORD = np.dtype(
     [
         ("rule", "i8"),  # its code
         ("positive", "i8"),  # the code of the class that is +1 to this model
-        ("sized", "i8"),  # 1 if margins are told in units of their usual size
+        ("sized", "i8"),  # 1 if margins are reported in units of their usual size
         *((field.name, field.type) for each in SETTINGS.values() for field in each.record),
     ]
 )
@@ -97,7 +97,7 @@ def positives(n_classes: int) -> list[int]:
 def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
     """A record for each model of a learner of `classes`: those of the first class or problem, then the next.
 
-    Of two classes the weights are α⁻ and α⁺. Of more, that of a class is α⁺ in its own model, and α⁻ is 1.
+    With two classes the weights are α⁻ and α⁺. With more, a class's weight is α⁺ in its own model, and α⁻ is 1.
     """
     settings = np.zeros((len(positives(len(classes))), len(specs)), RECORD)
     for of_class, positive in zip(settings, positives(len(classes)), strict=True):
@@ -112,7 +112,7 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
                 if len(classes) == 2:
                     p["alpha_neg"] *= weight.get(classes[0], 1.0)
             if RULES[spec.rule].moves_along_means:
-                p["balanced"] = 0  # they weigh classes alike by themselves
+                p["balanced"] = 0  # these rules weigh classes alike anyway
                 # Only the ratio of the weights counts; a power of two keeps it from overflowing.
                 _, exponent = np.frexp(max(p["alpha_neg"], p["alpha_pos"]))
                 p["alpha_neg"], p["alpha_pos"] = (np.ldexp(p[name], -exponent) for name in ("alpha_neg", "alpha_pos"))

@@ -80,8 +80,8 @@ def averaging(state: State) -> State:
 def remembering(state: State, *, leads: bool = False) -> State:
     """The same models, to forget nothing from here on: class sums in units of the last sample, as they fade no more.
 
-    So is Σ⁻¹. Where it is diagonal, features that have paused get the prior back, as if a row held them all; the
-    weights follow if they are those of a leader (`leads`).
+    Σ⁻¹ is in that unit, too. Where it is diagonal, features that have paused get the prior back, as if a row held them
+    all; the weights follow if they are those of a leader (`leads`).
     """
     result = state.copy()
     result.arrange("split")
@@ -101,7 +101,7 @@ def remembering(state: State, *, leads: bool = False) -> State:
 
 
 def _settle(state: State, leads: bool) -> None:
-    """Take the gain, which is that of both classes, out of a second-order state."""
+    """Divide the gain, which is the same for both classes, out of a second-order state."""
     m, gain = state.scalars, state.scalars["gain_pos"].copy()
     if state.metric == "full":
         assert state.second is not None
@@ -151,12 +151,12 @@ def merged(
     """One state of what both have seen: class sums, counts and losses add; weights average by the samples seen.
 
     Where the length of the weights has no meaning (`by_size`), each is first brought to the larger of the usual sizes
-    of their margins: else the one that happens to be longer would drown the other. What is told of the result is then
-    the average of what is told of both, in whatever order and grouping states are merged.
+    of their margins: else the longer one would drown the other. The reported weights of the result are then the average
+    of the reported weights of both, in whatever order and grouping states are merged.
     """
     result = a.empty(a.n_models)
     vectors, m = result.vectors, result.scalars
-    for name in ("seen_pos", "seen_neg"):  # which fade in second order alone
+    for name in ("seen_pos", "seen_neg"):  # which fade only in second order
         gains = [state.scalars["gain_pos"] if state.metric != "none" else 1.0 for state in (a, b)]
         m[name] = a.scalars[name] / gains[0] + b.scalars[name] / gains[1]
     for name in ("t", "updates", "entered", "tp", "fp", "tn", "fn", *_JUDGED):
@@ -197,7 +197,7 @@ def merged(
 
 
 def set_average(state: State, mean_w: NDArray[np.float64], mean_bias: NDArray[np.float64]) -> None:
-    """Keep such steps, of vectors that are "split", that the averaged weights come out as these."""
+    """Set the steps, in "split" vectors, so that the averaged weights come out as these."""
     m, (w, bias) = state.scalars, state.own_weights()
     t = np.maximum(m["t"], 1)
     steps = w - t[:, None] * (mean_w - w)
@@ -210,8 +210,8 @@ def set_average(state: State, mean_w: NDArray[np.float64], mean_bias: NDArray[np
 def _rescaling(a: State, b: State, by_size: Any) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
     """A factor and a power of two for each state, which bring its weights to the exponent of the result.
 
-    Where they go `by_size`, they also bring the weights to the larger size of the margins. Files that were written
-    before margins had a size go by the lengths of their weights.
+    With `by_size`, they also bring the weights to the larger size of the margins. Files written before margins had a
+    size go by the lengths of their weights.
     """
     both = [np.sqrt(state.scalars["size_square"]) for state in (a, b)]
     lengths = [np.linalg.norm(state.own_weights()[0], axis=1) for state in (a, b)]

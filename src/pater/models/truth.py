@@ -13,49 +13,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 NAMES = ("False", "True")
-"""How truth values are called that were read from a file as text."""
+"""The names of truth values that were read from a file as text."""
 
 _WORDS = {"false": False, "true": True}
 
 
 def truth_in(label: Any) -> bool | None:
-    """The truth value that a label is, or is the word for, in letters of any case."""
+    """The truth value that a label is, or names, in letters of any case; else None."""
     if isinstance(label, bool | np.bool):
         return bool(label)
     return _WORDS.get(label.lower()) if isinstance(label, str) and len(label) <= 5 else None
 
 
 def named(label: Any) -> Any:
-    """A label that is text, or else the name of the truth value that it is, or is the word for."""
+    """The label itself, or the name of the truth value that it is or names."""
     truth = truth_in(label)
     return label if truth is None else NAMES[truth]
 
 
 def text_named(label: Any) -> Any:
-    """A label as it is read today, where whoever wrote it down may have kept another spelling of a truth value."""
+    """A label as it is read today, if it was stored with another spelling of a truth value."""
     return named(label) if isinstance(label, str) else label
 
 
 def as_spelled(label: Any, known: Collection[Any]) -> Any:
-    """A label as the known ones, of the same type, spell the truth value that it is the word for."""
+    """A label, with a truth value spelled as among the known labels, which are of the same type."""
     truth = truth_in(label) if isinstance(label, str) and label not in known else None
     return label if truth is None else next((each for each in known if truth_in(each) is truth), label)
 
 
 def are_truths(classes: NDArray[Any]) -> bool:
-    """Whether these classes, which are no text, are truth values: by their type, or because they are 0 and 1."""
+    """Whether these classes, which are not text, are truth values: by their type, or because they are 0 and 1."""
     found = classes.tolist()
     return bool(found) and (all(isinstance(label, bool | np.bool) for label in found) or found == [0, 1])
 
 
 def are_no_truths(classes: NDArray[Any]) -> bool:
-    """Whether 1 among these classes, which are numbers, is something else than True."""
+    """Whether 1 among these classes, which are numbers, means something other than True."""
     found = set(classes.tolist())
     return not (found <= {0, 1} or found >= {0, 1})
 
 
 def spelled_alike(labels: NDArray[Any], known: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-    """Labels of which `new` are those that are not `known`; each truth value among these as it was first written."""
+    """Labels, with each truth value as it was first written; `new` are those not among the `known`."""
     first: dict[bool, Any] = {}
     for label in known.tolist():
         truth = truth_in(label)
@@ -77,7 +77,7 @@ def as_known(labels: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
 
 
 def of_the_kind(labels: NDArray[Any], known: NDArray[Any], *, text: bool) -> NDArray[Any] | None:
-    """Truth values as the known classes have them, which are text or numbers where labels are not; None for others."""
+    """Truth values in the type of the known classes, text or numbers, where labels have the other; None for others."""
     truths = [truth_in(label) for label in labels.tolist()]
     if None in truths:
         return None
@@ -89,7 +89,7 @@ def of_the_kind(labels: NDArray[Any], known: NDArray[Any], *, text: bool) -> NDA
 
 
 def classes_as_spelled(theirs: NDArray[Any], mine: NDArray[Any]) -> NDArray[Any]:
-    """Classes of a model with truth values as those of another spell them; out of order if the words sort otherwise."""
+    """Classes with truth values as another model's spell them; out of order if the words sort differently."""
     known, found = mine.tolist(), theirs.tolist()
     spelled = [as_spelled(label, known) for label in found]
     return theirs if spelled == found else np.array(spelled, object if theirs.dtype.kind == "O" else None)

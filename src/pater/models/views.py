@@ -1,7 +1,7 @@
-"""What models see of encoded rows: all columns, or only those up to a level of detail.
+"""The parts of encoded rows that models see: all columns, or only those up to a level of detail.
 
-Knows the doors to the kernels. An encoder gives each column a level, 0 where every model is to see it. The view of a
-level has the columns up to it, in their order; that of the highest level has all.
+Knows the doors to the kernels. An encoder gives each column a level, 0 for a column that every model sees. The view of
+a level has the columns up to it, in their order; that of the highest level has all.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ class Views:
     """The views of rows of `n_features` columns.
 
     levels
-        Of the columns that there were in the beginning; those that come later are seen by all. Of columns that no
-        encoder has made there are none.
+        Of the columns at the beginning; all models see those that come later. Empty if no encoder made the columns.
     """
 
     n_features: int
@@ -43,7 +42,7 @@ class Views:
 
     @cached_property
     def first_widths(self) -> NDArray[np.int64]:
-        """How many columns the view of each level had in the beginning."""
+        """How many columns the view of each level had at the beginning."""
         if not self.encoded:
             return np.full(MOST_LEVELS, self.n_features, np.int64)
         return np.cumsum(np.bincount(self.levels, minlength=MOST_LEVELS)).astype(np.int64)
@@ -57,11 +56,11 @@ class Views:
         return [self.n_features - int(np.count_nonzero(self.levels > level)) for level in range(self.n_levels)]
 
     def resized(self, n_features: int) -> Views:
-        """The same with more columns, or without the last."""
+        """The same views with more columns, or without the last."""
         return Views(n_features, self.levels[:n_features])
 
     def places(self, level: int) -> NDArray[np.int64]:
-        """Where each column is in the view of a level, or −1."""
+        """The place of each column in the view of a level, or −1."""
         if level not in self._places:
             kept = np.ones(self.n_features, np.bool_)
             kept[: self.levels.size] = self.levels <= level
@@ -82,7 +81,7 @@ class Views:
         return checked((starts, columns[:filled], values[:filled]), self.width(level))
 
     def spread(self, values: NDArray[np.float64], level: int) -> NDArray[np.float64]:
-        """Numbers of the columns of a view (…, columns) as those of all columns: 0 where it has none."""
+        """Numbers for the columns of a view (…, columns) as numbers for all columns: 0 for those outside it."""
         if level >= self.n_levels - 1:
             return values
         result = np.zeros((*values.shape[:-1], self.n_features))

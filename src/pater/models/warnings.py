@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 MANY_CLASSES = 100
 LOOKED_AT = 2_000  # of the last rows
-ENOUGH = 20  # of them of a class, for it not to be chance that hardly any is predicted
+ENOUGH = 20  # of them of a class, so that it is no chance if hardly any is predicted
 HARDLY_EVER = 0.05  # of the share that a class has
-KNOWN_BY = 200  # rows, which class is the frequent one
+KNOWN_BY = 200  # this many rows, which class is the frequent one
 MOSTLY = 2 / 3  # of all rows
 
 
@@ -58,7 +58,7 @@ def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
     if not isinstance(spec.class_weight, tuple) or len(model.specs) > 1 or model.classes.size != 2:
         return
     given = dict(spec.class_weight)
-    if given.get(model.classes[0], 1.0) == given.get(model.classes[1], 1.0):  # weights of labels that never came, say
+    if given.get(model.classes[0], 1.0) == given.get(model.classes[1], 1.0):  # as with labels that never came
         return
     if model.seen is not None:  # an operating point decides elsewhere than at 0
         return
@@ -83,11 +83,11 @@ def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
 
 
 def warn_of_positive_class(model: Model, n_rows: int) -> None:
-    """Say so, once, if an operating point may have been meant the other way round.
+    """Warn, once, if an operating point may have been meant the other way round.
 
-    The second class in the order of letters or numbers is positive, and with names such as fraud and legit that is the
-    frequent one. Of 0 and 1, −1 and 1, and truth values everybody knows which is positive; and nobody means to bound
-    the share of missed positives, or calls a false alarm dearer than a miss, but where positives are frequent.
+    The positive class is the second in the order of letters or numbers, and with names such as fraud and legit that is
+    the frequent one. With 0 and 1, −1 and 1, and booleans it is clear which is positive; and nobody bounds the share of
+    missed positives, or makes a false alarm more expensive than a miss, unless positives are frequent.
     """
     point = model.specs[0].operating_point
     if model.seen is None or point is None or model.classes.size != 2 or not _looks_for_rare(point):
@@ -111,7 +111,7 @@ def warn_of_positive_class(model: Model, n_rows: int) -> None:
 
 
 def _looks_for_rare(point: tuple[Any, ...]) -> bool:
-    """Whether it is an operating point as those have it who look for a rare class."""
+    """Whether this is the operating point of somebody who looks for a rare class."""
     if point[0] == "cost":
         of_false_positive, of_false_negative = point[1:]
         return bool(of_false_negative > of_false_positive)

@@ -1,1 +1,1 @@
-"""The papers in plain NumPy, slow and obvious: what the kernels are tested against."""
+"""The papers in plain NumPy, slow and obvious; the kernels are tested against them."""

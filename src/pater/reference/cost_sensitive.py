@@ -1,7 +1,7 @@
-"""Cost-sensitive gradient descent in plain NumPy, slow and obvious: what the study's passes are tested against.
+"""Cost-sensitive gradient descent in plain NumPy, slow and obvious; the study's passes are tested against it.
 
-Knows `reference` only, and follows its conventions: labels −1 and +1, the intercept a constant feature 1 of X, the
-weights after each row as the answer. All start from w = 0 and Σ = I.
+Knows `reference` only, and follows its conventions: labels are −1 and +1, the intercept is a constant feature 1 of X,
+and the weights after each row are returned. All start from w = 0 and Σ = I.
 
 The papers on sensitivity and specificity know the numbers of positives and negatives, T⁺ and T⁻, before they start.
 Here they are those of the rows so far, the present one included, and ρ = T⁻/T⁺ is 1 until both classes were seen.
@@ -29,7 +29,7 @@ def _balanced(X: Any, y: Any) -> Any:
 
 
 def _hinge_gradient(w: Floats, x: Floats, c: int, rho: float, loss: Loss) -> Floats | None:
-    """Of ℓ = max(0, ρ − y·w·x), I, or of ℓ = ρ·max(0, 1 − y·w·x), II; None where there is no loss."""
+    """The gradient of ℓ = max(0, ρ − y·w·x), I, or of ℓ = ρ·max(0, 1 − y·w·x), II; None where there is no loss."""
     if loss == "I":
         return -c * x if rho - c * (w @ x) > 0 else None
     return -rho * c * x if 1 - c * (w @ x) > 0 else None
@@ -54,9 +54,9 @@ def acog(X: Any, y: Any, loss: Loss, rate: float, gamma: float = 1.0, *, diagona
     """ACOG for the same sum: Σ ← Σ − Σx·xᵀΣ/(γ + xᵀΣx) where there is a loss, then w ← w − η·Σ·∇ℓ(w).
 
     Zhao, Zhuang, Wu, Li and Hoi, "Cost-Sensitive Online Classification with Adaptive Regularization and Its
-    Applications", ICDM 2015; Zhao, Zhang, Wu, Hoi, Tan and Huang, "Adaptive Cost-Sensitive Online Classification",
-    TKDE 2019. The step is taken with the new Σ. With `diagonal`, each entry of Σ follows the formula by itself,
-    1/Σᵢᵢ ← 1/Σᵢᵢ + xᵢ²/γ. Both are the readings of the code that authors have released for a later paper of theirs.
+    Applications", ICDM 2015; Zhao, Zhang, Wu, Hoi, Tan and Huang, "Adaptive Cost-Sensitive Online Classification", TKDE
+    2019. The step is taken with the new Σ. With `diagonal`, each entry of Σ follows the formula by itself, 1/Σᵢᵢ ←
+    1/Σᵢᵢ + xᵢ²/γ. Both readings are those of the code that the authors released for a later paper.
     """
     d = np.shape(X)[1]
     w, covariance, weights = np.zeros(d), np.eye(d), []
@@ -73,7 +73,7 @@ def acog(X: Any, y: Any, loss: Loss, rate: float, gamma: float = 1.0, *, diagona
 
 
 def _logistic_gradient(w: Floats, x: Floats, c: int, weight: float) -> Floats:
-    """Of the class's weight times ln(1 + exp(−y·w·x))."""
+    """The gradient of the class's weight times ln(1 + exp(−y·w·x))."""
     return np.asarray(-weight * c * x / (1 + np.exp(c * (w @ x))))
 
 
@@ -81,7 +81,7 @@ def adagrad(X: Any, y: Any, rate: float) -> Floats:
     """Class-balanced logistic regression by AdaGrad: wᵢ ← wᵢ − η·gᵢ/√(Σ gᵢ²).
 
     Duchi, Hazan and Singer, "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization", JMLR 2011,
-    the diagonal form without a regulariser, δ = 0 and the pseudo-inverse: what had no gradient yet stays 0.
+    the diagonal form without a regulariser, δ = 0 and the pseudo-inverse: a weight without a gradient so far stays 0.
     """
     d = np.shape(X)[1]
     w, squares, weights = np.zeros(d), np.zeros(d), []

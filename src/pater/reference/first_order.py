@@ -1,10 +1,10 @@
-"""The paper in plain NumPy, slow and obvious: what every kernel is tested against.
+"""The paper in plain NumPy, slow and obvious; every kernel is tested against it.
 
 Knows NumPy only. Samples are the rows of X, labels −1 and +1. The intercept is a constant feature 1: append it to X.
 Each online algorithm passes once over the rows and returns the weights after each of them, (rows, features).
 
-`alpha` is (α⁻, α⁺), or "balanced" for n/(2·n^c) of the samples so far; `s` is the importance of each sample, and one of
-importance 0 is not there at all.
+`alpha` is (α⁻, α⁺), or "balanced" for n/(2·n^c) of the samples so far; `s` is the importance of each sample, and a
+sample of importance 0 is ignored.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def pa_ii(X: Any, y: Any, C: float, *, alpha: Alpha = (1, 1), s: Any = None) -> 
 def pater(
     X: Any, y: Any, variant: Literal["I", "II"], *, alpha: Alpha = (1, 1), s: Any = None, forgetting: float = 1.0
 ) -> Floats:
-    """(w)PATER-I and -II, eqs. 16, 22, 23, 29, 35 and 36, as they give the paper's results.
+    """(w)PATER-I and -II, eqs. 16, 22, 23, 29, 35 and 36, in the reading that gives the paper's results.
 
     The loss is clipped at 0. Variant I is passive: a sample without loss changes nothing. Variant II lets every sample
     into the counts n, the means z and the mean losses k. A class without samples has mean 0, and where ‖z‖² = 0 the

@@ -1,16 +1,16 @@
-"""The second-order algorithms and ALMA in plain NumPy, slow and obvious: what their kernels are tested against.
+"""The second-order algorithms and ALMA in plain NumPy, slow and obvious; their kernels are tested against them.
 
-Knows `reference` only, and follows its conventions: labels −1 and +1, the intercept a constant feature 1 of X, the
-weights after each row as the answer. Σ is kept as its inverse, Λ, and every product with it is a linear system solved
-anew. With `diagonal`, what a row adds to Λ is cut down to its diagonal.
+Knows `reference` only, and follows its conventions: labels are −1 and +1, the intercept is a constant feature 1 of X,
+and the weights after each row are returned. Σ is kept as its inverse, Λ, and every product with it is a linear system
+solved anew. With `diagonal`, only the diagonal of what a row adds to Λ is kept.
 
 With `forgetting` γ, all of the past fades by γ when a sample comes: Λ, class sums, counts and losses alike. The prior
-in Λ fades with it. In a full Λ it is made whole again before less than half of it would be left; in a diagonal one, a
-precision is at least that of the prior when a row that is learned from holds its column.
+in Λ fades with it. In a full Λ it is restored before less than half of it would be left; in a diagonal one, a precision
+is at least that of the prior when a row that is learned from holds its column.
 
-The importance of a sample, s times the weight of its class, multiplies its part in the objective: AROW's r is divided
-by it, SCW's C multiplied, a mistake of the second-order perceptron counts as many times. CW and ALMA have no such part,
-so there it multiplies the step.
+The importance of a sample, s times the weight of its class, multiplies its part of the objective: AROW's r is divided
+by it, SCW's C multiplied, and a mistake of the second-order perceptron counts that many times. CW and ALMA have no such
+part, so there it multiplies the step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from .first_order import Alpha, Floats, _alpha_now, _samples
 
-LONGEST_PAUSE = 2.0**40  # by how much a diagonal Λ may fade before all its columns are lifted to the prior
+LONGEST_PAUSE = 2.0**40  # how far a diagonal Λ may fade before all its columns are raised to the prior
 
 
 class _Metric:
@@ -35,7 +35,7 @@ class _Metric:
         return np.asarray(v / np.diag(self.precision) if self.diagonal else np.linalg.solve(self.precision, v))
 
     def fade(self) -> None:
-        """Σ⁻¹ ← γ·Σ⁻¹, and the prior made whole if too little would be left of it."""
+        """Σ⁻¹ ← γ·Σ⁻¹, with the prior restored if too little of it would be left."""
         self.precision *= self.forgetting
         self.gain /= self.forgetting
         if self.diagonal and self.gain > LONGEST_PAUSE:
@@ -46,7 +46,7 @@ class _Metric:
             self.gain = 1.0
 
     def lift(self, x: Floats) -> None:
-        """Let the columns of a row be known at least as well as the prior knows them, in a diagonal Σ."""
+        """Raise the precision of a row's columns to at least that of the prior, in a diagonal Σ."""
         if self.diagonal:
             known = np.diag(self.precision)
             self.precision = np.diag(np.where(x != 0, np.maximum(known, 1), known))
@@ -82,8 +82,8 @@ def so_perceptron(
 ) -> Floats:
     """The second-order perceptron (Cesa-Bianchi et al., 2005): w = (r·I + Σ x·xᵀ)⁻¹ Σ y·x over the mistakes.
 
-    The paper lets the sample at hand into the matrix before it predicts. That changes no sign, but with a diagonal it
-    would: there a mistake is one of w itself.
+    The paper adds the present sample to the matrix before it predicts. That changes no sign with a full matrix, but
+    would with a diagonal one, where a mistake is therefore judged by w itself.
     """
     d = np.shape(X)[1]
     metric = _Metric(d, diagonal, forgetting=forgetting)
@@ -234,9 +234,9 @@ def so_pater(
 def so_pater_by_the_end(
     X: Any, y: Any, r: float = 30.0, *, alpha: tuple[float, float] = (1, 1), s: Any = None
 ) -> Floats:
-    """The leader of second-order (w)PATER-II with samples in Σ⁻¹ by the class balance of the end, not of their entry.
+    """The leader of second-order (w)PATER-II with samples in Σ⁻¹ by the class balance at the end, not at their entry.
 
-    The weights after each row are made anew from all rows up to it.
+    The weights after each row are computed anew from all rows up to it.
     """
     weights = []
     for t in range(1, len(X) + 1):

@@ -50,7 +50,7 @@ def specs_of(algo: str, scoring: str = "balanced_accuracy", **given: Any) -> Spe
     rules = SIDE_BY_SIDE.get(algo, (algo,))
     base = Spec(rules[0], **own, watch=True)
     if algo == AUTO:
-        base = base._replace(fading=1.0)  # which a pool does to its own counts
+        base = base._replace(fading=1.0)  # a pool fades its own counts
         chosen = {name: (own[name],) for name in ("forgetting", "r", "covariance") if given.get(name) is not None}
         return candidates(
             base,

@@ -36,9 +36,9 @@ _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 def convert(
     source: Input, output: Path | None, format: str, stream: AbstractContextManager[IO[bytes]] | None = None
 ) -> tuple[dict[str, int], Skipped]:
-    """Write the rows of `source` to a file; which numbers stand for labels that were text, and what was skipped.
+    """Write the rows of `source` to a file; return the numbers given to labels that were text, and what was skipped.
 
-    Without `output`, they go to `stream`, by default standard output as it is.
+    Without `output`, they go to `stream`, by default to standard output.
     """
     if format in ("parquet", "arrow") and is_stream(output):
         raise InputError(f"{output or 'standard output'}: {format} goes to a file, not to a pipe.")
@@ -46,7 +46,7 @@ def convert(
     opened = stream if output is None and stream else writing(output, inputs)
     try:
         if format in (*TABLES, LINES) and (format != LINES or source.sources[0].format in (*TABLES, LINES)):
-            with spooled(source) as again, opened as file:  # what a column is, is known when all of it was read
+            with spooled(source) as again, opened as file:  # the type of a column is known when all of it was read
                 return {}, _to_table(again, file, format)
         with opened as file:
             return _to_rows(source, file, format)
@@ -98,10 +98,10 @@ def _to_rows(source: Input, file: IO[bytes], format: str) -> tuple[dict[str, int
 
 
 def numbers_of(columns: Columns) -> NDArray[np.int64] | None:
-    """The index of each column of a table; None if columns are indices themselves, or what a hash made of them.
+    """The index of each column of a table; None if columns are indices themselves, or hashed.
 
-    Columns whose names are whole numbers have these numbers, as rows that became a table are to become rows again;
-    others are numbered from 1.
+    Columns whose names are all whole numbers keep these, so that rows that became a table can become rows again; others
+    are numbered from 1.
     """
     if columns.kind != TABLE:
         return None
@@ -146,7 +146,7 @@ def _shortest(x: float) -> str:
 
 
 def _rows_to_table(source: Input, file: IO[bytes], format: str, skipped: Skipped) -> None:
-    """Sparse rows as a table needs to know its columns first: two readings."""
+    """Write sparse rows as a table, in two readings, since a table needs to know its columns first."""
     width, weighed, tagged, kinds = 0, False, False, set[str]()
     for batch in source.batches():
         width = max(width, batch.n_features)
@@ -186,7 +186,7 @@ def _write_tables(tables: Iterator[Any], schema: Any, file: IO[bytes], format: s
     if format == LINES:
         file.writelines(map(lines_of_table, tables))
         return
-    if format in _DELIMITERS:  # it has no codes for texts
+    if format in _DELIMITERS:  # it has no codes for text
         kinds = [(column.name, pa.string() if is_text(column.type) else column.type) for column in schema]
         schema = pa.schema(kinds)
     writers: dict[str, Callable[[], Any]] = {

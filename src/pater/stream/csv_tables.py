@@ -1,6 +1,6 @@
-"""Tables of text to tables of Arrow, and to text again.
+"""Text tables to Arrow tables, and back to text.
 
-Knows `formats/csv_cells.py` and pyarrow. What a column holds is known when all its cells are: numbers that are written
+Knows `formats/csv_cells.py` and pyarrow. The type of a column is known when all its cells are: numbers that are written
 as numbers, truth values, dates and times, else text. What would not come back as it was stays text: 01234, and whole
 numbers that neither 64 bits nor a float hold exactly. From text to text every field stays as it is written.
 """
@@ -30,7 +30,7 @@ _SURELY_EXACT = 15  # digits
 
 
 class Piece(NamedTuple):
-    """Some rows of a source as a table, where they stood, and what was wrong beside them."""
+    """Some rows of a source as a table, their line numbers, and what was malformed between them."""
 
     table: Any
     source: str
@@ -53,7 +53,7 @@ def cells_of(source: Source, wishes: Wishes) -> Iterator[Cells]:
                 except UnicodeDecodeError:
                     cells.fault_in(r, j, _NOT_UTF8)
             if cells.codes[r] != fields.SOUND:
-                cells.starts[r] = cells.ends[r] = 0  # pyarrow refuses a whole column for it
+                cells.starts[r] = cells.ends[r] = 0  # else pyarrow refuses the whole column
         yield cells
     if empty:
         raise InputError(f"{source.shown} is empty.")
@@ -86,13 +86,13 @@ def _where(rows: NDArray[np.bool_], there: Any, elsewhere: Any) -> Any:
 
 @dataclass
 class _Held:
-    """What the cells of a column have been so far."""
+    """What the cells of a column can be, by those seen so far."""
 
     some: bool = False
     numbers: bool = True
     whole: bool = True
     exact: bool = True  # as floats
-    others: list[Any] = field(default_factory=list)  # kinds of Arrow that all cells could be
+    others: list[Any] = field(default_factory=list)  # Arrow types that fit all cells
 
     def type(self) -> Any:
         pa = pyarrow()
@@ -107,7 +107,7 @@ def _other_kinds() -> list[Any]:
 
 
 class TextColumns:
-    """Looks at all cells of a file to say what its columns are."""
+    """Finds the types of the columns of a file from all its cells."""
 
     def __init__(self) -> None:
         self._held: dict[str, _Held] = {}
@@ -139,17 +139,17 @@ class TextColumns:
             held.others = [kind for kind in held.others if _casts(texts, kind)]
 
     def schema(self, categorical: tuple[str, ...]) -> Any:
-        """What the columns are, now that all cells were looked at."""
+        """The types of the columns, after all cells were seen."""
         pa = pyarrow()
         kinds = [(name, pa.string() if name in categorical else held.type()) for name, held in self._held.items()]
         return pa.schema(kinds)
 
 
 def _has_zeros_first(cells: Cells, j: int, there: NDArray[np.bool_]) -> bool:
-    """Whether a number begins as none does: 007, as codes and identifiers do."""
+    """Whether a number has leading zeros, such as 007, as codes and identifiers do."""
     starts, text = cells.starts[there, j].astype(np.int64), cells.text
     starts = starts + np.isin(text[starts], (fields.PLUS, fields.MINUS))
-    after = text[np.minimum(starts + 1, text.size - 1)]  # what ends a field is no digit
+    after = text[np.minimum(starts + 1, text.size - 1)]  # no digit ends a field
     return bool(((text[starts] == _ZERO) & (after >= _ZERO) & (after <= _NINE)).any())
 
 
@@ -164,7 +164,7 @@ def _are_wide(cells: Cells, j: int, there: NDArray[np.bool_]) -> bool:
 
 
 def _trimmed(cells: Cells, j: int, there: NDArray[np.bool_]) -> Any:
-    """The texts of a column, nothing where nothing is there, without blanks and signs that say nothing."""
+    """The texts of a column without surrounding blanks and plus signs; None where a cell is missing."""
     pc = pyarrow(".compute")
     texts = pc.utf8_trim(strings(cells, j), " \t")
     texts = pc.if_else(pc.starts_with(texts, "+"), pc.utf8_ltrim(texts, "+"), texts)
@@ -172,7 +172,7 @@ def _trimmed(cells: Cells, j: int, there: NDArray[np.bool_]) -> Any:
 
 
 def _casts(texts: Any, kind: Any) -> bool:
-    """Whether all texts can be of a kind without loss; a time of another zone than UTC would lose its clock."""
+    """Whether all texts can be cast to a type without loss: a time in a zone other than UTC would lose its clock."""
     pa, pc = pyarrow(), pyarrow(".compute")
     if pa.types.is_timestamp(kind) and kind.tz and not pc.all(pc.ends_with(texts, "Z")).as_py():
         return False
@@ -213,7 +213,7 @@ def _bytes_of(cells: Cells, j: int, rows: NDArray[np.bool_]) -> Iterator[bytes]:
 
 
 def text_of(cells: Cells, wanted: list[str], delimiter: str, with_points: set[str]) -> bytes:
-    """The rows of a block as text with another delimiter; some columns with points in the place of decimal commas."""
+    """The rows of a block as text with another delimiter; some columns with decimal points instead of commas."""
     pa, pc = pyarrow(), pyarrow(".compute")
     keep = cells.codes == fields.SOUND
     columns = []
@@ -234,7 +234,7 @@ def text_of(cells: Cells, wanted: list[str], delimiter: str, with_points: set[st
 
 
 def as_quoted(texts: Any) -> Any:
-    """Texts in quotes, those inside doubled."""
+    """Texts in quotes, with quotes inside doubled."""
     pc = pyarrow(".compute")
     return pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
 

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from .judged import Said
 
 BUCKETS = 5  # of each size, at most
-CLOCK = 32  # values from one look to the next
+CLOCK = 32  # values from one check to the next
 SHORTEST = 5  # rows of a class in a part of a window
-DELTA = 0.01  # how sure to be: the smaller, the fewer false alarms and the later the others (docs/command-line.md)
-SETTLED = 1_000  # rows of a stream until answers are looked at: a model that has just begun changes by itself
+DELTA = 0.01  # how sure to be: the smaller, the fewer false alarms and the later true ones (docs/command-line.md)
+SETTLED = 1_000  # rows of a stream before predictions are checked: a model that has just begun changes by itself
 
 
 class Change(NamedTuple):
@@ -58,7 +58,7 @@ class Change(NamedTuple):
 
 
 def _told(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The classes of which both parts have enough rows, (…, classes)."""
+    """Whether both parts have enough rows of each class, (…, classes)."""
     told: NDArray[np.bool_] = (before[..., 1] >= SHORTEST) & (after[..., 1] >= SHORTEST)
     return told
 
@@ -133,7 +133,7 @@ class Adwin:
         return first
 
     def _cut(self, n_classes: int) -> Change | None:
-        """The first place, from the oldest on, where the means before and after differ by more than chance.
+        """The first place, from the oldest row on, where the means before and after differ by more than chance.
 
         The mean needs at least two classes, or the only one there is.
         """
@@ -147,7 +147,7 @@ class Adwin:
         whole, before = sums[-1], sums[:-1]
         after = whole - before
         told = _told(before, after)
-        with np.errstate(divide="ignore", invalid="ignore"):  # of classes that are not told of
+        with np.errstate(divide="ignore", invalid="ignore"):  # of classes with too few rows
             rates = whole[:, 0] / whole[:, 1]
             shares = 1.0 / (before[..., 1] - SHORTEST + 1) + 1.0 / (after[..., 1] - SHORTEST + 1)
             variances = shares * (rates * (1.0 - rates))
@@ -217,7 +217,7 @@ class DriftWatch:
         """Add the labels of rows and whether predictions were wrong; `before` rows came earlier in the stream."""
         start, n, codes = max(0, SETTLED - before), len(labels), self._codes
         while start < n:
-            # Up to the first row of a class that is new, so that it does not matter how rows come.
+            # Up to the first row of a new class, so that the result does not depend on how rows are batched.
             codes.setdefault(labels[start], len(codes))
             known = list(takewhile(lambda code: code is not None, map(codes.get, islice(labels, start, None))))
             self._look(before + start, known, wrong[start : start + len(known)])
@@ -227,7 +227,7 @@ class DriftWatch:
         for place, change in self._window.add(codes, wrong, len(self._codes)):
             if change.is_worse:
                 self.alarms.append(Alarm.of(before + place + 1, change, list(self._codes)))
-                self._window.forget()  # what it is from here on is compared with what it has become
+                self._window.forget()  # from here on, rates are compared with the new ones
                 self._tell(self.alarms[-1])
 
     def to_json(self) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def page(learner: Learner, name: str, rows: list[dict[str, Any]]) -> str:
     """The page as HTML."""
     found = curves_of(learner) if learner.encoder is not None else []
     if not found and not rows:
-        curves_of(learner)  # which says why there are none
+        curves_of(learner)  # raises an error that says why there are none
     style = files("pater.stream").joinpath("page/effects.css").read_text("utf-8")
     parts = [_head(learner, name, found)]
     for model, label in enumerate(spoken_for(learner)):
@@ -91,7 +91,7 @@ def _curves(curves: list[Curve], label: Any, *, several: bool) -> str:
     title = f"What each column adds to the margin of {escape(str(label))}" if several else "What each column adds"
     largest = max(curve.spread for curve in curves)
     if largest <= rounding_of(curves):
-        largest = 1.0  # so that rounding is drawn as nothing
+        largest = 1.0  # so that rounding is drawn as 0
     in_order = sorted(curves, key=lambda curve: -curve.spread)
     figures = "".join(_figure(curve, largest) for curve in in_order)
     note = '<p class="note">Compared with the average row.</p>'

@@ -19,7 +19,7 @@ ROWS = 30.0  # height of the columns of rows below a line
 MOST_BARS = 14
 LINE = 20.0  # height of a bar and the space around it
 DAY = 86400.0
-SKEWED = 12.0  # how much wider than the median the widest range is, from which on all are drawn alike wide
+SKEWED = 12.0  # times the median width: if the widest range is wider, all are drawn with the same width
 
 
 def drawing(curve: Curve, least: float = 0.0) -> str:

@@ -1,7 +1,7 @@
 """The encoder of a table in front of a learner: batches of raw columns in, batches of encoded rows out.
 
 Knows batches that are `raw` or one row, and `preprocessing/stream_encoder.py`. The first rows are held back until they
-show how columns are to be encoded; what a batch says beside its rows stays with them.
+show how to encode the columns; the rest of a batch (labels, lines, faults) stays with its rows.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Encoder:
         return self.encoding.width(self.resolution)
 
     def levels(self) -> NDArray[np.uint8]:
-        """How much detail each of the columns so far adds; of a shard, of those that there were when it started."""
+        """How much detail each of the columns so far adds; in a shard, each of those at its start."""
         return self._stream.first_levels(self.resolution)
 
     def decided_early(self) -> str | None:
-        """What to say to who goes on, if too few rows have decided how to encode."""
+        """The warning for whoever continues, if too few rows have decided how to encode."""
         return self._stream.decided_early()
 
     def over(self, batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -77,14 +77,15 @@ class Encoder:
         yield from self.finish()
 
     def take(self, batch: Batch) -> list[Batch]:
-        """Learn from a batch; what can be learned from by now: nothing, while rows are held back."""
+        """Learn from a batch; return the batches that are ready for the learner: none while rows are held back."""
         return self.learn(batch)()
 
     def learn(self, batch: Batch) -> Later:
-        """Learn from a batch; what writes the rows that can be learned from by now, whenever and wherever it is called.
+        """Learn from a batch; return a function that writes the rows that are ready, to be called at any time in any
+        thread.
 
-        Memory that one thread takes and another gives back goes round through the system, so the thread that needs
-        the rows does well to write them.
+        Memory that one thread allocates and another frees goes back to the system, so the thread that needs the rows
+        should write them.
         """
         assert isinstance(batch, RawBatch)
         if self._stream.encoding is None and not len(batch):
@@ -101,7 +102,7 @@ class Encoder:
         return self._later(pieces, self._released(len(pieces)) if self._held else [batch])
 
     def finish(self) -> list[Batch]:
-        """The rows that are held back where a stream ends before it is known how to encode it."""
+        """The rows still held back when a stream ends before it is known how to encode it."""
         if not self._held:
             return []
         try:
@@ -111,7 +112,9 @@ class Encoder:
         return self._later(pieces, self._released(len(pieces)))()
 
     def read(self, batch: Batch) -> Batch:
-        """A batch as it is encoded by now, without learning from it. It takes note of what could not be read of it."""
+        """A batch encoded by what is known now, without learning from it; `batch.unread` records what could not be
+        read.
+        """
         if not isinstance(batch, RawBatch):
             raise InputError(
                 f"{batch.source}: the model learned from a table as it is. Read it as the model does, with "
@@ -130,7 +133,7 @@ class Encoder:
         return self._batch((encoded, (batch.labels, batch.weights, batch.lines)), batch)
 
     def _released(self, n_pieces: int) -> list[RawBatch]:
-        """The batches of the rows that were held back, if they have come to pieces; the last one may be in two."""
+        """The batches of the rows held back, once encoded in `n_pieces` pieces; the last batch may be in two."""
         if not n_pieces:
             return []
         held, self._held = self._held, []
@@ -155,7 +158,7 @@ class Encoder:
             faults=of.faults,
             missing=of.missing + sum([each.missing for each in unread.values()]),
             end=of.end,
-            small=True,  # what is no indicator is clipped, or a part of a vector of length 1
+            small=True,  # all but indicators are clipped, or part of a vector of length 1
             unread=unread,
         )
 
@@ -164,7 +167,7 @@ class Encoder:
         return [feature.name for feature in self.encoding.features(self.resolution)]
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a model file holds of it: JSON and arrays."""
+        """Its content for a model file: JSON and arrays."""
         told, arrays = to_state(self.encoding)
         return {**told, "resolution": self.resolution}, arrays
 
@@ -179,11 +182,11 @@ class Encoder:
         return cls(StreamEncoder(encoding.settings, encoding), resolution)
 
     def copy(self) -> Encoder:
-        """One that learns by itself."""
+        """An independent copy."""
         return Encoder(self._stream.copy(), self.resolution)
 
     def begun_with(self, tables: Sequence[Table]) -> Encoder:
-        """One of the same settings for shards, decided from some rows of all, which are to come again."""
+        """One with the same settings for shards, decided from some rows of the whole, which their shards repeat."""
         try:
             begun = begun_with(tables, self._stream.settings)
         except ValueError as error:
@@ -200,7 +203,7 @@ class Encoder:
         return Encoder(StreamEncoder(encoding.settings, encoding), self.resolution)
 
     def merged(self, other: Encoder) -> tuple[Encoder, NDArray[np.int64]]:
-        """The encoder of what both have seen, and the column that each of the other's has in it, or −1 for none.
+        """The encoder of what both have seen, and the column in it of each column of the other, or −1 for none.
 
         A `DifferenceError` says what was decided differently.
         """

@@ -128,7 +128,7 @@ def learn_and_judge(
 def _piece(learner: Learner) -> int:
     """How many rows are predicted with the model and the threshold that were best before them."""
     assert learner.model is not None
-    if isinstance(learner.model, Pool):  # which may go over to another candidate
+    if isinstance(learner.model, Pool):  # which may change its leader
         return learner.model.next_decision - learner.model.rows
     most = max(1, MOST_MARGINS // max(1, learner.model.state.n_models))
     return min(max(FIRST_PIECE, min(PIECE, learner.rows)), most)

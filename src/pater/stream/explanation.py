@@ -99,7 +99,7 @@ def explain_batch(learner: Learner, batch: Batch, *, skip: bool = False) -> Expl
         pairs = {feature.term: (feature.column, feature.crossed) for feature in table.features if feature.crossed}
         values = [_crossed(of_columns, *pairs[term]) if term in pairs else of_columns[term] for term in table.terms]
         told = np.isin(np.arange(len(table.terms)), table.term_of[weights.any(axis=0)])
-        told[: len(of_columns)] = True  # but of crosses only those that the model looks at
+        told[: len(of_columns)] = True  # but only those crosses that the model sees
         terms, there = table.terms, np.tile(told, (len(batch), 1))
     else:
         used, rows = _used(rows)
@@ -166,7 +166,7 @@ def explain_rows(
                 unread.add(some.unread, len(some))
                 if len(found):
                     yield found
-        finally:  # who has seen enough rows closes this
+        finally:  # the caller closes this after enough rows
             unread.tell()
 
 

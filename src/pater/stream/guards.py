@@ -25,10 +25,10 @@ from ..models.spec import Specs
 from .learner import Learner
 
 LOOKED_AT = 1_000  # rows
-MOST_CLASSES = 100  # that so many rows may have
+MOST_CLASSES = 100  # that these rows may have
 FAR_APART = 1_000.0  # how many times as large one column is as another
 ABSURD = 1e100  # numbers from here on have errors of their own
-LONG = 20  # rows of a class, for it not to be chance that they came one after the other, or that no other came
+LONG = 20  # rows of a class, beyond which it is no chance that they came in a row, or that no other class came
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Guards:
 
     most_classes: int = MOST_CLASSES
     labels: set[Any] = field(default_factory=set)  # of the rows looked at
-    runs: dict[Any, int] | None = field(default_factory=dict)  # rows of each label; None once one has come back
+    runs: dict[Any, int] | None = field(default_factory=dict)  # rows of each label; None once one has reappeared
     scales_seen: bool = False
     rows: int = 0  # that have come so far
 
@@ -119,7 +119,7 @@ class Guards:
 
 
 def _written_alike(labels: list[Any]) -> tuple[str, str] | None:
-    """Two labels that differ in nothing but blanks and capitals."""
+    """Two labels that differ only in blanks and capitals."""
     first: dict[str, str] = {}
     for label in labels:
         if isinstance(label, str) and first.setdefault(" ".join(label.split()).casefold(), label) != label:
@@ -128,7 +128,7 @@ def _written_alike(labels: list[Any]) -> tuple[str, str] | None:
 
 
 def _with_runs_of(labels: NDArray[Any], runs: dict[Any, int]) -> dict[Any, int] | None:
-    """The rows of each label so far, in order; None if one comes back after another."""
+    """The rows of each label so far, in order; None if one reappears after another."""
     starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
     if starts.size > LOOKED_AT:
         return None

@@ -49,7 +49,7 @@ def schema_of_lines(source: Source, drop: Sequence[str], refuse: Callable[[Seque
     check_names(list(kinds), f"{source.shown}: it")
     if not kinds:
         raise InputError(f"{source.shown}: there is no row to convert.")
-    kinds |= {name: set() for name in drop if name in kinds}  # which may hold what it likes
+    kinds |= {name: set() for name in drop if name in kinds}  # dropped columns may hold anything
     return pa.schema([(name, _type(name, found, source.shown)) for name, found in kinds.items()])
 
 
@@ -78,18 +78,18 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Digits:
-    """Of whole numbers that 64 bits hold, but no float."""
+    """The kind of whole numbers that 64 bits hold exactly, but a float does not."""
 
 
 def _kind(value: Any) -> type:
-    """What a cell is; a whole number that no column of numbers holds exactly is the text that it is written as."""
+    """The type of a cell; a whole number that no column of numbers holds exactly counts as text."""
     if type(value) is not int or abs(value) <= LARGEST_LABEL:
         return type(value)
     return _Digits if -_LARGEST <= value < _LARGEST else str
 
 
 def _text(value: Any) -> str:
-    """A cell as a text, whole numbers by all their digits."""
+    """A cell as text, whole numbers with all their digits."""
     return str(value) if type(value) is int else text_of(value)
 
 
@@ -107,7 +107,7 @@ def _type(name: str, kinds: set[type], source: str) -> Any:
 
 
 def check_can_be_json(schema: Any) -> None:
-    """An error if there is a column that JSON has no place for."""
+    """Raise an error if there is a column that JSON cannot hold."""
     types = pyarrow().types
     for column in schema:
         if types.is_binary(column.type) or types.is_large_binary(column.type):
@@ -115,7 +115,7 @@ def check_can_be_json(schema: Any) -> None:
 
 
 def infinite_rows(table: Any) -> Any:
-    """Which rows hold infinity, which JSON has no word for."""
+    """Which rows hold infinity, which JSON cannot express."""
     pc, found = pyarrow(".compute"), np.zeros(table.num_rows, np.bool_)
     for column in table.columns:
         if pyarrow().types.is_floating(column.type):

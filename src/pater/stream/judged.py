@@ -25,9 +25,9 @@ from ..models.metrics import (
 )
 from ..models.predict import labels_of
 
-LOWEST = -np.finfo(np.float64).max  # what a class that is not known yet says
+LOWEST = -np.finfo(np.float64).max  # the margin of a class that is not known yet
 POINTS = 200  # of a curve
-LEAST_PROBABILITY = 1e-15  # that a log loss is counted for
+LEAST_PROBABILITY = 1e-15  # in a log loss
 STEPS = (0.001, 0.003, 0.01, 0.03, *(k / 10 for k in range(1, 10)), 0.97, 0.99, 0.997, 0.999)
 
 
@@ -60,7 +60,7 @@ class Judged:
         self._keep = keep
         self._listeners = listeners
         self.classes: NDArray[Any] | None = None  # those known in the end, if they are more than were known before
-        # How good probabilities were, of each class or of the second of two, if that is known better than by `Said`.
+        # Scores of the probabilities of each class, or of the second of two, if known better than from `Said`.
         self.probabilities: list[dict[str, float]] = []
 
     def add(self, said: Said) -> None:
@@ -107,7 +107,7 @@ class Judged:
             if said.probabilities is not None and label in said.classes:
                 told.append(said.probabilities[:, np.searchsorted(said.classes, label)])
                 truth.append(said.labels == label)
-            elif said.probabilities is not None and two and said.classes.size == 1:  # the other of both was alone yet
+            elif said.probabilities is not None and two and said.classes.size == 1:  # so far only the other class
                 told.append(1.0 - said.probabilities[:, 0])
                 truth.append(said.labels == label)
         if not told:
@@ -174,7 +174,7 @@ def _for_classes(classes: NDArray[Any], said: Said) -> NDArray[np.float64]:
 
 
 class _Steps(NamedTuple):
-    """The false and true positives from each margin on, from the largest down."""
+    """The false and true positives at or above each margin, from the largest down."""
 
     margins: NDArray[np.float64]
     fp: NDArray[np.float64]
@@ -215,7 +215,7 @@ def _curves(margins: NDArray[np.float64], positive: NDArray[np.bool_]) -> dict[s
         "roc_auc": area,
         "average_precision": float(np.sum(np.diff(tpr, prepend=0.0) * precision)),
         "roc": [[0.0, 0.0], *np.stack([fpr[some], tpr[some]], axis=1).tolist()],
-        "roc_thresholds": [None, *thresholds],  # no margin is so large that nothing is called positive
+        "roc_thresholds": [None, *thresholds],  # at no margin is nothing predicted positive
         "precision_recall": np.stack([tpr[some], precision[some]], axis=1).tolist(),
         "precision_recall_thresholds": thresholds,
     }

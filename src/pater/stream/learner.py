@@ -78,7 +78,7 @@ class Learner:
     sources: list[str] = field(default_factory=list)
     threads: int = field(default_factory=available_threads)
     names: HashedNames | None = None  # behind hashed columns
-    fading: float | None = None  # of what a pool is chosen by; None is as it is by itself
+    fading: float | None = None  # of the scores by which a pool chooses; None is the default
 
     def learn(self, batch: Batch, *, at: Iterable[int] = (), report: Callable[[], None] = lambda: None) -> list[Fault]:
         """Learn from a batch, in order, calling `report` after each number of rows in `at`; return what was refused.
@@ -103,7 +103,7 @@ class Learner:
         start = 0
         try:
             with width_told(batch.source):  # a new class takes room too
-                if ends:  # what a later piece would be refused for is known before the first
+                if ends:  # so that what a later piece would be refused for is known before the first
                     self.model.encoded(batch.labels)
                 for stop in [*ends, len(batch)]:
                     some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
@@ -177,7 +177,7 @@ class Learner:
         if is_open:
             wanted = max(SMALLEST, 1 << max(0, n_features - 1).bit_length())
         if self.specs[0].family[1] == "full" and not (is_pool(self.specs) and n_features > WIDEST):
-            wanted = n_features  # room to spare is too dear in a triangle
+            wanted = n_features  # spare room is too expensive in a triangle
         if self.model is None:
             # Each class is added at the row that brings it, so that it does not matter where a stream is cut.
             known = np.zeros(0, np.str_ if is_text(labels) else np.int64)
@@ -241,7 +241,7 @@ class Learner:
         return labels_of(margins, self.classes, self.threshold())
 
     def threshold(self) -> float:
-        """The margin from which on the second of two classes is predicted."""
+        """The margin from which the second of two classes is predicted."""
         return self._fitted().threshold(self.specs[0].operating_point, *self.scored_by)
 
     def probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:

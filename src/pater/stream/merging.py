@@ -52,7 +52,7 @@ def _with(result: Learner | None, learner: Learner, name: str, first: str) -> Le
         raise InputError(error.told(name, first)) from None
     except InputError:
         raise
-    except ValueError as error:  # what makes no metric, say, since its numbers are too far apart
+    except ValueError as error:  # for example, numbers too far apart to make a metric
         raise InputError(f"{name} cannot be merged with those before it: {str(error).removesuffix('.')}.") from None
 
 

@@ -20,7 +20,7 @@ def ready_rows(batch: Batch, encoder: Encoder | None, scaler: Scaler | None, wid
     batch.check_form(to_scale=scaler is not None)
     rows = batch.rows
     if len(rows) == 3 and batch.n_features > width:
-        rows = without_columns_from(width, rows)  # of features never seen, a model says nothing
+        rows = without_columns_from(width, rows)  # features never seen add nothing to a margin
     elif len(rows) == 1 and batch.n_features != width:
         raise InputError(f"{batch.source}: the rows have {batch.n_features} columns, but the model has {width}.")
     if scaler is not None:

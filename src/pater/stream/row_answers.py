@@ -48,7 +48,7 @@ class RowAnswers:
         if speaker.classes.size != 2 or (pool is None and len(model.specs) > 1):
             return None
         found = self._encoded(encoder, batch)
-        if found.width > model.n_features:  # of columns that came since it has last learned
+        if found.width > model.n_features:  # columns were added since the model last learned
             return None
         rows = tuple(found if pool is None else pool.views.of(found, pool.level(pool.leader)))
         state = speaker.state

@@ -28,7 +28,7 @@ from .guards import LOOKED_AT, Guards
 from .shards import Shard, Task, Warnings, stamp_of
 
 SHARD_BYTES = 1 << 27
-SAMPLED = 8  # shards whose rows all begin with; more, if they are short
+SAMPLED = 8  # shards with whose rows all begin; more, if they are short
 
 
 @dataclass
@@ -84,7 +84,7 @@ def make_plan(
         task = Task(replace(source, sources=[], _seen=None), replace(learner, sources=[]), None, stamps)
         if learner.encoder is not None and len(shards) > 1:
             task.begun = _begun(task, shards)
-            if task.begun is None:  # so few rows in all that they are learned together
+            if task.begun is None:  # so few rows in total that they are learned together
                 shards = [Shard(0, tuple(source for shard in shards for source in shard.sources))]
     return Plan(task, shards, files, settings, guards.labels, said.found)
 

@@ -22,7 +22,7 @@ from .shard_plan import SHARD_BYTES, Plan, make_plan
 from .shard_store import ShardStore
 from .shards import Learned, Refused, Shard, Task, say
 
-Progress = dict[int, tuple[int, int]]  # of each shard that is being learned, its rows and bytes so far
+Progress = dict[int, tuple[int, int]]  # rows and bytes so far of each shard that is being learned
 
 
 class Engine(Protocol):
@@ -165,7 +165,7 @@ def _finished(run: ShardedRun) -> Learner:
 
 
 def _runs(told: list[dict[str, Any]]) -> dict[Any, int] | None:
-    """The rows of each label in order, if none has come back after another."""
+    """The rows of each label in order; None if one reappears after another."""
     runs: dict[Any, int] = {}
     for each in told:
         for label, count in each["runs"] or ():
@@ -181,7 +181,7 @@ def _skipped(shards: list[Shard], told: list[dict[str, Any]]) -> Skipped:
     """What was skipped in all shards, by the lines of the files."""
     result, before = Skipped(), 0
     for shard, each in zip(shards, told, strict=True):
-        counted = shard.sources[0].format == "parquet"  # whose rows are known before
+        counted = shard.sources[0].format == "parquet"  # where row numbers are known beforehand
         before = 0 if shard.sources[0].start == 0 or counted else before
         faults = [Fault(source, line + before, *rest) for source, line, *rest in each["faults"]]
         result.count += each["skipped"]

@@ -27,7 +27,7 @@ from .guards import LOOKED_AT, Guards
 from .learner import Learner
 from .training import Run
 
-Tell = Callable[[int, int], None]  # is told of the rows and the bytes that a shard has come to
+Tell = Callable[[int, int], None]  # is called with the rows and the bytes of a shard so far
 _KINDS = (Hint, UnseenLabelWarning, OneClassWarning, ManyClassesWarning, PositiveClassWarning)
 _TOLD = {kind.__name__: kind for kind in _KINDS}
 
@@ -41,7 +41,7 @@ class Shard:
 
     @property
     def size(self) -> int:
-        """Of what is stored, in bytes."""
+        """The size of what is stored, in bytes."""
         return sum(source.size or 0 for source in self.sources)
 
     @property

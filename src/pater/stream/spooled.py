@@ -1,6 +1,6 @@
-"""What comes by a pipe, kept in a temporary file for those who have to read it twice.
+"""Standard input kept in a temporary file, for callers that have to read it twice.
 
-Knows `sources`. Messages go on calling it standard input.
+Knows `sources`. Messages still call it standard input.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from ..formats.reading import Input
 from ..formats.sources import STANDARD_INPUT, Source
 
 _AT_ONCE = 1 << 20
-_BY_FOOTER = ("parquet", "arrow")  # which no pipe brings
+_BY_FOOTER = ("parquet", "arrow")  # which cannot come through a pipe
 
 
 @dataclass
 class Spooled(Source):
-    """A file in the place of standard input."""
+    """A file in place of standard input."""
 
     @property
     def shown(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return "standard input"
 
 
 @contextmanager
 def spooled(source: Input) -> Iterator[Input]:
-    """The input, with a file in the place of standard input; it is gone afterwards."""
+    """The input, with a file in place of standard input; it is removed afterwards."""
     piped = [each for each in source.sources if each.name == STANDARD_INPUT and each.format not in _BY_FOOTER]
     if not piped:
         yield source

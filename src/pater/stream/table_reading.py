@@ -1,7 +1,7 @@
-"""Tables of any format as pieces of one schema, and what a caller wishes of their columns.
+"""Tables of any format as pieces of one schema, and a caller's wishes for their columns.
 
 Knows `csv_tables`, `json_conversion`, `formats/arrow.py` and pyarrow. Several files are one table: their columns are
-those of the first, in any order, and of a kind that holds what all of them hold.
+those of the first, in any order, each of a type that holds what all of them hold.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LINES = "jsonl"
 
 
 class Tables:
-    """Sources that hold tables, read as often as it takes."""
+    """Sources that hold tables, read as often as needed."""
 
     def __init__(self, source: Input) -> None:
         self._sources, self._wishes, self._skip = source.sources, source.wishes, source.skip
@@ -63,7 +63,7 @@ class Tables:
         return pa.schema(list(kinds.items()))
 
     def _wanted(self, header: Sequence[str], source: Source) -> list[str]:
-        """The columns of a source that are wanted; an error if it has others than the first one, or not these."""
+        """The wanted columns of a source; an error unless they are those of the first source."""
         shown, wishes = source.shown, self._wishes
         wishes.check(header, shown)
         if wishes.label is not None and wishes.label not in header:
@@ -111,9 +111,9 @@ class Tables:
         return piece.table.filter(pyarrow().array(~rows))
 
     def lines_of_text(self, delimiter: str, skipped: Skipped) -> Iterator[bytes]:
-        """Tables of text as text with this delimiter: a header, then rows, each field as it is written.
+        """Text tables as text with this delimiter: a header, then rows, each field as it is written.
 
-        Numbers with a decimal comma get a point, as they are to be read between commas and tabs.
+        Numbers with a decimal comma get a point, so that they can be read between commas and tabs.
         """
         begun, with_points = False, set[str]()
         for source in self._sources:
@@ -136,7 +136,7 @@ class Tables:
 
 
 def _common(one: Any, other: Any) -> Any:
-    """A kind that holds what both hold."""
+    """A type that holds the values of both."""
     pa = pyarrow()
     types = pa.types
     if one.equals(other) or types.is_null(other):

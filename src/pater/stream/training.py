@@ -51,7 +51,7 @@ class Run:
     skipped: Skipped = field(default_factory=Skipped)
     unread: UnreadCells = field(default_factory=UnreadCells)
     guards: Guards = field(default_factory=Guards)
-    judged: Judged | None = None  # who is told what is said of each row before it is learned from
+    judged: Judged | None = None  # receives the prediction of each row before it is learned from
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
@@ -91,7 +91,7 @@ class Run:
     def _rest_of_pass(self) -> Iterator[tuple[Batch, Later | InputError]]:
         hashed = self.every is not None
         encoded = self._encoded(self.input.batches(first=self.source, place=self.place, hashed=hashed))
-        # Whoever looks at the encoder while it learns, as a checkpoint does, is to find it where the model is.
+        # Code that reads the encoder during a run, such as a checkpoint, must find it at the same row as the model.
         alone = self.learner.encoder is None or hashed or self.judged is not None or self.input.threads == 0
         with closing(encoded if alone else ahead(encoded, depth=1)) as in_time:
             for batch, later in in_time:
@@ -102,14 +102,16 @@ class Run:
             self._finish_source()
 
     def _encoded(self, batches: Generator[Batch]) -> Generator[tuple[Batch, Later | InputError]]:
-        """Batches, and what writes the rows that can be learned from after each, or why it cannot be encoded."""
+        """Batches, each with a function that writes the rows that are then ready, or with the error why it cannot be
+        encoded.
+        """
         encoder = self.learner.encoder
         with closing(batches):
             for read in batches:
                 batch = weighing(read, self.learner)
                 try:
                     yield batch, partial(list, [batch]) if encoder is None else encoder.learn(batch)
-                except InputError as error:  # to be told after what is wrong with the batch itself
+                except InputError as error:  # raised after any error of the batch itself
                     yield batch, error
 
     def _finish_source(self) -> None:

@@ -51,7 +51,7 @@ def _scores(parts: list[Said]) -> dict[str, Any]:
     two = all(said.classes.size <= 2 for said in parts) and classes.size == 2
 
     def of_second(said: Said) -> bool:
-        """Whether margins are those of the second class; of one class alone, they are its own."""
+        """Whether margins are those of the second class; with a single class, they are its own."""
         return bool(said.classes[-1] == classes[-1])
 
     of_classes = [rates(matrix, k) for k in ([1] if two else np.unique(truth).tolist())]

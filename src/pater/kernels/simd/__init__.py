@@ -1,8 +1,7 @@
-"""What the passes need of the processor that Numba has no word for: where kernels are written in LLVM.
+"""Primitives written in LLVM, for what Numba cannot express; they know nothing of learning.
 
-Knows Numba and LLVM; knows nothing of learning. Each primitive has a plain twin (`plain`), which takes its place when
-`PATER_PLAIN=1` is set, to be debugged or run with every place checked, in the interpreter (`NUMBA_DISABLE_JIT=1`), and
-where LLVM's own form cannot be had.
+Each has a plain twin (`plain`), which takes its place when `PATER_PLAIN=1` is set (for debugging, or to check bounds),
+in the interpreter (`NUMBA_DISABLE_JIT=1`), and where the LLVM form cannot be built.
 """
 
 from __future__ import annotations

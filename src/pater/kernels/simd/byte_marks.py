@@ -1,7 +1,4 @@
-"""Which of many bytes are wanted ones, as the bits of a word.
-
-Knows `registers`; knows nothing of what the bytes say.
-"""
+"""Finds bytes among many, as the bits of a word."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ MANY = 64  # bytes that are looked at together
 
 @intrinsic
 def marks(typing_context, text, i, a, b):
-    """A bit for each of the 64 bytes from i on that is a or b; that of the first is the lowest."""
+    """A bit for each of the 64 bytes from i on that is a or b; the first byte's is the lowest."""
 
     def codegen(context, builder, signature, args):
         words = Words(builder, MANY)
@@ -28,7 +25,7 @@ def marks(typing_context, text, i, a, b):
 
 @intrinsic
 def lowest(typing_context, word):
-    """The place of the lowest bit of a word that is 1; 64 if none is."""
+    """The place of the lowest 1 among a word's bits; 64 if there is none."""
 
     def codegen(context, builder, signature, args):
         return builder.cttz(args[0], I1(0))

@@ -1,8 +1,7 @@
 """Two numbers in one register: one of each class.
 
-Knows `registers`; knows nothing of learning. Nearly all that a mean rule keeps, it keeps of both classes, and does the
-same with both. As pairs that is half the instructions and half the registers, and which class a row is of becomes a
-factor of 0 instead of a branch that cannot be predicted.
+A mean rule keeps nearly everything for both classes, and treats both alike. Pairs take half the instructions and half
+the registers, and the class of a row becomes a factor of 0 instead of a branch that cannot be predicted.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def swapped(typing_context, a):
 
 @intrinsic
 def larger(typing_context, a, b):
-    """The larger number of each class, of two pairs."""
+    """The larger number of each class, from two pairs."""
 
     def codegen(context, builder, signature, args):
         return builder.select(builder.fcmp_ordered(">", args[1], args[0]), args[1], args[0])

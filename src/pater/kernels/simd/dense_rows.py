@@ -1,11 +1,11 @@
-"""Dense rows against vectors that each stand by themselves.
+"""Dense rows against vectors that are each contiguous.
 
-Knows `registers`; knows nothing of learning. `rows` is `(X,)` in C order, and `table` (features, kinds) in Fortran
-order, padded with zeros to whole registers: its columns are U, S⁺, S⁻ and V.
+`rows` is `(X,)` in C order, and `table` (features, kinds) in Fortran order, padded with zeros to whole registers: its
+columns are U, S⁺, S⁻ and V.
 
-A plain Numba loop is vectorised as well, but the order of its sums is then the compiler's: what two loops make of the
-same numbers may differ in the last digit. And it waits for the memory: the processor does not see that the next row
-follows (on 100 columns 50 ns a row without a prefetch, 31 with one).
+Numba vectorises a plain loop as well, but then the compiler orders its sums: two loops over the same numbers may differ
+in the last digit. It also waits for the memory, as the processor does not foresee the next row (on 100 columns 50 ns a
+row without a prefetch, 31 with one).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DenseRow:
 
 
 class Sums:
-    """Four sums, as they come about register by register."""
+    """Four sums, formed register by register."""
 
     def __init__(self, words: Words) -> None:
         self.words, self.homes = words, [words.variable(words.zeros) for _ in range(4)]
@@ -47,13 +47,13 @@ class Sums:
             self.words.builder.store(self.words.fma(factor, x, value), home)
 
     def totals(self, swapped: Any = None) -> list[Any]:
-        """The first two the other way round, where a flag says so."""
+        """The four totals, with the first two exchanged where the flag is set."""
         values = [self.words.builder.load(home, typ=self.words.register) for home in self.homes]
         return self.words.total_of_four(values, swapped)
 
 
 def _vectors(words: Words, context: Any, kind: Any, table: Any) -> list[Any]:
-    """Where the columns of the table are."""
+    """The addresses of the table's columns."""
     data, (size, _) = words.array(context, kind, table)
     return [words.address(data, words.builder.mul(size, integer(vector))) for vector in range(4)]
 

@@ -1,7 +1,7 @@
-"""The plain twins of what is written in LLVM: the same numbers to rounding, in loops that anyone can read.
+"""Plain twins of the LLVM primitives: the same numbers up to rounding, in readable loops.
 
-Knows `rows`. They are what the primitives are tested against, what runs where those cannot be built, and what the
-compiler's check of every place can see (`PATER_PLAIN=1 NUMBA_BOUNDSCHECK=1`).
+The primitives are tested against them; they also run where those cannot be built, and where bounds are checked
+(`PATER_PLAIN=1 NUMBA_BOUNDSCHECK=1`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def four_products(rows, i, table):
 
 @exact_part
 def _products_of_lines(rows, i, table, out):
-    """The products of a sparse row with all columns of a table, into `out`, one after the other; ‖x‖²."""
+    """Write the products of a sparse row with all columns of a table to `out`, one after the other; return ‖x‖²."""
     numbers, width = table.shape[1], out.shape[1]
     for lane in range(numbers):
         out[lane // width, lane % width] = 0.0
@@ -90,7 +90,7 @@ def project_four_columns(triangle, j, x, f):
 
 @exact_part
 def absorb_four_columns(triangle, j, f, k, alpha):
-    """`triangle.absorb` in these columns, one after the other; noise + xᵀΣx with them, of what it is without."""
+    """`triangle.absorb` in the columns j … j + 3; noise + xᵀΣx is alpha without them, and is returned with them."""
     for column in range(j, j + 4):
         start = column * (column + 1) // 2
         v, before, turn = triangle[start + column] * f[column], alpha, -f[column] / alpha
@@ -106,7 +106,7 @@ def absorb_four_columns(triangle, j, f, k, alpha):
 
 @exact_part
 def pair(a, b):
-    """(a, b), with +, * and / of each."""
+    """(a, b), with elementwise +, * and /."""
     return np.array((np.float64(a), np.float64(b)))
 
 
@@ -130,7 +130,7 @@ def swapped(a):
 
 @exact_part
 def larger(a, b):
-    """The larger number of each class, of two pairs."""
+    """The larger number of each class, from two pairs."""
     return np.array((max(a[0], b[0]), max(a[1], b[1])))
 
 
@@ -142,7 +142,7 @@ def fma(a, b, c):
 
 @exact_part
 def marks(text, i, a, b):
-    """A bit for each of the 64 bytes from i on that is a or b; that of the first is the lowest."""
+    """A bit for each of the 64 bytes from i on that is a or b; the first byte's is the lowest."""
     found = np.uint64(0)
     for k in range(64):
         if text[i + k] == a or text[i + k] == b:
@@ -152,7 +152,7 @@ def marks(text, i, a, b):
 
 @exact_part
 def lowest(word):
-    """The place of the lowest bit of a word that is 1; 64 if none is."""
+    """The place of the lowest 1 among a word's bits; 64 if there is none."""
     place = 0
     while place < 64 and (word >> np.uint64(place)) & np.uint64(1) == np.uint64(0):
         place += 1

@@ -1,7 +1,4 @@
-"""What the passes call, written in LLVM. `plain` has the same names, and says in plain loops what each does.
-
-Knows the other modules of this package.
-"""
+"""The primitives that the passes call. `plain` has the same names, and shows in plain loops what each does."""
 
 from __future__ import annotations
 

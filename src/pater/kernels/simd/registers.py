@@ -1,6 +1,6 @@
-"""Registers of doubles: the few words of LLVM that the loops of this package are written in.
+"""Registers of doubles: the few LLVM operations in which the loops of this package are written.
 
-Knows llvmlite and Numba. Pointers are opaque: what they point to is said where something is loaded or stored.
+Pointers are opaque: each load and store says what type it is of.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from llvmlite import ir
 from numba.core import cgutils
 
 WIDTH, FEW = 8, 4  # doubles in a register, one cache line; and in half of one
-NARROW = 32  # columns up to which half registers do
-AHEAD_BYTES = 4096  # how far ahead of its use a dense row is asked for
+NARROW = 32  # columns up to which half registers are used
+AHEAD_BYTES = 4096  # how far ahead of its use a dense row is prefetched
 F64, F32, I64, I32, I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 BYTE, POINTER = ir.IntType(8), ir.PointerType()
 BYTES = {F64: 8, F32: 4}
@@ -24,24 +24,24 @@ def integer(value: int) -> ir.Constant:
 
 
 def places(numbers: list[int]) -> ir.Constant:
-    """Which elements a shuffle takes."""
+    """The elements that a shuffle takes."""
     return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
 
 
 class Words:
-    """A builder of LLVM with the words that are missing from it. `width` doubles are a register."""
+    """An LLVM builder with the operations that it lacks. A register holds `width` doubles."""
 
     def __init__(self, builder: Any, width: int = WIDTH) -> None:
         self.builder, self.width, self.register = builder, width, ir.VectorType(F64, width)
         self.zeros = ir.Constant(self.register, [0.0] * width)
 
     def opaque(self, pointer: Any) -> Any:
-        """A pointer of Numba's, which knows what it points to, as one that does not."""
+        """One of Numba's typed pointers as an opaque one."""
         holder = ir.Constant(ir.LiteralStructType([POINTER]), ir.Undefined)
         return self.builder.extract_value(self.builder.insert_value(holder, pointer, 0), 0)
 
     def array(self, context: Any, kind: Any, value: Any) -> tuple[Any, list[Any]]:
-        """Where the numbers of an array are, and its shape."""
+        """The address of an array's numbers, and its shape."""
         array = context.make_array(kind)(context, self.builder, value)
         return self.opaque(array.data), [self.builder.extract_value(array.shape, axis) for axis in range(kind.ndim)]
 
@@ -56,7 +56,7 @@ class Words:
         return self.builder.fpext(value, F64) if element == F32 else value
 
     def load(self, base: Any, place: Any, element: Any = F64, mask: Any = None) -> Any:
-        """The register of doubles that starts at an element; zeros where a mask says so."""
+        """The register of doubles that starts at an element; zeros where a mask is off."""
         address, kind, size = self.address(base, place, element), ir.VectorType(element, self.width), BYTES[element]
         if mask is None:
             value = self.builder.load(address, align=size, typ=kind)
@@ -69,7 +69,7 @@ class Words:
         self.builder.store(value, self.address(base, place), align=8)
 
     def same_bytes(self, base: Any, place: Any, byte: Any) -> Any:
-        """A flag for each of the bytes from a place on, of which a register has as many as it has numbers."""
+        """A flag for each of `width` bytes from a place on: whether it equals `byte`."""
         value = self.builder.load(self.address(base, place, BYTE), align=1, typ=ir.VectorType(BYTE, self.width))
         return self.builder.icmp_unsigned("==", value, self.spread(byte))
 
@@ -80,16 +80,16 @@ class Words:
         return self.builder.shuffle_vector(one, undefined, places([0] * self.width))
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
-        """a·b + c, rounded once on every machine that can, whatever stands around it."""
+        """a·b + c, rounded once on every machine that can, whatever surrounds it."""
         kind = "f64" if a.type == F64 else f"v{a.type.count}f64"
         return self._call(f"fmuladd.{kind}", a.type, [a, b, c])
 
     def prefetch(self, address: Any) -> None:
-        """Ask for a cache line, to be read, into the second-level cache."""
+        """Prefetch a cache line, to be read, into the second-level cache."""
         self._call("prefetch.p0", ir.VoidType(), [address, *(ir.Constant(I32, code) for code in (0, 2, 1))])
 
     def total_of_four(self, four: list[Any], swapped: Any) -> list[Any]:
-        """The sums of the numbers in each of four registers; the first two the other way round, if `swapped`."""
+        """The sums of the numbers in each of four registers, with the first two exchanged if `swapped`."""
         builder = self.builder
 
         def joined(a: Any, b: Any, first: list[int], second: list[int]) -> Any:
@@ -100,7 +100,7 @@ class Words:
         all_four = joined(*pairs, [0, 1, 4, 5], [2, 3, 6, 7])
         if swapped is not None:
             other = builder.shuffle_vector(all_four, all_four, places([1, 0, 2, 3]))
-            everywhere = Words(builder, 4).spread(swapped)  # one flag for all would become a jump that nobody foresees
+            everywhere = Words(builder, 4).spread(swapped)  # a single flag would become an unpredictable jump
             all_four = builder.select(everywhere, other, all_four)
         return [builder.extract_element(all_four, ir.Constant(I32, place)) for place in range(4)]
 
@@ -109,7 +109,7 @@ class Words:
         return cgutils.alloca_once_value(self.builder, value)
 
     def for_each_register(self, size: Any, body: Callable[[Any, Any], None]) -> None:
-        """Call `body(place, mask)` for the registers of `size` numbers; there is a mask for the last of them."""
+        """Call `body(place, mask)` for the registers of `size` numbers; only the last has a mask."""
         builder, width = self.builder, integer(self.width)
         full = builder.sdiv(builder.sub(size, integer(1)), width)
         with cgutils.for_range(builder, full) as loop:
@@ -134,7 +134,7 @@ class Words:
 
 
 def few_or_many(builder: Any, size: Any, generate: Callable[[Words], list[Any]]) -> list[Any]:
-    """The numbers that a loop gives, by half a register where that is enough: it is added up sooner."""
+    """The four results of a loop, in half registers for few columns: those are added up sooner."""
     with builder.goto_entry_block():
         homes = [builder.alloca(F64) for _ in range(4)]
     with builder.if_else(builder.icmp_signed("<=", size, integer(NARROW))) as branches:

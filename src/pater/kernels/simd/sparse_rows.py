@@ -1,11 +1,11 @@
-"""Sparse rows against tables in which the numbers of a feature stand side by side.
+"""Sparse rows against tables in which the numbers of a feature are adjacent.
 
-Knows `registers`; knows nothing of learning. `rows` is `(indptr, indices, data)`, CSR with unsigned indices; `table`
-(features, numbers) is in C order. With four numbers a feature, U, S⁺, S⁻ and V, a non-zero costs one load and one fused
-multiply-add where separate arrays cost three gathers: 180 ns a row of 70 non-zeros against 350, and Numba's vectoriser
-does not find this form. Models that read the same rows stand side by side in lines of eight numbers.
+`rows` is `(indptr, indices, data)`, CSR with unsigned indices; `table` (features, numbers) is in C order. With four
+numbers a feature, U, S⁺, S⁻ and V, a non-zero costs one load and one fused multiply-add where separate arrays cost
+three gathers: 180 ns a row of 70 non-zeros instead of 350; Numba's vectoriser does not find this form. Models that read
+the same rows are side by side in lines of eight numbers.
 
-Sums are formed in the same order for one model and for many, so that its numbers do not depend on where it is kept.
+Sums are formed in the same order for one model and for many, so a model's numbers do not depend on its layout.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from numba.core import cgutils
 from .registers import F32, F64, I32, WIDTH, Words, integer, places
 
 CELL = 4  # numbers of a feature, for one model
-_UNROLL = 4  # independent sums, enough to hide the time that an addition takes
-_AHEAD = 96  # non-zeros: how far ahead of its use a feature's numbers are asked for
+_UNROLL = 4  # independent sums, enough to hide the latency of an addition
+_AHEAD = 96  # non-zeros: how far ahead of its use a feature's numbers are prefetched
 
 Square = Literal["last", "apart", "no"]
 
 
 class SparseRow:
-    """Row i beside a table, of which it reads registers: `place_of(column, n)` is where the n-th of a column starts."""
+    """Row i and a table read in registers: `place_of(column, n)` is where the n-th register of a column starts."""
 
     def __init__(self, words: Words, context: Any, kind: Any, rows: Any, i: Any, table: Any) -> None:
         self.words, self.table, builder = words, table, words.builder
@@ -50,7 +50,7 @@ class SparseRow:
         return self.words.number(self.data, place, self.element)
 
     def fetch_ahead(self, place: Any, count: int, place_of: Callable[[Any, int], Any]) -> None:
-        """Ask for what a later non-zero will meet, should there be one."""
+        """Prefetch the numbers of the table that a later non-zero needs."""
         builder = self.words.builder
         ahead = builder.add(place, integer(_AHEAD))
         ahead = builder.select(builder.icmp_signed("<", ahead, self.last), ahead, self.last)
@@ -61,7 +61,7 @@ class SparseRow:
     def products(self, count: int, place_of: Callable[[Any, int], Any], square: Square) -> tuple[list[Any], Any]:
         """For each of the registers of a feature, the sum over the row of register·x; and ‖x‖².
 
-        The square is formed in place of the register's last number, apart, or not at all.
+        `square` says whether ‖x‖² replaces the register's last number, is formed apart, or not at all.
         """
         words, builder = self.words, self.words.builder
         sums = [[words.variable(words.zeros) for _ in range(_UNROLL)] for _ in range(count)]
@@ -142,7 +142,7 @@ def _lines(words: Words, numbers: Any, line_at: Callable[[int], Any]) -> Callabl
 
 
 def line_products(context: Any, builder: Any, signature: Any, args: Any, count: int) -> Any:
-    """The products with all lines of a feature, into an array; ‖x‖²."""
+    """Write the products with all lines of a feature to an array; return ‖x‖²."""
     words = Words(builder)
     table, (_, numbers) = words.array(context, signature.args[2], args[2])
     row = SparseRow(words, context, signature.args[0], args[0], args[1], table)
@@ -154,7 +154,7 @@ def line_products(context: Any, builder: Any, signature: Any, args: Any, count: 
 
 
 def add_lines(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    """Coefficients·x added to the first line of a feature, and to another."""
+    """Add coefficients·x to the first line of a feature, and to another."""
     words = Words(builder)
     rows, i, table, coefficients, line = args
     data, (_, numbers) = words.array(context, signature.args[2], table)

@@ -1,7 +1,4 @@
-"""Loops over the columns of a triangle.
-
-Knows `registers` and `dense_rows`; knows nothing of learning.
-"""
+"""Loops over the columns of a triangle."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from .registers import FEW, I1, WIDTH, Words, integer
 
 
 def _columns(words: Words, triangle: Any, j: Any) -> list[Any]:
-    """Where the columns j, j + 1, j + 2 and j + 3 of a packed triangle start."""
+    """The addresses of the columns j, j + 1, j + 2 and j + 3 of a packed triangle."""
     builder = words.builder
     start = builder.udiv(builder.mul(j, builder.add(j, integer(1))), integer(2))
     found = []
@@ -27,7 +24,7 @@ def _columns(words: Words, triangle: Any, j: Any) -> list[Any]:
 
 
 def _for_fours(builder: Any, count: Any, body: Callable[[Words, Any], None]) -> None:
-    """Call `body(words, place)` for eight of so many numbers, a multiple of four, at a time; then for four, if left."""
+    """Call `body(words, place)` for eight of `count` numbers, a multiple of four, at a time; then for four, if left."""
     eights = builder.udiv(count, integer(WIDTH))
     with cgutils.for_range(builder, eights) as loop:
         body(Words(builder), builder.mul(loop.index, integer(WIDTH)))
@@ -62,7 +59,7 @@ def project_four_columns(typing_context, triangle, j, x, f):
 
 @intrinsic
 def absorb_four_columns(typing_context, triangle, j, f, k, alpha):
-    """`triangle.absorb` in these columns, one after the other; noise + xᵀΣx with them, of what it is without."""
+    """`triangle.absorb` in the columns j … j + 3; noise + xᵀΣx is alpha without them, and is returned with them."""
 
     def codegen(context, builder, signature, args):
         words = Words(builder)

@@ -1,4 +1,4 @@
-"""Models as plain descriptions of how they score a row, for programs that do not use pater.
+"""Plain descriptions of how models score a row, for programs that do not use pater.
 
 `document` describes a model in JSON's types, and docs/export.md says what each field means; `score` is a page that
 scores rows by it, and `sql` makes a query from it.

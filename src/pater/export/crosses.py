@@ -18,7 +18,7 @@ PARTS = ("hour", "weekday", "month")
 
 
 def crosses(of: Crosses, weights: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Each cross that adds something: what is crossed with what, and the weights (models, places) of its places."""
+    """Each cross with a weight other than 0: its two sides, and its weights (models, places)."""
     plan, found = of._plan, []
     for k, (left, right) in enumerate(plan.of.tolist()):
         own = weights[:, int(plan.starts[k]) : int(plan.starts[k + 1])]
@@ -37,7 +37,7 @@ def crosses(of: Crosses, weights: NDArray[np.float64]) -> list[dict[str, Any]]:
 
 
 def _side(of: Crosses, facet: Facet) -> dict[str, Any]:
-    """What of a column is crossed: a part of a date, the bin of a number, or a category."""
+    """One side of a cross: a part of a date, the bin of a number, or a category."""
     column = of.columns[facet.column]
     if not facet.values:
         return {"column": column.name, "part": "category"}

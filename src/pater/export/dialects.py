@@ -1,6 +1,7 @@
-"""What databases call things that standard SQL has no one name for.
+"""Expressions for which standard SQL has no common form, for each database.
 
-Knows nothing. An expression gives NULL for what SQL cannot read for sure, so that a margin becomes NULL, never wrong.
+Knows nothing. An expression is NULL for what SQL cannot read with certainty, so that a margin becomes NULL, never
+wrong.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ NOTHING = "('', '?', 'na', 'n/a', '#n/a', 'nan', '+nan', '-nan', 'null', 'none',
 
 @dataclass(frozen=True)
 class Dialect:
-    """How one database is asked.
+    """The expressions of one database.
 
     text, number
-        A value as a text, and as a number where it is one, or a text that certainly is one.
+        A value as a text, and as a number if it is one, or is a text that certainly is one.
     maybe_number
-        Whether a text that is none by that may be one all the same.
+        Whether a text may be a number although `number` does not read it.
     seconds
         Seconds since 1970 of a text that begins like a date.
     begins_like_a_date
-        Whether a text does.
+        Whether a text begins like a date.
     hour, weekday, month
-        Of seconds, each from 0 on.
+        The parts of a moment in seconds, each counted from 0.
     """
 
     text: str
@@ -35,14 +36,14 @@ class Dialect:
     hour: str
     weekday: str
     month: str
-    has_truths: bool  # or else 1 and 0 stand for them
-    has_lists: bool  # which are faster to look up numbers in than long cases
+    has_truths: bool  # otherwise 1 and 0 stand for them
+    has_lists: bool  # in which numbers are looked up faster than in long CASEs
 
 
 _BODY = "CASE WHEN substr({t}, 1, 1) IN ('+', '-') THEN substr({t}, 2) ELSE {t} END".format(t="trim({x})")
 _REST = "substr({t}, 20)"
 _OFFSET = f"CASE WHEN {_REST} GLOB '.[0-9]*' THEN ltrim(substr({_REST}, 2), '0123456789') ELSE {_REST} END"
-_IN_FULL = (  # databases read more than ISO 8601, and pass over what stands behind
+_IN_FULL = (  # databases read more than ISO 8601, and ignore what follows
     "substr({t}, 1, 4) > '0000' AND substr({t}, 1, 10) GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]' "
     "AND (length({t}) = 10 OR substr({t}, 12, 2) < '24' AND substr({t}, 11) GLOB '[ T][0-2][0-9]:[0-5][0-9]*' "
     "AND (length({t}) = 16 OR substr({t}, 17, 3) GLOB ':[0-5][0-9]' "

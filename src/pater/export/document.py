@@ -1,6 +1,6 @@
-"""A model as a plain description of how it scores a row, in JSON's types.
+"""The plain description of how a model scores a row, in JSON's types.
 
-Knows `speaker`, and the forms that rows come in.
+Knows `speaker` and the forms of rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .speaker import Speaker
 from .table import table
 
 FORM = 1
-"""The number of the form that documents have."""
+"""The version number of the form of documents."""
 
 
 def document(model: Any) -> dict[str, Any]:

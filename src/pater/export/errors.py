@@ -1,4 +1,4 @@
-"""What is raised when a model cannot be written down."""
+"""The error that is raised when a model cannot be exported."""
 
 from __future__ import annotations
 

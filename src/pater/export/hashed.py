@@ -1,6 +1,6 @@
-"""Rows of named values whose names are hashed, as an exported model takes them.
+"""Rows of values with hashed names, as an exported model takes them.
 
-Knows `speaker` and `numbers`, and what the columns of a file are.
+Knows `speaker`, `numbers` and the columns of a file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .speaker import Speaker
 
 
 def hashed(speaker: Speaker, columns: Columns, scale: Scale) -> dict[str, Any]:
-    """The description of rows of hashed names: those of a text, or those that the columns of a table come to."""
+    """The description of rows of hashed names: those in a text, or those made from the columns of a table."""
     return {
         "kind": "hashed",
         "bits": columns.bits,

@@ -1,6 +1,6 @@
 """Rows of numbers, dense or sparse, as an exported model takes them.
 
-Knows `speaker`, and the scalers that may stand in front of it.
+Knows `speaker`, and the scalers that may precede it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Scale(NamedTuple):
-    """What is taken from a number, and what is left divided by: of each column, or None for nothing."""
+    """The mean that is subtracted from each column and the deviation that it is divided by; None for neither."""
 
     means: Floats | None = None
     deviations: Floats | None = None
@@ -38,7 +38,7 @@ def numbers(
 ) -> dict[str, Any]:
     """The description of rows of numbers.
 
-    `others` says what becomes of columns that the model does not have, `missing` what of a number that is not there.
+    `others` says how columns unknown to the model are treated, and `missing` how missing numbers are.
     """
     columns, weights = speaker.columns, speaker.weights
     return {
@@ -55,9 +55,9 @@ def numbers(
 
 
 def scale_along(scaler: Scaler, *, dense: bool) -> Scale:
-    """What a scaler that learns along a stream does to rows (`preprocessing.scaling`).
+    """The scale of a scaler that learns along a stream (`preprocessing.scaling`).
 
-    A column that has not varied is left as it is in a sparse row. In a dense one it becomes 0, as if its weight were.
+    A column that has not varied is left as it is in a sparse row. In a dense row it becomes 0, as if its weight were 0.
     """
     count, mean, square = scaler.count, scaler.mean, scaler.square
     if dense:
@@ -69,7 +69,7 @@ def scale_along(scaler: Scaler, *, dense: bool) -> Scale:
 
 
 def scale_of(step: Any) -> Scale:
-    """What a scaler of scikit-learn does to rows."""
+    """The scale of a scikit-learn scaler."""
     from sklearn.preprocessing import MaxAbsScaler, RobustScaler, StandardScaler
     from sklearn.utils.validation import check_is_fitted
 

@@ -1,7 +1,7 @@
 """A query that scores the rows of a database table, made from a document.
 
-Knows `dialects`, `sql_columns` and what a document is. What SQL cannot do (hash names) is an error here; what it cannot
-read for sure in some row makes the answers of that row NULL.
+Knows `dialects`, `sql_columns` and the form of a document. What SQL cannot do at all (hashing names) raises an error
+here; a value that it cannot read with certainty makes the answers of its row NULL.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .errors import ExportError
 from .sql_columns import Cells, Term, of_table
 from .sql_text import SOURCE, bounded, column_named, literal, named, total
 
-MOST_COLUMNS = 999  # that are read: each takes two columns of the 2,000 that SQLite has room for
+MOST_COLUMNS = 999  # that can be read: each takes two of the 2,000 columns that SQLite allows
 
 
 def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = (), dialect: str = "sqlite") -> str:
@@ -55,7 +55,7 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
     keys_again = [f"k{k}" for k in range(len(kept))]
     sums = [f"{each} AS s{k}" for k, each in enumerate(of_models)]
     finite = f"{total([f'abs(s{k})' for k in range(len(sums))])} <= {literal(sys.float_info.max)}"
-    margins = [f"CASE WHEN {finite} THEN s{k} END AS m{k}" for k in range(len(sums))]  # predict refuses such rows, too
+    margins = [f"CASE WHEN {finite} THEN s{k} END AS m{k}" for k in range(len(sums))]  # predict refuses such rows too
     first = _listed([*carried, *cells.told()]) or "1 AS nothing"
     return (
         f"WITH pater_cells AS MATERIALIZED (\n  SELECT\n    {first}\n  FROM {named(table)} AS {SOURCE}\n),\n"
@@ -70,7 +70,7 @@ def _listed(parts: Sequence[str], indent: int = 4) -> str:
 
 
 def _terms(input: dict[str, Any], cells: Cells) -> tuple[Cells, list[Term]]:
-    """What is read of a row, and what it adds."""
+    """The cells that are read from a row, and the terms that they add."""
     if input["kind"] == "table":
         return cells, of_table(input, cells)
     if input["kind"] == "hashed":
@@ -80,10 +80,10 @@ def _terms(input: dict[str, Any], cells: Cells) -> tuple[Cells, list[Term]]:
 
 
 def _number(input: dict[str, Any], i: int, at: int) -> Term:
-    """What the i-th column that has a weight adds, which is read at this place."""
+    """The term of the i-th column with a weight, which is read as cell `at`."""
     value = f"x{at}" if input["means"] is None else f"(x{at} - {literal(input['means'][i])})"
     value += "" if input["deviations"] is None else f" / {literal(input['deviations'][i])}"
-    refused = input["missing"] == input["others"] == "error"  # rows of files of indices are sparse: NULL is not there
+    refused = input["missing"] == input["others"] == "error"  # in a sparse row of indices, NULL is an absent number
     missing = "NULL" if refused else "0e0"
     return lambda k: f"CASE WHEN q{at} THEN {missing} ELSE {literal(input['weights'][k][i])} * {value} END"
 
@@ -110,7 +110,7 @@ def _answers(document: dict[str, Any], keys: list[str]) -> list[str]:
 
 
 def _check_keys(keys: list[str], answers: list[str]) -> None:
-    """An error if a key has the name of an answer; in SQL, letters are the same in any case."""
+    """Raise an ExportError if a key has the name of an answer; names in SQL are case-insensitive."""
     taken = {name.lower() for name in answers}
     for key in keys:
         if key.lower() in taken:
@@ -127,7 +127,7 @@ def _predicted(document: dict[str, Any]) -> str:
     cases = []
     for k, label in enumerate(
         labels
-    ):  # the first of the largest: none after it is larger, and those before were not it
+    ):  # the first of the largest: no later one is larger, and the earlier ones have been ruled out
         largest = [f"m{k} >= m{j}" for j in range(k + 1, len(labels))] or [f"m{k} IS NOT NULL"]
         cases.append(f"WHEN {' AND '.join(largest)} THEN {label}")
     return f"CASE {' '.join(cases)} END"

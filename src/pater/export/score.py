@@ -1,4 +1,4 @@
-"""Scores rows by a document, with the standard library alone: a page to copy, or to translate."""
+"""Scores rows with a document and the standard library alone: a page to copy or to translate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Any
 from zlib import crc32
 
-Added = Iterator[tuple[list[list[float]], int, float]]  # weights by model and place, the place, and the value there
+Added = Iterator[tuple[list[list[float]], int, float]]  # weights by model and place, a place, and the value there
 MISSING = {"", "?", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 TRUTHS = {"false": 0.0, "true": 1.0}
 FORMS = {
@@ -26,7 +26,7 @@ BLANKS, SIGNS = " \t", " \t\u00a0\u202f$€£¥%"
 
 
 class Scorer:
-    """Says of rows what the model of a document says of them."""
+    """Scores rows as the model of a document does."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         if document["form"] != 1:
@@ -41,7 +41,7 @@ class Scorer:
             self.place = {column: k for k, column in enumerate(columns)}
 
     def margins(self, row: Any) -> list[float]:
-        """What each model says of a row."""
+        """The margin of each model for a row."""
         margins = [model["intercept"] for model in self.document["models"]]
         for weights, place, value in self.adds(row):
             for k in range(len(margins)):
@@ -51,7 +51,7 @@ class Scorer:
         return margins
 
     def label(self, margins: Sequence[float]) -> Any:
-        """The class that margins speak for."""
+        """The class that the margins predict."""
         classes = self.document["classes"]
         if len(classes) == 2:
             return classes[margins[0] >= self.document["threshold"]]
@@ -69,7 +69,7 @@ class Scorer:
         return [p / sum(found) for p in found]
 
     def numbers(self, row: Sequence[float | None] | Mapping[Any, float | None]) -> Added:
-        """A row of all numbers in order, or a dict of some by name, if columns have names, or else by column."""
+        """What a row of numbers adds: all in order, or a dict by name if columns have names, else by column."""
         names, width, means, deviations = (self.input[name] for name in ("names", "width", "means", "deviations"))
         if isinstance(row, Mapping):
             pairs = [(k, row[name]) for k, name in enumerate(names)] if names else list(row.items())
@@ -89,7 +89,7 @@ class Scorer:
                 yield self.input["weights"], place, x / deviations[place] if deviations else x
 
     def hashed(self, row: Mapping[str, Any]) -> Added:
-        """A row of values by name; of a table, numbers and texts by column."""
+        """What a row of values by name adds; for a table, of numbers and texts by column."""
         bits, deviations, named = self.input["bits"], self.input["deviations"], dict(row)
         if self.input["table"] is not None:
             named = {}
@@ -106,7 +106,7 @@ class Scorer:
                 yield self.input["weights"], place, x / deviations[place] if deviations else x
 
     def table(self, row: Mapping[str, Any]) -> Added:
-        """A row of raw values by column; a value that is not there is missing."""
+        """What a row of raw values by column adds; an absent value is missing."""
         for name, column in self.columns.items():
             yield from getattr(self, column["kind"])(column, row.get(name))
         for cross in self.input["crosses"]:
@@ -161,7 +161,7 @@ class Scorer:
             yield one(column["missing"]), 0, 1.0
 
     def side(self, side: dict[str, Any], row: Mapping[str, Any]) -> tuple[int, int]:
-        """The number of what a row has on one side of a cross, and how many there can be, the missing one included."""
+        """The code of a row's value on one side of a cross, and the number of values, "missing" included."""
         column, value, part = self.columns[side["column"]], row.get(side["column"]), side["part"]
         if part == "category":
             name = category_of(value, self.places[column["name"]], column)
@@ -179,12 +179,12 @@ class Scorer:
 
 
 def one(weights: list[float]) -> list[list[float]]:
-    """Weights of each model as those of one place."""
+    """One weight for each model, as the weights of a single place."""
     return [[weight] for weight in weights]
 
 
 def text_of(value: Any) -> str | None:
-    """A value as a text, or None if nothing is there."""
+    """A value as a text, or None if it is missing."""
     if value is None or value != value:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -194,7 +194,7 @@ def text_of(value: Any) -> str | None:
 
 
 def number_in(text: str, style: str = "plain") -> float | None:
-    """The number that a text is, or None."""
+    """The number that a text represents, or None."""
     text = text if style == "plain" else text.strip(SIGNS)
     is_number = FORMS[style].fullmatch(text)
     if style != "plain":
@@ -206,7 +206,7 @@ def number_in(text: str, style: str = "plain") -> float | None:
 
 
 def number_of(value: Any, style: str = "plain") -> float | None:
-    """A value as a number, or None if it is none."""
+    """A value as a number, or None if it is not one."""
     if value is None or isinstance(value, (int, float)):
         return None if value is None or value != value else float(value)
     text = str(value)
@@ -218,7 +218,7 @@ def number_of(value: Any, style: str = "plain") -> float | None:
 
 
 def seconds_of(value: Any, column: dict[str, Any]) -> float | None:
-    """A value as seconds since 1970, by the clock that it was written by, or None."""
+    """A value as seconds since 1970 by its own local clock, or None."""
     x: float | None = None
     text = value.isoformat() if isinstance(value, date) else value.strip() if isinstance(value, str) else ""
     text = re.sub(r"^(\d{4})/(\d\d)/(\d\d)(?!\d)", r"\1-\2-\3", text, flags=re.ASCII)
@@ -235,7 +235,7 @@ def seconds_of(value: Any, column: dict[str, Any]) -> float | None:
 
 
 def parts_of(seconds: float | None) -> dict[str, int]:
-    """The hour, the weekday from Monday on and the month of a moment, each from 0 on."""
+    """The hour, the weekday and the month of a moment, each counted from 0; Monday is 0."""
     if seconds is None:
         return {}
     days = math.floor(seconds / 86400)
@@ -246,12 +246,12 @@ def parts_of(seconds: float | None) -> dict[str, int]:
 
 
 def is_nothing(value: Any) -> bool:
-    """Whether nothing is there, or a text that says so."""
+    """Whether a value is missing, or is a text that means so."""
     return value is None or value != value or str(value).strip(BLANKS).lower() in MISSING
 
 
 def category_of(value: Any, known: Mapping[str, int], column: dict[str, Any]) -> str | None:
-    """What a value is called as a category, or None if it says that nothing is there."""
+    """The name of a value as a category, or None if it is missing."""
     text = text_of(value)
     if text is None or text in known or is_nothing(value):
         return text if text in known else None

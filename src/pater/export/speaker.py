@@ -1,7 +1,7 @@
-"""What of a model predicts: the weights that speak, their intercepts, the threshold and the probabilities.
+"""The part of a model that predicts: weights, intercepts, the threshold and the probabilities.
 
-Knows estimators and learners of files, and `models`. Of several candidates only the chosen one is here, of an average
-the average, in the units in which margins are told.
+Knows estimators and learners of files, and `models`. Of several candidates, only the chosen one is kept; where the
+average predicts, only the average. All are in the units of the reported margins.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from .errors import ExportError
 
 @dataclass(frozen=True)
 class Speaker:
-    """What predicts.
+    """The numbers that predict.
 
     columns
-        The columns of which some model has a weight other than 0, ascending.
+        The columns in which some model has a weight other than 0, ascending.
     weights
-        (models, columns). There is one model for two classes, else one for each.
+        (models, columns). There is one model for two classes, else one for each class.
     probabilities
-        Of each model what turns its margin into a probability; None where none were fitted.
+        The parameters that turn each model's margin into a probability; None where none were fitted.
     """
 
     classes: list[Any]
@@ -80,7 +80,7 @@ class Speaker:
         )
 
     def only(self, columns: NDArray[np.bool_]) -> Speaker:
-        """One with weights of 0 in all other columns than these."""
+        """A copy with weights of 0 in all columns but these."""
         kept = columns[self.columns]
         return replace(self, columns=self.columns[kept], weights=self.weights[:, kept])
 
@@ -132,7 +132,7 @@ def _speaker(
 
 
 def _probabilities(scalars: NDArray[np.void], average: bool) -> list[dict[str, Any]]:
-    """What turns margins as they are told into probabilities (`models.predict.probabilities`)."""
+    """The parameters that turn reported margins into probabilities (`models.predict.probabilities`)."""
     found = []
     for m, usual in zip(scalars, sizes(scalars, average=average).tolist(), strict=True):
         square = float(m["margin_square"])

@@ -1,6 +1,6 @@
-"""What SQL reads of the raw columns of a table, and what they add to a margin.
+"""Expressions that read the raw columns of a table in SQL, and the terms that they add to a margin.
 
-Knows `dialects`, `score`, whose hashes it works out beforehand, and `sql_text`.
+Knows `dialects`, `sql_text`, and `score`, for the hashes, which are computed in advance.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .score import MISSING, TRUTHS, mixed, number_in, text_of
 from .sql_text import bin_of, bounded, column_named, literal, looked_up
 
 IS_TEXT = "lower(typeof({x})) IN ('text', 'varchar')"
-Term = Callable[[int], str]  # what is added to the margin of a model, as an expression over cells
-LONGEST = 200  # characters of a category that is known by its whole text
+Term = Callable[[int], str]  # the expression over cells that is added to the margin of model k
+LONGEST = 200  # a shorter category is known by its whole text
 
 
 class Cells:
-    """What is read of each column that matters: x, a number or the place of a category, and q, whether it is missing.
+    """The cells that are read: x, a number or the place of a category, and q, whether it is missing.
 
-    Both are NULL where it is not sure what pater would read.
+    Both are NULL where it is not certain what pater would read.
     """
 
     def __init__(self, dialect: Dialect) -> None:
@@ -31,7 +31,7 @@ class Cells:
         self._found: list[tuple[str, str]] = []
 
     def told(self) -> list[str]:
-        """The expressions, by their names."""
+        """The expressions with their names."""
         return [part for k, (x, q) in enumerate(self._found) for part in (f"{x} AS x{k}", f"{q} AS q{k}")]
 
     def _new(self, x: str, q: str) -> int:
@@ -39,11 +39,11 @@ class Cells:
         return len(self._found) - 1
 
     def number(self, name: str, style: str = "plain") -> int:
-        """Read a column of numbers; a text is one if it has digits, a point and a sign only."""
+        """Read a column of numbers; texts are read where the dialect's `number` is certain of them."""
         column, text = column_named(name), self.dialect.text.format(x=column_named(name))
         number = self.dialect.number.format(x=column)
         unsure = f"abs({number}) > 1.7976931348623157e308"
-        if style == "comma":  # of which a text that looks plain may mean another
+        if style == "comma":  # where a text that looks plain may mean another number
             unsure += f" OR {text} LIKE '%.%'"
         is_text = IS_TEXT.format(x=column)
         number = f"CASE WHEN {is_text} AND ({unsure}) THEN NULL ELSE {number} END"
@@ -64,7 +64,7 @@ class Cells:
         )
 
     def category(self, column: dict[str, Any]) -> int:
-        """Read a category as its place: that of its value, then one for rare ones, then one for missing ones."""
+        """Read a category as its place: that of its value, or the next for rare ones, or the one after for missing."""
         values, name, dialect = column["values"], column_named(column["name"]), self.dialect
         text, rare, missing = dialect.text.format(x=name), len(values), len(values) + 1
         exact, places = column.get("exact", False), range(len(values))
@@ -87,7 +87,7 @@ class Cells:
         found = [f"CASE {text} {' '.join(own)} END"] if own else []
         found.append(f"CASE lower(trim({text}, ' \t')) {' '.join(words)} END")
         number, unsure = dialect.number.format(x=name), dialect.maybe_number.format(t=f"trim({text})")
-        # An exact name is a text, but of a column of numbers it is how pater writes the number.
+        # An exact name is compared as text; in a column of numbers, it is the number as pater writes it.
         when = f"CASE WHEN NOT {IS_TEXT.format(x=name)} THEN" if exact else ""
         found += [f"{when} CASE {number} {' '.join(same)} END {'END' if exact else ''}"] if same else []
         found += [f"CASE trim({text}, ' \t') {' '.join([*own, *alike])} END"] if own else []
@@ -97,12 +97,12 @@ class Cells:
         return self._new(f"CASE WHEN {name} IS NULL THEN {missing} ELSE COALESCE({', '.join(found)}) END", "FALSE")
 
     def is_missing(self, name: str) -> int:
-        """Read only whether nothing is there."""
+        """Read only whether the value is NULL."""
         return self._new("NULL", f"{column_named(name)} IS NULL")
 
 
 def of_table(input: dict[str, Any], cells: Cells) -> list[Term]:
-    """What the columns and the crosses of an encoded table add."""
+    """The terms of the columns and the crosses of an encoded table."""
     columns = {column["name"]: column for column in input["columns"]}
     crossed = {cross[side]["column"] for cross in input["crosses"] for side in ("left", "right")}
     places: dict[str, int] = {}
@@ -122,7 +122,7 @@ def of_table(input: dict[str, Any], cells: Cells) -> list[Term]:
 
 
 def _adds(column: dict[str, Any]) -> bool:
-    """Whether there is a weight other than 0."""
+    """Whether a column has a weight other than 0."""
     found: list[Any] = [value for name, value in column.items() if name not in ("edges", "often", "values")]
     while found:
         each = found.pop()
@@ -198,7 +198,7 @@ _OF_KIND = {"number": _number, "date": _date, "category": _category, "text": _te
 
 
 def _side(side: dict[str, Any], column: dict[str, Any], at: int, cells: Cells) -> tuple[str, list[int]]:
-    """The place of what a row has on one side of a cross, as an expression, and the code of each place."""
+    """The expression for a row's place on one side of a cross, and the code of each place."""
     if side["part"] == "category":
         hashes = [crc32(value.encode("utf-8", "replace")) for value in column["values"]]
         return f"x{at}", [*hashes, 1 << 32, (1 << 32) + 1]

@@ -1,4 +1,4 @@
-"""Names, numbers and texts as SQL writes them, and what is made of them.
+"""Names, numbers and texts in SQL, and expressions made from them.
 
 Knows `dialects`.
 """
@@ -11,24 +11,24 @@ from typing import Any
 from .dialects import Dialect
 from .errors import ExportError
 
-SOURCE = "source"  # what the table that is scored is called in a query
-MOST_TERMS = 16  # of a sum without parentheses: databases bound the depth of an expression
+SOURCE = "source"  # the name of the scored table in a query
+MOST_TERMS = 16  # of a sum without parentheses: databases limit the depth of an expression
 
 
 def named(name: str) -> str:
-    """The name of a column or a table."""
+    """The quoted name of a column or a table."""
     if "\0" in name:
         raise ExportError(f"{name!r} cannot be a name in SQL.")
     return '"' + name.replace('"', '""') + '"'
 
 
 def column_named(name: str) -> str:
-    """The column of this name of the table that is scored, which SQLite would take for a text if it were not there."""
+    """A column of the scored table, qualified: SQLite would take a bare name that does not exist for a text."""
     return f"{SOURCE}.{named(name)}"
 
 
 def literal(value: Any) -> str:
-    """A number, a truth value or a text. Numbers have an exponent, without which they may be decimal fractions."""
+    """A number, a truth value or a text. Floats get an exponent, since without one they may be decimal types."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, int):
@@ -50,7 +50,7 @@ def total(terms: Sequence[str]) -> str:
 
 
 def looked_up(place: str, weights: Iterable[float], dialect: Dialect) -> str:
-    """The weight at a place that is a whole number from 0 on; NULL if that is NULL."""
+    """The weight at a place, a whole number from 0; NULL if the place is NULL."""
     if dialect.has_lists:
         return f"[{', '.join(map(literal, weights))}][{place} + 1]"
     cases = [f"WHEN {k} THEN {literal(weight)}" for k, weight in enumerate(weights) if weight]
@@ -60,13 +60,13 @@ def looked_up(place: str, weights: Iterable[float], dialect: Dialect) -> str:
 
 
 def bin_of(x: str, edges: Sequence[float], values: Iterable[str]) -> str:
-    """The value of the bin that a number is in: how many edges are not above it. NULL if that is NULL."""
+    """The value of a number's bin, which is the number of edges that it reaches. NULL if the number is NULL."""
     *before, last = values
     cases = [f"WHEN {x} < {literal(edge)} THEN {value}" for edge, value in zip(edges, before, strict=True)]
     return f"CASE {' '.join(cases)} WHEN {x} IS NOT NULL THEN {last} END"
 
 
 def bounded(value: str, most: float) -> str:
-    """A value cut off at ±most. NULL if that is NULL, which the least and the greatest of some databases pass over."""
+    """A value clipped to ±most; NULL if it is NULL, which LEAST and GREATEST ignore in some databases."""
     low, high = literal(-most), literal(most)
     return f"(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"

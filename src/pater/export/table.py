@@ -1,8 +1,8 @@
 """The columns of a table as an exported model takes them: what each value adds to the margins.
 
-Knows `speaker`, and the encoding of tables. Output columns of the encoder do not show: the weights stand where the
-values are, so that a raw column is described by itself. A number has one weight for each fine bin, into which that of
-the coarse bin is added.
+Knows `speaker`, and the encoding of tables. The encoder's output columns do not appear: the weights stand with the
+values, so that each raw column is described by itself. A number has one weight for each fine bin, which includes that
+of its coarse bin.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Weights = NDArray[np.float64]  # (models, places)
 
 
 def table(speaker: Speaker, encoding: Encoding, resolution: str) -> dict[str, Any]:
-    """The description of rows of a table that is encoded like this."""
+    """The description of the rows of a table with this encoding."""
     width = encoding.width(resolution)
     weights = np.zeros((len(speaker.weights), max(width, speaker.n_features)))
     weights[:, speaker.columns] = speaker.weights
@@ -55,7 +55,7 @@ def table(speaker: Speaker, encoding: Encoding, resolution: str) -> dict[str, An
 
 
 def _with_nothing(weights: Weights) -> Weights:
-    """The same, with a weight of 0 at the end, where a place of −1 points to."""
+    """The same weights with a 0 at the end, which a place of −1 points to."""
     return np.concatenate([weights, np.zeros((len(weights), 1))], axis=1)
 
 

@@ -1,1 +1,1 @@
-"""The model file: its container, its codec, and how files are written so that nothing is lost."""
+"""The model file: its container, its codec, and the safe writing of files."""

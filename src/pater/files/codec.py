@@ -1,6 +1,6 @@
-"""The labels and settings of a model as JSON, and back, every value checked.
+"""Conversion of the labels and settings of a model to JSON and back, with every value checked.
 
-Knows `settings`, `spec` and `rules`; what comes from a model file is not to be trusted.
+Knows `settings`, `spec` and `rules`; nothing that comes from a model file is trusted.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..models.setting_kinds import ClassWeights, Number, OperatingPoint, Setting
 from ..models.settings import SETTINGS, Setting
 from ..models.spec import Spec
 
-BATCH_RULE = "ter"  # the batch solution: weights, and no rule to go on learning by
-LARGEST_TEXT = 1 << 28  # bytes of the labels of all classes as an array, where each has the room of the longest
+BATCH_RULE = "ter"  # the batch solution: weights without an online rule
+LARGEST_TEXT = 1 << 28  # bytes of the labels of all classes as an array, in which each is as long as the longest
 _LABELS = re.compile(r"[<|](?:[iu][1248]|f[248]|b1|U[0-9]{1,5}|O)")
 
 
@@ -28,7 +28,7 @@ _LARGEST = sys.float_info.max
 
 
 class UnsoundError(ValueError):
-    """What is wrong with a model file that is whole."""
+    """A model file is complete, but its content is wrong."""
 
 
 def require(sound: Any, what: str) -> None:
@@ -56,7 +56,7 @@ def labels_from_json(value: dict[str, Any]) -> NDArray[Any]:
     allowed = kinds.get(name[1], (str,) if labels and type(labels[0]) is str else numbers)
     require(all(type(label) in allowed for label in labels), "its classes are not of one type")
     require(all(type(label) is str or -_LARGEST <= label <= _LARGEST for label in labels), "a class is not finite")
-    "".join(label for label in labels if type(label) is str).encode()  # half a surrogate pair is no text
+    "".join(label for label in labels if type(label) is str).encode()  # raises for half a surrogate pair
     if name[1] == "U":
         require(4 * len(labels) * int(name[2:]) <= LARGEST_TEXT, "its classes are longer than there is room for")
     classes: NDArray[Any] = np.array(labels, dtype=name)
@@ -70,9 +70,9 @@ def spec_to_json(spec: Spec) -> dict[str, Any]:
 
 
 def spec_from_json(value: dict[str, Any], *, newer: bool = False) -> Spec:
-    """The settings that a file names; those that it does not name have their defaults.
+    """The settings that a file names, and the defaults of the others.
 
-    A `newer` file may name others, which are not for this version to know.
+    A `newer` file may name settings that this version does not know; they are ignored.
     """
     require(isinstance(value, dict) and "rule" in value, "its settings name no rule")
     require(newer or set(value) <= set(Spec._fields), "its settings have other names than expected")
@@ -95,7 +95,7 @@ def _to_json(value: Any, setting: Setting) -> Any:
 
 
 def _from_json(value: Any, setting: Setting) -> Any:
-    """What a file says of a setting, if it is of the type that is written, and one that the setting may have."""
+    """The value of a setting from a file. It must have the type that is written, and be valid for the setting."""
     kind = setting.kind
     if isinstance(kind, Number):
         sound = is_number(value)
@@ -120,7 +120,7 @@ def _from_json(value: Any, setting: Setting) -> Any:
 
 
 def is_weight(pair: Any) -> bool:
-    """Whether this is a label and its weight, as JSON has them."""
+    """Whether this is a pair of a label and its weight in JSON's types."""
     if not isinstance(pair, list) or len(pair) != 2:
         return False
     label, weight = pair
@@ -128,10 +128,10 @@ def is_weight(pair: Any) -> bool:
 
 
 def family(spec: Spec) -> tuple[bool, Metric]:
-    """Whether its rule moves along class means, and the metric that it keeps."""
+    """Whether the spec's rule moves along class means, and the metric that it keeps."""
     return (False, "none") if spec.rule == BATCH_RULE else spec.family
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is a number that is finite, also as a float: JSON has whole numbers of any length."""
+    """Whether this is a finite number, also as a float: JSON has whole numbers of any length."""
     return type(value) in (int, float) and -_LARGEST <= value <= _LARGEST

@@ -2,10 +2,10 @@
 
 Knows NumPy and files; knows nothing of models. Described in docs/model-file.md.
 
-Whoever forges a file can sign it, too: the checksum tells damage, not intent, and nothing in a file is believed.
+Whoever forges a file can compute its checksum too: it reveals damage, not intent, so nothing in a file is trusted.
 
-It is written here rather than by the safetensors package, row by row straight to the disk, and read row by row straight
-to its place: a model of 200 MB takes that much memory once. Any safetensors reader opens it.
+The file is written here rather than by the safetensors package: row by row straight to the disk, and read row by row
+straight to its place, so that a model of 200 MB takes that much memory only once. Any safetensors reader opens it.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ _LARGEST_HEADER = 1 << 28
 _PIECE = 1 << 20
 MOST_DIMENSIONS = 4
 
-# What values of other types, names that are missing and numbers out of range lead to.
+# The errors that values of other types, missing names and numbers out of range lead to.
 OF_ANOTHER_KIND = (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError)
 
-Arrays = dict[str, Any]  # of NDArray, or what is written like one: row by row
+Arrays = dict[str, Any]  # of NDArray, or of an object that is written like one, row by row
 Shape = tuple[int, ...]
 Places = dict[str, tuple[Shape, Any]]  # shape and type of each array, in the order of the file
-# From the header, the arrays before it, its shape and its type: where an array goes, as something that takes rows by
-# number; or None, and it becomes an array.
+# A function of the header, the arrays before this one, its shape and its type. It returns where the array goes, as an
+# object that takes rows by number, or None to make it a NumPy array.
 Room = Callable[[dict[str, Any], Arrays, Shape, Any], Any]
 
 
 class ModelFileError(SentWhole, ValueError):
-    """A file that is no sound model file, or that cannot be written."""
+    """A file is not a sound model file, or cannot be written."""
 
     def __init__(self, path: str | os.PathLike[str], what: str) -> None:
         super().__init__(f"{os.fspath(path)}: {what}")
@@ -60,7 +60,7 @@ def minor(version: Any) -> int:
 
 
 def is_newer(version: Any) -> bool:
-    """Whether a file of this version, which is one that can be read, is newer than what this program writes."""
+    """Whether this version of the format, which can be read, is newer than the one that this program writes."""
     return minor(version) > MINOR
 
 
@@ -73,7 +73,7 @@ def write(
 ) -> None:
     """Write the container: the header and the arrays, with a checksum over all of it.
 
-    `check` looks at what was written, by its name for the time being, before it takes the place of what was there.
+    `check` gets the temporary path of the new file before it replaces the old one.
     """
     described, offset = {}, 0
     types = {kind: name for name, kind in TYPES.items()}
@@ -102,7 +102,7 @@ def write(
 
 
 def check_place(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """An error if a file could not be written there, or is among the inputs."""
+    """Raise a `ModelFileError` if a file could not be written there, or is among the inputs."""
     try:
         check_output(path, inputs)
     except OSError as error:
@@ -111,7 +111,7 @@ def check_place(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike
 
 @contextmanager
 def lock_place(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Be the only one who makes the file for this place; an error at once if someone else does."""
+    """Lock a path for writing; raise a `ModelFileError` at once if another process holds the lock."""
     with ExitStack() as stack:
         try:
             stack.enter_context(alone(path))
@@ -137,10 +137,10 @@ def read(
 ) -> tuple[dict[str, Any], Arrays]:
     """Read the container: the header and the arrays, once the checksum is right.
 
-    The checksum comes first, in a pass of its own that needs no memory. Then the header is taken apart, and what it
-    says of the arrays must fill the file exactly. Then `claims` may object to the header and the shapes and types of
-    the arrays. Only then is memory taken. `rooms` says of some arrays, by name, where they go, so that a large one need
-    not be in memory twice.
+    The checksum is verified first, in a pass of its own that needs no memory. Then the header is parsed, and the arrays
+    that it describes must fill the file exactly. Then `claims` may object to the header and to the shapes and types of
+    the arrays. Only then is memory allocated. `rooms` says where some arrays go, by name, so that a large one need not
+    be in memory twice.
     """
     try:
         with open(path, "rb", buffering=0) as file:
@@ -188,7 +188,7 @@ def _read(
 
 
 def _check_sum(path: str | os.PathLike[str], file: io.RawIOBase, start: bytes) -> None:
-    """See that the digits after the first `sha256:` are those of the whole file with zeros in their place."""
+    """Check that the digits after the first `sha256:` are those of the whole file with zeros in their place."""
     at = start.find(b"sha256:")
     if at < 0:
         raise ModelFileError(path, "it is not a pater model file, or it is damaged.")
@@ -202,7 +202,7 @@ def _check_sum(path: str | os.PathLike[str], file: io.RawIOBase, start: bytes) -
 
 
 def _taken_apart(path: str | os.PathLike[str], text: bytes, size: int) -> tuple[dict[str, Any], Places]:
-    """The header, and what it says of the arrays that are to fill `size` bytes."""
+    """The header, and the shapes and types of the arrays, which must fill `size` bytes."""
     try:
         described = _json(text.decode())
         header = _json(described.pop("__metadata__")["pater"])
@@ -222,9 +222,9 @@ def _taken_apart(path: str | os.PathLike[str], text: bytes, size: int) -> tuple[
 
 
 def _json(text: str) -> Any:
-    """What a JSON text says; a ValueError where readers might disagree about it, or where it cannot be written out."""
+    """The value of a JSON text. Raises a ValueError where readers might disagree, or where it cannot be written."""
     value = json.loads(text, object_pairs_hook=_no_name_twice, parse_float=_finite, parse_constant=_finite)
-    json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    json.dumps(value, ensure_ascii=False).encode()  # raises for half a surrogate pair
     return value
 
 
@@ -262,14 +262,14 @@ def _fill_bytes(content: memoryview, file: io.RawIOBase, path: str | os.PathLike
 
 
 def _in_order(described: dict[str, Any], size: int) -> Places:
-    """Shape and type of the arrays that a header describes, in the order of the file, which they fill exactly."""
+    """The shape and type of each array in a header, in the order of the file, which they must fill exactly."""
     places: Places = {}
     offset = 0
     for name, place in sorted(described.items(), key=lambda item: item[1]["data_offsets"]):
         kind, shape, (start, end) = TYPES[place["dtype"]], place["shape"], place["data_offsets"]
         sound = isinstance(shape, list) and 1 <= len(shape) <= MOST_DIMENSIONS
         sound = sound and all(type(n) is int and 0 <= n < 1 << 48 for n in (*shape, start, end))
-        # Of an array of no numbers, too, the shape must be one that an array can have.
+        # Even the shape of an empty array must be one that an array can have.
         if not sound or math.prod(max(1, n) for n in shape) >= 1 << 48:
             raise ValueError(name)
         if start != offset or end > size or end - start != math.prod(shape) * kind.itemsize:

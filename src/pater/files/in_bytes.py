@@ -1,6 +1,6 @@
-"""Model files that travel: as bytes in memory, for those who send them from one process to another.
+"""Model files as bytes in memory, to send them from one process to another.
 
-Knows `writing` only. What is sent is what a file would hold, by the same checks, and never code.
+Knows `writing` only. The bytes are those of a file, with the same checks, and never contain code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def to_bytes(save: Callable[[Path], object]) -> bytes:
-    """What `save` writes to a file."""
+    """The bytes that `save` writes to a file."""
     with tempfile.TemporaryDirectory(prefix="pater-") as folder, in_passing():
         path = Path(folder, "model.pater")
         save(path)
@@ -24,7 +24,7 @@ def to_bytes(save: Callable[[Path], object]) -> bytes:
 
 
 def from_bytes(content: bytes, load: Callable[[Path], T]) -> T:
-    """What `load` makes of a file of this content."""
+    """The result of `load` for a file with this content."""
     with tempfile.TemporaryDirectory(prefix="pater-") as folder:
         path = Path(folder, "model.pater")
         path.write_bytes(content)

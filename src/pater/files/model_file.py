@@ -1,8 +1,8 @@
 """The model file: what the header and the arrays of a container mean for a model. Described in docs/model-file.md.
 
-Knows `container`, `stored_model` and `stored_pool`; knows no estimator. Loading executes nothing, and
-believes nothing: the checksum covers every byte of the file, what the header claims is held against what the file holds
-before memory is taken for it, and each number is checked before anything is made of it.
+Knows `container`, `stored_model` and `stored_pool`; knows no estimator. Loading executes nothing and trusts nothing:
+the checksum covers every byte of the file, the claims of the header are compared with the content of the file before
+memory is allocated, and each number is checked before it is used.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ __all__ = ["BATCH_RULE", "ModelFileError", "Saved", "load", "save"]
 
 @dataclass
 class Saved:
-    """What a model file holds.
+    """The content of a model file.
 
     model
-        Classes, settings and state; and, as it was read, which of several models speak.
+        Classes, settings and state; and, once read, which of several models predict.
     scoring, scoring_settings
-        By which progressive score the best of several specs is chosen, and its costs or weights.
+        The progressive score by which the best of several specs is chosen, and its costs or weights.
     feature_names
         One for each feature, if they have names.
     columns, counts, scaler, sources, estimator, progress
-        What the one who saved it adds, as JSON: how input becomes columns; rows learned, skipped and the like; how
+        What the program that saved it adds, as JSON: how input becomes columns; rows learned, skipped and the like; how
         columns are scaled; what was learned from; an estimator's class and parameters; how far a checkpoint is.
     hashed_names
         Columns and the names that are hashed to them, if any were kept.
     arrays
         Arrays that belong to these, by name.
     newer
-        Whether a later version of the format wrote it, which may name what this one does not know.
+        Whether it was written in a later version of the format, so that it may hold things unknown to this one.
     """
 
     model: Model | Pool
@@ -77,10 +77,10 @@ _NOTHING_ADDED = Saved(None)  # type: ignore[arg-type]
 
 
 def save(path: str | os.PathLike[str], saved: Saved, *, accept: Callable[[Saved], Any] = lambda again: None) -> None:
-    """Write a model file: beside its place, to the disk, and, once it was read back, in one step to its place.
+    """Write a model file beside its place, sync it to the disk, read it back, and only then move it to its place.
 
-    It is read back as `load` reads it, and compared to the bit with what was to be written, number by number as they
-    pass, so that it takes no second copy. `accept` raises a ValueError if the caller cannot use what came back.
+    It is read back as `load` reads it, and compared bit for bit with what was to be written, number by number as they
+    are read, so that no second copy is needed. `accept` raises a ValueError if the caller cannot use what came back.
     """
     model, scored_by = saved.model, (saved.scoring, saved.scoring_settings)
     speaker = model.speaker if isinstance(model, Pool) else model
@@ -116,7 +116,7 @@ def load(path: str | os.PathLike[str]) -> Saved:
 
 
 def _read_back(path: Path, saved: Saved, arrays: Arrays) -> Saved:
-    """What a file says that was just written, of which all arrays must be those that were to be written."""
+    """Read a file that was just written, and check that its content is what was to be written."""
     rooms = {name: Same(array) for name, array in arrays.items()}
     reading = _Reading(saved.model)
     header, _ = read(path, {name: lambda *_, room=room: room for name, room in rooms.items()}, reading.claims)
@@ -138,9 +138,9 @@ def _models(model: Model | Pool) -> list[Model]:
 
 
 class _Reading:
-    """A file being read: the model that speaks, and the pool behind it, if there is one.
+    """A file being read: the model that predicts, and the pool behind it, if there is one.
 
-    With a model it is that model's own file that is read.
+    If a model is given, the file is that model's own, read back after writing.
     """
 
     def __init__(self, model: Model | Pool | None = None) -> None:
@@ -149,7 +149,7 @@ class _Reading:
         self.rooms = self._speaker.rooms()
 
     def claims(self, header: dict[str, Any], places: Places) -> None:
-        """See that the header is sound and fits the arrays, before memory is taken for them."""
+        """Check that the header is sound and fits the arrays, before memory is allocated for them."""
         with parts_in_place():
             self._speaker.claims(header, places)
             told = header.get("pool") or {}
@@ -171,7 +171,7 @@ class _Reading:
 
 
 def _added(header: dict[str, Any]) -> dict[str, Any]:
-    """What was added to the model; what the header does not name has its default."""
+    """The fields beside the model; those that the header lacks have their defaults."""
     return {name: header.get(name, getattr(_NOTHING_ADDED, name)) for name in _ADDED}
 
 

@@ -1,4 +1,4 @@
-"""The histograms of margins that an operating point is read off, in a file.
+"""The histograms of margins in a file, from which an operating point is read.
 
 Knows `container`, `codec`, `stored_state` and `models/margin_counts.py`.
 """
@@ -16,18 +16,18 @@ from .container import Arrays, Places
 from .stored_state import MOST_ROWS, Plan, finite
 
 OPERATING = NUMBERS.names or ()
-LARGEST_COUNT = 1e280  # so that all of them can be added
+LARGEST_COUNT = 1e280  # so that the sum of all counts is finite
 _COUNTED = {"t", "n_neg", "n_pos", "due"}  # in samples
 
 
 def seen_arrays(seen: SeenMargins) -> Arrays:
-    """What a file is to hold: the histograms, two for each model, and its numbers."""
+    """The arrays for a file: the histograms, two for each model, and each model's numbers."""
     numbers = np.stack([seen.numbers[name] for name in OPERATING], axis=1)
     return {"operating.counts": seen.counts.reshape(-1, BINS), "operating.numbers": numbers}
 
 
 def seen_in(names: Any, n_models: int) -> Places:
-    """The shapes of the arrays of a file whose header names these numbers."""
+    """The shapes and types of the arrays of a file, if its header names these numbers."""
     sound = isinstance(names, list) and all(type(name) is str for name in names)
     require(sound and len(set(names)) == len(names), "the numbers of its operating point have no names")
     require(set(OPERATING) <= set(names), "it lacks numbers of its operating point")
@@ -38,7 +38,7 @@ def seen_in(names: Any, n_models: int) -> Places:
 
 
 def seen_of(names: Any, arrays: Arrays, plan: Plan) -> SeenMargins | None:
-    """What the file says of the margins of its models, if they have an operating point; each number checked."""
+    """The margins seen by the models of a file, if they have an operating point, with each number checked."""
     wanted = plan.specs[0].operating_point is not None
     require(len({spec.operating_point for spec in plan.specs}) == 1, "its models have several operating points")
     require(wanted == (names is not None), "it lacks its operating point, or has one that is not its own")

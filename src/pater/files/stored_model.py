@@ -38,7 +38,7 @@ from .vectors import Rows, Vectors, columns_in_use, kinds
 
 
 def described(model: Model, scored_by: tuple[str, ScoringSettings]) -> tuple[dict[str, Any], Arrays]:
-    """What the header says of a model, and its arrays."""
+    """The part of the header that describes a model, and its arrays."""
     state = model.state
     kept = columns_in_use(state)
     header: dict[str, Any] = {
@@ -67,7 +67,7 @@ def described(model: Model, scored_by: tuple[str, ScoringSettings]) -> tuple[dic
         arrays["history"] = history_array(model.history)
     if model.seen is not None:
         arrays |= seen_arrays(model.seen)
-    if state.second is not None:  # only what rows have reached
+    if state.second is not None:  # only the part that rows have reached
         arrays["second"] = state.second[:, : packed_size(int(state.scalars["width"].max(initial=0)))]
     if isinstance(model, BatchModel):
         header["moments"], more = moments_described(model)
@@ -85,10 +85,10 @@ def history_array(history: History) -> Any:
 
 
 class StoredModel:
-    """A model being read: first what the file claims of it, then its numbers, then what they mean.
+    """A model being read: first the claims of the header, then the numbers, then their meaning.
 
-    With a state it is that state's own file that is read, of which every number is known to be right by the time that
-    its meaning is looked at; otherwise a state is made and filled. The names of its arrays begin with `prefix`.
+    If a state is given, the file is that state's own, and every number has been compared with it before its meaning is
+    checked; otherwise a state is made and filled. The names of its arrays begin with `prefix`.
     """
 
     def __init__(self, state: State | None = None, prefix: str = "") -> None:
@@ -103,17 +103,17 @@ class StoredModel:
         return self._plan
 
     def own(self, named: dict[str, Any]) -> dict[str, Any]:
-        """What is named for this model, by the names without the prefix, in the same order."""
+        """The entries of this model, by their names without the prefix, in the same order."""
         return {name.removeprefix(self.prefix): value for name, value in named.items() if name.startswith(self.prefix)}
 
     def rooms(self) -> dict[str, Room]:
-        """Where its large arrays go."""
+        """The functions that say where its large arrays go."""
         return {f"{self.prefix}vectors": self._vectors, f"{self.prefix}second": self._second}
 
     def claims(self, header: dict[str, Any], all_places: Places) -> None:
-        """See that the header is sound and fits the arrays, before memory is taken for them."""
+        """Check that the header is sound and fits the arrays, before memory is allocated for them."""
         places = self.own(all_places)
-        n_models = places["reals"][0][0]  # a row for each, in a file that really is so long
+        n_models = places["reals"][0][0]  # one row for each; the file is known to be that long
         self._plan = plan = Plan.of(header, n_models)
         wanted: Places = {
             "vectors": (plan.shape, np.float64),
@@ -152,7 +152,7 @@ class StoredModel:
         return self._state
 
     def model(self, header: dict[str, Any], all_arrays: Arrays, scored_by: tuple[str, ScoringSettings]) -> Model:
-        """The model that the numbers come to; its arrays are taken out of all."""
+        """The model that the numbers make up; its arrays are removed from `all_arrays`."""
         plan, arrays = self.plan, self.own(all_arrays)
         names = set(arrays)
         if columns_kept(arrays, plan) is not None:
@@ -180,7 +180,7 @@ class StoredModel:
 
 
 def _check_chosen(models: Any, plan: Plan) -> None:
-    """One model of each class speaks, or the file does not say which."""
+    """Check that the file chooses one model of each class, or none at all."""
     if models is not None:
         width = len(plan.specs)
         sound = width > 1 and isinstance(models, list) and all(type(k) is int for k in models)
@@ -192,7 +192,7 @@ def _check_chosen(models: Any, plan: Plan) -> None:
 
 @contextmanager
 def parts_in_place() -> Iterator[None]:
-    """What a part that is missing or of another type leads to is said as what it is."""
+    """Turn the errors that a missing part or a wrong type leads to into an `UnsoundError` that says so."""
     try:
         yield
     except UnsoundError:

@@ -1,7 +1,7 @@
-"""The moments of a batch solution in a file: what the header says of them, and their numbers.
+"""The moments of a batch solution in a file: their description in the header, and their numbers.
 
-Knows `codec`, `container` and `moments`. What the header claims is checked before memory is taken for it, and each
-number before anything is made of it.
+Knows `codec`, `container` and `moments`. The claims of the header are checked before memory is allocated, and each
+number before it is used.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from .container import Arrays, Places
 from .stored_state import MOST_ROWS, Plan
 
 ORIGIN, WEIGHTS, MEANS, FACTORS = (f"moments.{name}" for name in ("origin", "weights", "means", "factors"))
-LARGEST_NUMBER = 4 * LARGEST_ROW**0.5  # of a difference of rows
+LARGEST_NUMBER = 4 * LARGEST_ROW**0.5  # in a difference of rows
 LARGEST_WEIGHT = 1e20 * MOST_ROWS
 
 
 def moments_described(model: BatchModel) -> tuple[dict[str, Any] | None, Arrays]:
-    """What the header says of the moments of a batch solution, and their arrays."""
+    """The description of the moments of a batch solution for the header, and their arrays."""
     if model.moments is None:
         return None, {}
     moments, of_class = model.moments, model.moments.of_class
@@ -41,7 +41,7 @@ def moments_described(model: BatchModel) -> tuple[dict[str, Any] | None, Arrays]
 
 
 def moments_in(described: Any, plan: Plan) -> Places:
-    """The arrays that moments have which a header describes, if it is sound."""
+    """The shapes and types of the arrays of the moments that a header describes, if it is sound."""
     require(plan.specs[0].rule == BATCH_RULE, "it has moments, but its rule makes none")
     rows, factor_rows, ridge = described["rows"], described["factor_rows"], described["ridge"]
     require(is_number(ridge) and ridge >= 0, "its ridge is no penalty")
@@ -59,7 +59,7 @@ def moments_in(described: Any, plan: Plan) -> Places:
 
 
 def moments_of(described: Any, arrays: Arrays) -> Moments:
-    """The moments that the numbers come to; their arrays are taken out."""
+    """The moments that the numbers make up; their arrays are removed from `arrays`."""
     origin, weights, means, factors = (arrays.pop(name) for name in (ORIGIN, WEIGHTS, MEANS, FACTORS))
     limits = {"origin": LARGEST_NUMBER, "means": LARGEST_NUMBER, "factors": LARGEST_NUMBER * LARGEST_WEIGHT**0.5}
     for (name, limit), numbers in zip(limits.items(), (origin, means, factors), strict=True):

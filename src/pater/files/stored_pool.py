@@ -1,7 +1,7 @@
-"""A pool in a file: the model that speaks stands there as if alone, and the others beside it.
+"""A pool in a file: the model that predicts is stored as if it were alone, and the others beside it.
 
-Knows `stored_model` and `pool`. A reader that knows nothing of pools finds a sound model: the one that speaks, of the
-columns that it sees.
+Knows `stored_model` and `pool`. A reader that knows nothing of pools finds a sound model: the one that predicts, with
+the columns that it sees.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from .stored_state import MOST_ROWS, finite, history_of, points_in
 
 MOST_CANDIDATES = 1 << 10
 _NOTHING_SPENT = [0.0] * MOST_LEVELS
-_OWN = ("state", "operating")  # what the header says of each of the others
+_OWN = ("state", "operating")  # the fields of each of the others in the header
 
 
 def pool_described(pool: Pool) -> tuple[dict[str, Any], Arrays]:
-    """What the header says of a pool beside the model that speaks, and its arrays."""
+    """The description of a pool for the header, beside the model that predicts, and its arrays."""
     members, arrays = [], Arrays()
     for k, model in pool.models.items():
         if k != pool.leader:
@@ -63,14 +63,14 @@ def _prefix(k: int) -> str:
 
 
 class StoredPool:
-    """A pool being read, after the model that speaks for it."""
+    """A pool being read, after the model that predicts for it."""
 
     def __init__(self, pool: Pool | None = None) -> None:
         self._pool = pool
         self.others: dict[int, StoredModel] = {}
 
     def claims(self, header: dict[str, Any], places: Places, speaker: StoredModel) -> None:
-        """See that the header is sound and fits the arrays, before memory is taken for them."""
+        """Check that the header is sound and fits the arrays, before memory is allocated for them."""
         told = header["pool"]
         numbers = [told[name] for name in ("leader", "rows", "next_decision")]
         require(all(type(n) is int and 0 <= n < MOST_ROWS for n in numbers), "its pool counts wrongly")
@@ -117,7 +117,7 @@ class StoredPool:
     def pool(
         self, header: dict[str, Any], arrays: Arrays, speaker: Model, scored_by: tuple[str, ScoringSettings]
     ) -> Pool:
-        """The pool that the numbers come to; its arrays are taken out."""
+        """The pool that the numbers make up; its arrays are removed from `arrays`."""
         told = header["pool"]
         newer = is_newer(header["version"])
         specs = tuple(spec_from_json(value, newer=newer) for value in told["specs"])
@@ -151,7 +151,7 @@ class StoredPool:
 
 
 def _header_of(header: dict[str, Any], k: int) -> dict[str, Any]:
-    """The header as if one of the others stood there alone."""
+    """The header as it would be if candidate k were stored alone."""
     told = header["pool"]
     member = next(each for each in told["members"] if each["place"] == k)
     own = {name: member[name] for name in _OWN}

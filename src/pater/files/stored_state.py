@@ -1,7 +1,7 @@
 """The state of models in a file: its shape as the header claims it, and its numbers.
 
-Knows `codec`, `container`, `vectors` and `state`. What the header claims is checked before memory is taken for it, and
-each number before anything is made of it.
+Knows `codec`, `container`, `vectors` and `state`. The claims of the header are checked before memory is allocated, and
+each number before it is used.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .vectors import kinds
 REALS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.float64]
 WHOLE_NUMBERS = [name for name, (kind, *_) in (SCALARS.fields or {}).items() if kind == np.int64]
 _DEFAULTS = State.new(1, 0, means=False).scalars
-# Sums of what is never negative. The squares pp and nn are not among them: they are kept up by sums and differences of
-# products, and where classes cancel, rounding may leave them a little below zero.
+# Numbers that are never negative. The squares pp and nn are not among them: they are maintained by sums and differences
+# of products, and where classes cancel, rounding may leave them a little below zero.
 _NEVER_NEGATIVE = {"n_pos", "n_neg", "loss_pos", "loss_neg", "seen_pos", "seen_neg", "largest", "unit", "scales"}
 _NEVER_NEGATIVE |= {"tp", "fp", "tn", "fn", "margin_square", "slope_slope", "offset_offset", "bias_Q"}
 _NEVER_NEGATIVE |= {"told", "brier", "log_loss", "size_square", "mean_size"}
-_GAINS = {"gain_pos", "gain_neg"}  # they are divided by, and multiplied with
+_GAINS = {"gain_pos", "gain_neg"}  # used as divisors and as factors
 LEAST_GAIN, LARGEST_GAIN = 2.0**-2, 2.0**82
 _FLAGS = {"products_known", "careful"}
 MOST_FEATURES = 1 << 30
@@ -39,7 +39,7 @@ MOST_ROWS = 1 << 53
 
 
 class Plan(NamedTuple):
-    """What a header says of the state of its models."""
+    """The state of the models as a header describes it."""
 
     classes: NDArray[Any]
     specs: Specs
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
 
     @classmethod
     def of(cls, header: dict[str, Any], n_models: int) -> Plan:
-        """What the header says, if it is sound and comes to so many models."""
+        """The plan in the header, if it is sound and describes this number of models."""
         described, fixed = header["state"], header["classes"]["fixed"]
         n_classes, n_specs = len(header["classes"]["values"]), len(header["specs"])
         counted = n_models == (1 if n_classes == 2 else n_classes) * n_specs and described["models"] == n_models
@@ -88,7 +88,7 @@ class Plan(NamedTuple):
         return cls(classes, specs, fixed, layout, frozenset(sharing), means, metric, n_models, n_features, n_kept)
 
     def room(self) -> State:
-        """A state to be filled. Columns that were not kept take no memory, but they must fit into the machine."""
+        """An empty state to fill. Columns that were not kept take no memory, but all must fit into the machine."""
         group = len(self.specs)
         herds = plan_herds([k in self.sharing for k in range(self.n_models)], group) if self.layout == "herd" else ()
         try:
@@ -111,12 +111,12 @@ class Plan(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        """Of the vectors in the file."""
+        """The shape of the vectors in the file."""
         return self.n_models, len(kinds(self.means, self.metric, self.layout)), self.n_kept
 
 
 def _memory() -> float:
-    """What the machine has, in bytes, where it says so."""
+    """The memory of the machine in bytes; infinite where it is unknown."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, OSError, ValueError):
@@ -124,7 +124,7 @@ def _memory() -> float:
 
 
 def columns_kept(arrays: Arrays, plan: Plan) -> NDArray[np.int64] | None:
-    """Which columns are in the file, if not all of them."""
+    """The columns that are in the file; None if all are."""
     if plan.n_kept == plan.n_features:
         return None
     kept: NDArray[np.int64] = arrays["kept"]
@@ -141,7 +141,7 @@ def finite(array: NDArray[Any], name: str) -> NDArray[Any]:
 def scalars_of(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDArray[np.void]:
     """The scalars that the file names, and the defaults of the others.
 
-    Those are refused that would lead outside of arrays or have no meaning.
+    Values that would lead outside of arrays, or have no meaning, are refused.
     """
     reals, counts = finite(arrays.pop("reals"), "reals"), arrays.pop("counts")
     scalars = np.repeat(_DEFAULTS, n_models)
@@ -170,7 +170,10 @@ def scalars_of(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDAr
 
 
 def check_reach(state: State, *, told: bool) -> None:
-    """The columns that rows have reached: passes go as far. Files of version 1.0 tell it of full metrics only."""
+    """Check the number of columns that rows have reached, which bounds every pass.
+
+    Files of version 1.0 (not `told`) have it for full metrics only; elsewhere it is set to all columns.
+    """
     width, full = state.scalars["width"], state.metric == "full"
     if not told and not full:
         width[:] = state.n_features
@@ -178,7 +181,7 @@ def check_reach(state: State, *, told: bool) -> None:
 
 
 def check_triangles(state: State, size: int) -> None:
-    """Those of a full metric are as wide as rows have reached, and their variances are positive."""
+    """Check that the triangles of a full metric are as wide as rows have reached, with positive variances."""
     assert state.second is not None
     width = state.scalars["width"]
     require(size == packed_size(int(width.max(initial=0))), "second has the wrong shape or type")
@@ -188,7 +191,7 @@ def check_triangles(state: State, size: int) -> None:
 
 
 def points_in(value: Any) -> int:
-    """How many rows of counts a history has."""
+    """The number of rows of counts of a history."""
     numbers = [value["rows"], value["next_point"], *(n for point in value["points"] for n in point)]
     require(all(type(n) is int and 0 <= n < MOST_ROWS for n in numbers), "its history is unsound")
     require(value["next_point"] == History.after(value["rows"]).next_point, "its history goes on elsewhere")

@@ -1,6 +1,6 @@
-"""How the vectors of a state stand in a file, one after the other: taken from their places, and put back there.
+"""Writing the vectors of a state to a file one after the other, and putting them back in their places.
 
-Knows `state`. No vector is copied that need not be, so that a model is in memory once.
+Knows `state`. No vector is copied needlessly, so that a model is in memory only once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..kernels.batched_layout import cells
 from ..kernels.state import Metric, State
 
 _NAMES = {True: ["U", "S_pos", "S_neg", "V"], False: ["U", "V"]}  # a herd has no V
-_OF_METRIC = {"diagonal": ["Q"], "full": ["P_pos", "P_neg"]}  # those of a full metric with class means only
+_OF_METRIC = {"diagonal": ["Q"], "full": ["P_pos", "P_neg"]}  # P_pos and P_neg only with class means
 
 
 def kinds(means: bool, metric: Metric, layout: str) -> list[str]:
@@ -25,15 +25,15 @@ def kinds(means: bool, metric: Metric, layout: str) -> list[str]:
 
 
 def columns_in_use(state: State) -> NDArray[np.int64]:
-    """The columns that hold anything but zeros; or all, if that is most of them."""
+    """The columns that hold anything but zeros; or all columns, if at least half do."""
     used = np.zeros(state.n_features, np.bool_)
     for vector in each_vector(state):
-        used |= vector.view(np.uint64) != 0  # −0 counts as something: a model is to come back bit for bit
+        used |= vector.view(np.uint64) != 0  # −0 counts as nonzero: a model must come back bit for bit
     return np.flatnonzero(used) if 2 * used.sum() < used.size else np.arange(used.size)
 
 
 class Vectors:
-    """The vectors as they stand in the file, (models, kinds, columns kept), taken model by model in writing."""
+    """The vectors as they stand in the file, (models, kinds, columns kept), fetched one by one while writing."""
 
     dtype, ndim = np.dtype(np.float64), 3
 
@@ -48,7 +48,7 @@ class Vectors:
 
 
 def each_vector(state: State) -> Iterator[NDArray[np.float64]]:
-    """Every vector of every model, not copied."""
+    """Every vector of every model, without copying."""
     if state.layout == "herd":
         of_model = {
             model: (slab, herd) for slab, herd in zip(state.vectors, state.herds, strict=True) for model in herd.models
@@ -62,12 +62,12 @@ def each_vector(state: State) -> Iterator[NDArray[np.float64]]:
 
 
 class Room:
-    """Takes vectors as they stand in the file to their places in a state, zero in the columns that were not kept."""
+    """Puts vectors from a file in their places in a state; columns that were not kept stay zero."""
 
     def __init__(self, state: State, kept: NDArray[np.int64] | None) -> None:
         self.finite, self.agreed = True, True
         self._places = list(each_vector(state))
-        self._filled: set[int] = set()  # those that models share, by their address
+        self._filled: set[int] = set()  # addresses of vectors that are filled: models may share some
         self._kept = slice(None) if kept is None else kept
 
     def __setitem__(self, k: int, vector: NDArray[np.float64]) -> None:
@@ -82,7 +82,7 @@ class Room:
 
 
 class Rows:
-    """Takes the first numbers of each row of a table from a file."""
+    """Fills the first numbers of each row of a table from a file."""
 
     def __init__(self, table: NDArray[np.float64], size: int) -> None:
         self.finite = True
@@ -94,7 +94,7 @@ class Rows:
 
 
 class Same:
-    """Stands where rows of a file would go, and sees that they are those that were to be written."""
+    """Stands in for the destination of rows of a file, and checks that they are those that were to be written."""
 
     def __init__(self, written: Any) -> None:
         self.finite, self.agreed = True, True
@@ -106,5 +106,5 @@ class Same:
 
 
 def same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    """Whether two vectors of numbers of eight bytes are the same to the bit, where −0 is not 0."""
+    """Whether two vectors of 8-byte numbers are the same bit for bit, so that −0 is not 0."""
     return a.shape == b.shape and bool((a.view(np.uint64) == b.view(np.uint64)).all())

@@ -1,15 +1,14 @@
-"""Where files are written: beside their place, to the disk, then in one step to it; and what may not be written over.
+"""Safe writing of files: beside their place, synced to the disk, then moved to it in one step.
 
 Knows the operating system only. Every output of the package goes through here:
 
-- A link is written through: its target is replaced, or made, and the link stays.
-- Only plain files are replaced. Folders, devices and sockets are refused; text may also go to a pipe or to a standard
-  stream, as it stands.
-- What is read is not written over, whatever name it goes by.
-- What is being written has a name of its own and is locked, so that only what a dead process left behind is cleared
-  away.
+- A link is followed: its target is replaced or created, and the link stays.
+- Only plain files are replaced. Folders, devices and sockets are refused; text may also go directly to a pipe or to a
+  standard stream.
+- An input is never overwritten, under whatever name.
+- A file being written has a name of its own and is locked, so that only the leftovers of dead processes are removed.
 
-What is wrong is an OSError whose `strerror` says it.
+Every problem is an OSError with the reason in `strerror`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from typing import IO, Any
 
 try:
     import fcntl
-except ImportError:  # a system whose open files cannot be removed anyway: runs there are not told of each other
+except ImportError:  # a system where open files cannot be removed anyway; runs there do not notice each other
     fcntl = None  # type: ignore[assignment]
 
 StrPath = str | os.PathLike[str]
@@ -39,9 +38,9 @@ _PART = re.compile(r"\d+(-[0-9a-f]{8})?")
 
 
 def check(path: StrPath, inputs: Iterable[StrPath] = ()) -> None:
-    """An error if a file could not be written there, before hours are spent on what is to go into it.
+    """Raise an error if a file could not be written there, before hours are spent on its content.
 
-    What killed writes have left beside it is cleared away.
+    Leftovers of killed writes beside it are removed.
     """
     place = place_of(path, inputs)
     remove_left_overs(place)
@@ -51,7 +50,7 @@ def check(path: StrPath, inputs: Iterable[StrPath] = ()) -> None:
 
 
 def place_of(path: StrPath, inputs: Iterable[StrPath] = ()) -> Path:
-    """The plain file, there or yet to be made, that a path leads to through links."""
+    """The plain file, existing or not, that a path leads to through links."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -79,9 +78,9 @@ def _refuse_inputs(found: os.stat_result, inputs: Iterable[StrPath]) -> None:
 def replacing(
     path: StrPath, inputs: Iterable[StrPath] = (), *, check: Callable[[Path], None] | None = None
 ) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the place when it is whole; after an error, what was there is there still.
+    """Open a file that replaces the one at `path` when it is complete; after an error, the old one is untouched.
 
-    `check` looks at it by its name once it is on the disk, and raises an error if it is not to take the place.
+    `check` gets the path of the new file once it is on the disk, and raises an error to prevent the replacement.
     """
     place = place_of(path, inputs)
     file, beside = _fresh(place)
@@ -97,7 +96,7 @@ def replacing(
                 file.close()
             os.replace(beside, place)
     except BaseException:
-        with contextlib.suppress(OSError):  # what is in the way of writing may be in the way of this, too
+        with contextlib.suppress(OSError):  # whatever prevents writing may prevent this too
             beside.unlink(missing_ok=True)
         raise
     if _lasting.get():
@@ -109,7 +108,7 @@ _lasting = ContextVar("lasting", default=True)
 
 @contextlib.contextmanager
 def in_passing() -> Iterator[None]:
-    """What is written meanwhile is read and removed at once: nobody waits for it to outlive a power failure."""
+    """Skip syncing to the disk in this context: files are read and removed at once, and need not survive a crash."""
     token = _lasting.set(False)
     try:
         yield
@@ -119,7 +118,7 @@ def in_passing() -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing(path: StrPath | None, inputs: Iterable[StrPath] = ()) -> Iterator[IO[bytes]]:
-    """As `replacing`, for text: standard output without a path, and a pipe or a standard stream as it stands."""
+    """Like `replacing`, for text: without a path to standard output, and directly to a pipe or a standard stream."""
     stream = _stream(path, inputs)
     if stream is not None:
         with stream:
@@ -146,7 +145,7 @@ def _stream(path: StrPath | None, inputs: Iterable[StrPath]) -> Any:
         return None
     if number < 0:
         return open(path, "wb")  # type: ignore[arg-type]
-    if stat.S_ISREG(os.fstat(number).st_mode):  # to read what one writes has no end
+    if stat.S_ISREG(os.fstat(number).st_mode):  # reading one's own output would never end
         _refuse_inputs(os.fstat(number), inputs)
     return open(number, "wb", closefd=False)
 
@@ -166,9 +165,9 @@ def _kind_of_stream(path: StrPath) -> int | None:
 
 @contextlib.contextmanager
 def alone(path: StrPath) -> Iterator[None]:
-    """Be the only one who is making the file for this place; an error if someone else is.
+    """Hold a lock on writing the file at `path`; raise an error if another process holds it.
 
-    The lock is the system's, on an empty file beside the place, and ends with the process that holds it. Where there
+    It is a lock of the system on an empty file beside the place, and ends with the process that holds it. Where there
     are no such locks, nothing is locked.
     """
     if fcntl is None:
@@ -183,16 +182,16 @@ def alone(path: StrPath) -> Iterator[None]:
     finally:
         _LOCKS.discard(handle)
         with contextlib.suppress(OSError):
-            if os.fstat(handle).st_size == 0:  # else someone else's file has this name
+            if os.fstat(handle).st_size == 0:  # otherwise it is another file of this name
                 beside.unlink(missing_ok=True)
         os.close(handle)
 
 
-_LOCKS: set[int] = set()  # that are held
+_LOCKS: set[int] = set()  # handles of the locks that are held
 
 
 def _let_go() -> None:
-    """In a copy of this process: a lock is that of the one who took it, and ends with it."""
+    """Close the locks in a forked child: a lock belongs to the process that took it, and ends with it."""
     while _LOCKS:
         os.close(_LOCKS.pop())
 
@@ -202,7 +201,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _locked(path: Path) -> int:
-    """The handle of a lock. It is open for reading only: else no disk could be made read-only while a run is on."""
+    """The handle of a lock, opened for reading only, so that a disk can be made read-only during a run."""
     mode = os.O_RDONLY
     while True:
         handle = os.open(path, mode | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)  # a pipe would wait
@@ -215,16 +214,16 @@ def _locked(path: Path) -> int:
                 return handle
         except OSError as error:
             if error.errno != errno.EBADF or mode == os.O_RDWR:
-                return handle  # a file system without locks does not stand in the way
-            mode = os.O_RDWR  # as a network's file system wants it
+                return handle  # a file system without locks is no obstacle
+            mode = os.O_RDWR  # as network file systems require
             taken = True
-        os.close(handle)  # unless it was taken, whoever had it has removed it since
+        os.close(handle)  # if it was taken, its former holder has removed the file since
         if not taken:
             raise OSError(errno.EBUSY, f"another run is at work on it and holds {path.name}; wait for it to end")
 
 
 def _lock(handle: int) -> bool:
-    """Take the lock of an open file; False if another has it."""
+    """Lock an open file; return False if another process holds the lock."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -240,7 +239,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def _fresh(place: Path) -> tuple[IO[bytes], Path]:
-    """A new file beside the place, with a name of its own, and locked."""
+    """A new, locked file beside the place, with a name of its own."""
     while True:
         beside = place.with_name(f"{place.name}.{os.getpid()}-{secrets.token_hex(4)}.part")
         file = open(beside, "xb")  # noqa: SIM115
@@ -249,11 +248,11 @@ def _fresh(place: Path) -> tuple[IO[bytes], Path]:
                 return file, beside
         except OSError:  # a file system without locks
             return file, beside
-        file.close()  # taken for a left-over in the moment before it was locked
+        file.close()  # it was removed as a leftover just before it was locked
 
 
 def remove_left_overs(path: StrPath) -> None:
-    """Clear away what killed writes have left beside a place. What a living process writes is locked, and stays."""
+    """Remove what killed writes have left beside a place. The files of a living process are locked, and stay."""
     place = Path(path)
     for part in place.parent.glob(f"{glob.escape(place.name)}.*.part"):
         if _PART.fullmatch(part.name[len(place.name) + 1 : -len(".part")]):
@@ -274,7 +273,7 @@ def _remove_if_dead(part: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The new name, too, has to outlive a power failure; where folders cannot be synced, the system sees to it."""
+    """Make the new name survive a power failure too; where folders cannot be synced, the system takes care of it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

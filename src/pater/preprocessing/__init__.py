@@ -1,4 +1,4 @@
-"""What is done to columns before a model sees them."""
+"""The preparation of columns before a model sees them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Numbers of Arrow arrays as those of NumPy, from the memory that they lie in.
+"""The numbers of Arrow arrays as NumPy arrays, read from their buffers.
 
-Arrow's own way there imports pandas, if it is installed, which takes longer than all else that precedes the first row.
+Arrow's own conversion imports pandas where it is installed, which takes longer than everything else before the first
+row.
 
-Knows Arrow arrays by their face alone.
+Does not import Arrow: it knows only the attributes of its arrays.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 
 def floats_of(array: Any, arrow: Any) -> NDArray[np.float64]:
-    """An array of numbers or truth values as floats, NaN where nothing is there."""
+    """An array of numbers or truth values as floats, with NaN for nulls."""
     types, kind = arrow.types, array.type
     if types.is_boolean(kind):
         values = _bits(array.buffers()[1], array).astype(np.float64)
@@ -26,12 +27,12 @@ def floats_of(array: Any, arrow: Any) -> NDArray[np.float64]:
 
 
 def whole_numbers_of(array: Any, absent: int) -> NDArray[np.int64]:
-    """An array of whole numbers, `absent` where nothing is there."""
+    """An array of whole numbers, with `absent` for nulls."""
     return _with(_stored(array, np.dtype(array.type.to_pandas_dtype())).astype(np.int64), array, absent)
 
 
 def moments_of(array: Any, arrow: Any) -> NDArray[Any]:
-    """An array of dates, moments or spans in NumPy's microseconds, NaT where nothing is there."""
+    """An array of dates, moments or spans in NumPy's microseconds, with NaT for nulls."""
     types, kind = arrow.types, array.type
     what = "m8" if types.is_duration(kind) else "M8"
     unit = "D" if types.is_date32(kind) else getattr(kind, "unit", "ms")  # days are stored in four bytes
@@ -40,7 +41,7 @@ def moments_of(array: Any, arrow: Any) -> NDArray[Any]:
 
 
 def _stored(array: Any, kind: np.dtype[Any]) -> NDArray[Any]:
-    """The values as they lie there; where nothing is, anything."""
+    """The values in the buffer; nulls may hold anything."""
     data = array.buffers()[1]
     if data is None or not len(array):
         return np.zeros(len(array), kind)
@@ -56,7 +57,7 @@ def _bits(buffer: Any, array: Any) -> NDArray[np.uint8]:
 
 
 def _with(values: NDArray[Any], array: Any, absent: Any) -> NDArray[Any]:
-    """The values, a copy of what lies there, with `absent` where nothing is."""
+    """The values, which are a copy of the buffer already, with `absent` for nulls."""
     if array.null_count:
         values[_bits(array.buffers()[0], array) == 0] = absent
     return values

@@ -1,8 +1,8 @@
-"""Shards of a stream that are encoded alike: each starts as a copy of one encoding, which has begun with some rows.
+"""Shards of a stream, encoded alike: each starts as a copy of one encoding that has already seen some rows.
 
-Knows `encoding`, `encoding_merge` and the encoders of columns. The rows that an encoding begins with come again, each
-in its shard. What they have been counted for is taken out at the end of a shard, so that merging shards, in any number,
-counts every row once.
+Knows `encoding`, `encoding_merge` and the encoders of columns. The rows that the encoding began with come again, each
+in its shard. Their counts are subtracted at the end of a shard, so that merging any number of shards counts every row
+once.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from .settings import EncodingSettings
 
 
 def begun_with(tables: Sequence[Table], settings: EncodingSettings) -> Encoding:
-    """The encoding that starts every shard, decided from some rows of the stream.
+    """The encoding that every shard starts from, decided from some rows of the stream.
 
-    Texts that have come too rarely to have a place of their own are counted when they come again.
+    The counters of texts that are too rare for a place of their own go back to 0: they are counted when they come
+    again.
     """
     some = [table for table in tables if rows_in(table)]
     if not some:
@@ -39,11 +40,11 @@ def begun_with(tables: Sequence[Table], settings: EncodingSettings) -> Encoding:
 
 
 def without(encoding: Encoding, begun: Encoding) -> Encoding:
-    """What an encoding, which started as a copy of `begun`, has counted since.
+    """The encoding with only what it has counted since it started as a copy of `begun`.
 
-    Kinds, bins, categories, names and the places of columns stay. So does it that a text has come often enough to have
-    a place of its own: counters of texts stop there, and beyond that they do not tell what came since. A ValueError
-    says that the encoding did not start as such a copy.
+    Kinds, bins, categories, names and the places of columns stay. A counter of texts that has reached `min_count` stays
+    too: counters stop there, so they do not show what came since. Raises a ValueError if the encoding did not start as
+    a copy of `begun`.
     """
     check_alike(encoding, begun)
     started = encoding.rows >= begun.rows and encoding.known >= begun.known
@@ -67,7 +68,7 @@ def without(encoding: Encoding, begun: Encoding) -> Encoding:
 
 
 def _less(whole: NDArray[np.float64], part: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Counts, means and sums of squared distances of what is left without a part: the inverse of adding it."""
+    """The counts, means and sums of squared distances of `whole` without `part`: the inverse of adding it."""
     count = whole[:, 0] - part[:, 0]
     there = count > 0
     zeros = np.zeros(len(count))

@@ -1,4 +1,4 @@
-"""What a text is called as a category, and where it is counted.
+"""The name of a text as a category, and the hash by which it is counted.
 
 Knows `columns`, `spans` and `values`.
 """
@@ -17,39 +17,39 @@ from .columns import Column, Texts, as_texts, written
 from .spans import LONGEST_TEXT
 from .values import TRUTHS, number_in
 
-BLANKS = " \t"  # that are no part of a text, inside quotes or not: so CSV has them, and every other reader
+BLANKS = " \t"  # stripped from texts, inside quotes or not, by the reader of CSV and by every other one
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "+nan", "-nan", "null", "none"})
-"""Texts, in small letters, that say that a category is missing: those that the reader of CSV takes for nothing."""
+"""Texts, in lower case, that mean a missing category: those that the reader of CSV takes for nothing."""
 
 
 def kept(text: str) -> str:
-    """A text as it is remembered: a long one by its beginning and a checksum of the rest."""
+    """The text as it is remembered: a long one as its beginning and a checksum of the whole."""
     if len(text) <= LONGEST_TEXT:
         return text
     return f"{text[: LONGEST_TEXT - 9]}…{crc32(text.encode('utf-8', 'replace')):08x}"
 
 
 def is_nothing(text: str) -> bool:
-    """Whether a text says that nothing is there."""
+    """Whether a text stands for a missing value."""
     word = text.strip(BLANKS)
     return len(word) <= 4 and word.lower() in MISSING
 
 
 def nothing_in(texts: Texts) -> NDArray[np.bool_]:
-    """In which rows nothing is there, or a text that says so; none with a hash does."""
+    """A mask of the rows that hold nothing, or a text that means so, which no text with a hash does."""
     if texts.hashes is not None:
         return texts.codes < 0
     return np.array([*map(is_nothing, texts.names), True], np.bool_)[texts.codes]
 
 
 def category(text: str, known: Collection[str] = (), *, exact: bool = True) -> str | None:
-    """What a text is called as a category, or None if it says that nothing is there.
+    """The name of a text as a category, or None if it stands for a missing value.
 
-    A text is called as it is, without the blanks around it, and a truth value in letters of any case is one. 7.0 is 7,
-    since a number is called as it is written, whether it comes as a text or not, and a whole one is written in both
-    ways. No other two texts are one: 007 and 7 may be different ids, and so may numbers of more digits than a float
-    has. Where it is not `exact`, as in older files, all texts that are the same number are one. Names that are `known`
-    stay: encoders of older files know some that are called otherwise here.
+    The name is the text itself, without the blanks around it; a truth value in letters of any case is "True" or
+    "False". 7.0 becomes 7, so that a number has one name whether it comes as a text or not, since whole numbers are
+    written in both ways. No other two texts share a name: 007 and 7 may be different ids, and so may numbers with more
+    digits than a float holds. Where `exact` is False, as in older files, all texts of the same number share a name.
+    Names that are `known` stay: encoders of older files know some that would be named differently here.
     """
     if text in known:
         return text
@@ -69,12 +69,12 @@ _OF_DIGITS = {"0": "False", "1": "True"}
 
 
 class Naming(NamedTuple):
-    """How the texts of a column are called, which is decided once: what comes later is called the same in any batch.
+    """How the texts of a column are named, decided once, so that a text has the same name in every batch.
 
     exact
-        Whether only texts that are written alike are one.
+        Whether only texts that are written alike share a name.
     truths
-        Whether the column has begun with truth values alone, so that 1 and 0 are these.
+        Whether the column began with truth values alone, so that 1 and 0 are read as True and False.
     """
 
     exact: bool = True
@@ -82,15 +82,15 @@ class Naming(NamedTuple):
 
     @classmethod
     def of_file(cls, names: Collection[str], others: Iterable[str]) -> Naming:
-        """That of a file that does not say it, because it is of before, or because it says no more than its names do.
+        """The naming that the names in a file imply, for older files and for those where it is not stored.
 
-        Without a name that is a number, both ways to call texts have come to the same.
+        Where no name is a number, both values of `exact` give the same names.
         """
         truths = 0 < len(names) <= 2 and all(name in _OF_DIGITS.values() for name in names)
         return cls(all(isnan(number_in(name)) for name in (*names, *others)), truths)
 
     def to_json(self, names: Collection[str], others: Iterable[str]) -> dict[str, bool]:
-        """What a file has to say of it."""
+        """The fields that a file has to store: those that its names do not imply."""
         read = self.of_file(names, others)._asdict()
         return {name: value for name, value in self._asdict().items() if value != read[name]}
 
@@ -103,7 +103,7 @@ EXACT = Naming()
 
 
 def categories(column: Column, known: Collection[str] = (), naming: Naming = EXACT) -> Texts:
-    """A column as categories, each once, with their hashes."""
+    """The column as categories, each listed once, with their hashes."""
     texts = as_texts(column)
     if texts.hashes is not None:
         return texts
@@ -115,5 +115,5 @@ def categories(column: Column, known: Collection[str] = (), naming: Naming = EXA
 
 
 def hash_of(text: str) -> int:
-    """A number that places it among counters and buckets."""
+    """The CRC-32 of a text, which places it among counters and buckets."""
     return crc32(text.encode("utf-8", "replace"))

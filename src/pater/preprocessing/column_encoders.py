@@ -1,7 +1,7 @@
-"""One encoder for each kind of column. Each says in which slots a row has something, and what that means.
+"""One encoder for each kind of column. Each says which slots a row fills, and what that means.
 
-Knows `columns`, `values`, `features` and the kernels. A slot is a group of indicators of which a row has one at most;
-places are counted within a slot. Which output columns they become is decided in `encoding`.
+Knows `columns`, `values`, `features` and the kernels. A slot is a group of indicators, at most one of which is set in a
+row; places are counted within a slot. `encoding` decides which output columns they become.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .values import moments_of, numbers_of
 Places = NDArray[np.int32]
 Tokens = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 NO_TOKENS: Tokens = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-COUNTERS = 1 << 12  # of texts that have no column of their own yet
-MOST_WORDS = 1000  # of a text
+COUNTERS = 1 << 12  # for texts that have no column of their own yet
+MOST_WORDS = 1000  # that are read from one text
 WORD = re.compile(r"\w+")
 
 
@@ -40,7 +40,7 @@ def _missing(absent: NDArray[np.bool_]) -> Places:
 
 @dataclass
 class ColumnEncoder:
-    """What all have: a name, and an indicator of rows where nothing is there."""
+    """What all encoders share: a name, and an indicator of missing values. By itself, the encoder of an id column."""
 
     name: str
     kind = "id"
@@ -54,31 +54,31 @@ class ColumnEncoder:
         return None
 
     def places(self, column: Column, values: NDArray[np.float64] | None, *, learn: bool) -> list[Places]:
-        """For each slot, the place that each row has there, or −1. That of missing numbers is left to the kernel."""
+        """For each slot, the place of each row in it, or −1. The slot of missing numbers is left to the kernel."""
         return [_missing(nothing_in(as_texts(column)))]
 
     def number_in(self, cell: Any) -> float | None:
-        """The number that `values` finds in one cell; None where a column has to be made of the cell first."""
+        """The number that `values` finds in one cell; None if the cell must be made a column first."""
         return None
 
     def place_of(self, cell: Any) -> int | None:
-        """The place that `places` finds for one cell, in the only slot; None where a column has to be made first."""
+        """The place that `places` finds for one cell in the only slot; None if the cell must be made a column first."""
         return None
 
     def tokens(self, column: Column, *, learn: bool) -> Tokens:
-        """Row, place and value of whatever a row has any number of; places count on from the last slot."""
+        """The row, place and value of every token; a row may have any number. Places continue after the last slot."""
         return NO_TOKENS
 
     def n_tokens(self) -> int:
-        """How many places tokens can have."""
+        """The number of places for tokens."""
         return 0
 
     def feature(self, slot: int, place: int) -> Feature:
-        """What a place means; tokens have the slot after the last."""
+        """The meaning of a place; the slot number of tokens is one past the last."""
         return Feature(self.name, "missing")
 
     def copy(self) -> ColumnEncoder:
-        """One that learns by itself."""
+        """An independent copy; the encoder itself where it learns nothing."""
         return self
 
     def to_json(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class ColumnEncoder:
 
 @dataclass
 class NumberEncoder(ColumnEncoder):
-    """A column of numbers: its bins, fine and put together to coarse ones, and how they are written as texts."""
+    """A column of numbers: its fine bins, the coarse bins that they form, and how numbers are written as texts."""
 
     edges: NDArray[np.float64]
     groups: NDArray[np.int64]
@@ -115,7 +115,7 @@ class NumberEncoder(ColumnEncoder):
         return bin if resolution == "fine" else int(self.groups[bin])
 
     def bins(self, resolution: str) -> list[Feature]:
-        """What the bins at a resolution hold."""
+        """The bins at a resolution, as features."""
         if resolution == "none" or not self.edges.size:
             return []
         groups = np.arange(self.groups.size) if resolution == "fine" else self.groups
@@ -135,9 +135,9 @@ class NumberEncoder(ColumnEncoder):
 class DateEncoder(NumberEncoder):
     """A column of moments: seconds as a number, and hour, weekday and month as indicators.
 
-    `unit` is how many of the column's numbers make a second, 0 where numbers are no moments. Hours are left out where
-    moments are days. The clock of a stream is a number without bins and z-score: it leaves every bin behind, and
-    standardised by the rows up to it, it is about the same in all of them, as an intercept is.
+    `unit` is how many of the column's numbers make a second, or 0 where numbers are not moments. Hours are left out
+    where all moments are whole days. The clock of a stream has neither bins nor a z-score: it leaves every bin behind,
+    and standardised by the rows before it, it is about the same in every row, like an intercept.
     """
 
     unit: float = 0.0
@@ -172,7 +172,7 @@ class DateEncoder(NumberEncoder):
 
 @dataclass
 class CategoryEncoder(ColumnEncoder):
-    """A column of categories: a dictionary up to a bound, rare ones together, buckets beyond the bound."""
+    """A column of categories: a dictionary up to a bound, one place for all rare ones, buckets beyond the bound."""
 
     settings: EncodingSettings
     names: dict[str, int] = field(default_factory=dict)
@@ -186,7 +186,7 @@ class CategoryEncoder(ColumnEncoder):
         return [self.settings.max_categories + 2 + self.settings.buckets]
 
     def begin(self, column: Column) -> None:
-        """Give those texts a place that come often enough in the rows that the encoder begins with."""
+        """Give a place to each text that is frequent enough in the rows that the encoder begins with."""
         texts, s = without_unused(categories(column)), self.settings
         counts = np.bincount(texts.codes[texts.codes >= 0], minlength=len(texts.names))
         others = []
@@ -220,7 +220,7 @@ class CategoryEncoder(ColumnEncoder):
         return self.names.get(cell) if type(cell) is str else None
 
     def _own(self, names: Sequence[str], hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """The place of each category, or −1, and one more −1."""
+        """The place of each category, or −1; with one more −1 at the end."""
         if self.index is None or len(self.names) != len(self.index):
             self.index = NameIndex(self.names)
         return self.index.places(names, hashes)

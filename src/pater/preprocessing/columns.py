@@ -1,8 +1,8 @@
-"""Tables, column by column: the form in which every reader hands them over and the encoder takes them.
+"""Tables, column by column: the form that every reader produces and the encoder takes.
 
 Knows NumPy only. A table is an ordered mapping from names to columns of the same length. A column holds numbers, texts
-or times. Texts are written once each, with a code for every row, so that Python looks at distinct texts and never at
-rows. Columns are not changed once they are made: parts share their memory.
+or times. Each distinct text is stored once, with a code for every row, so that Python looks at distinct texts and never
+at rows. Columns are never changed once they are made: parts share their memory.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 
 class Numbers(NamedTuple):
-    """Numbers, of float64; NaN where nothing is there."""
+    """Numbers as float64, NaN where one is missing."""
 
     values: NDArray[np.float64]
 
@@ -25,17 +25,17 @@ class Texts(NamedTuple):
     """Texts: `names[codes[row]]`, or nothing where the code is −1.
 
     codes
-        Of int64, each −1 or a place in `names`.
+        As int64, each −1 or a place in `names`.
     names
         The texts, each once, in any order; some may have no row.
     declared
         Whether the source calls this a category (a pandas Categorical, an Arrow dictionary), so that texts that look
-        like numbers or dates are none.
+        like numbers or dates are not read as such.
     hashes
-        Of each text its `hash_of`, where all of them are categories as they are written (see `categories`).
+        The `hash_of` each text, where every text is a category as it is written (see `categories`).
     numbers
-        Of each text the number that it was before it was written, or NaN for what came as a text, where a column holds
-        both. A text and a number that are written alike are two.
+        Where a column mixes numbers and texts: the number that each text was before it was written, or NaN if it came
+        as a text. A text and a number that are written alike are two entries.
     """
 
     codes: NDArray[np.int64]
@@ -46,10 +46,10 @@ class Texts(NamedTuple):
 
 
 class Times(NamedTuple):
-    """Moments as seconds since the beginning of 1970, by the clock of the place where they were written; or NaN.
+    """Moments as seconds since the beginning of 1970, by the local clock they were written in; NaN where missing.
 
     written
-        Gives the texts that they were read from, for a column of texts of which some rows are dates.
+        Returns the texts that they were read from, for a column of texts in which some rows are dates.
     """
 
     seconds: NDArray[np.float64]
@@ -61,7 +61,7 @@ Table = Mapping[str, Column]
 
 
 def rows_in(table: Table) -> int:
-    """How many rows a table has; a ValueError if its columns differ in that."""
+    """The number of rows of a table. Raises a ValueError if its columns differ in length."""
     n_rows = -1
     for name, column in table.items():
         if n_rows not in (-1, len(column[0])):
@@ -71,17 +71,17 @@ def rows_in(table: Table) -> int:
 
 
 def part(table: Table, start: int, stop: int) -> dict[str, Column]:
-    """Rows start..stop of a table, without a copy."""
+    """Rows start..stop of a table, without copying."""
     return {name: _taken(column, slice(start, stop)) for name, column in table.items()}
 
 
 def selected(table: Table, keep: NDArray[np.bool_]) -> dict[str, Column]:
-    """The rows of a table that are to be kept."""
+    """The rows of a table where `keep` is true."""
     return {name: _taken(column, keep) for name, column in table.items()}
 
 
 def own(column: Column) -> Column:
-    """A copy, which nobody else can change, without texts that no row has."""
+    """A copy that shares no memory with the original, without the texts that no row has."""
     if isinstance(column, Numbers):
         return Numbers(column.values.copy())
     if isinstance(column, Times) and column.written is None:
@@ -103,7 +103,7 @@ def _written(texts: Callable[[], Texts], rows: slice | NDArray[np.bool_]) -> Tex
 
 
 def concatenated(tables: Sequence[Table]) -> dict[str, Column]:
-    """Tables of the same columns, one below the other. A column that is not of one kind throughout becomes texts."""
+    """Tables with the same columns, one below the other. A column that changes its kind becomes texts."""
     first = tables[0]
     return {name: _joined([table[name] for table in tables]) for name in first}
 
@@ -128,7 +128,7 @@ def _joined(columns: list[Column]) -> Column:
 
 
 def _came_as(column: Column, texts: Texts) -> Iterable[float | None]:
-    """The numbers that the texts of a column were, or None."""
+    """The number that each text of a column was written from, or None."""
     if isinstance(column, Numbers):
         return map(float, texts.names)
     numbers = [np.nan] * len(texts.names) if texts.numbers is None else texts.numbers.tolist()
@@ -136,7 +136,7 @@ def _came_as(column: Column, texts: Texts) -> Iterable[float | None]:
 
 
 def without_unused(column: Texts) -> Texts:
-    """The same texts, without names that no row has, in the order in which rows first have them."""
+    """The same texts without names that no row has, in order of first appearance."""
     used, first = np.unique(column.codes, return_index=True)
     used = used[np.argsort(first)]
     used = used[used >= 0]
@@ -149,7 +149,7 @@ def without_unused(column: Texts) -> Texts:
 
 
 def as_texts(column: Column) -> Texts:
-    """Any column as texts: whole numbers without a point, moments as ISO 8601 has them."""
+    """Any column as texts: whole numbers without a point, moments in ISO 8601."""
     if isinstance(column, Texts):
         return column
     if isinstance(column, Times) and column.written is not None:
@@ -159,7 +159,7 @@ def as_texts(column: Column) -> Texts:
     names = [written(value) for value in values[there].tolist()]
     if isinstance(column, Times):
         names = np.datetime_as_string(np.rint(values[there] * 1e6).astype("M8[us]"), unit="s").tolist()
-    distinct: dict[str, int] = {}  # moments within a second are one text
+    distinct: dict[str, int] = {}  # moments within the same second share a text
     codes = np.array([*(distinct.setdefault(name, len(distinct)) for name in names), -1], np.int64)
     return Texts(codes[np.where(there, np.arange(values.size), len(names))[places]], list(distinct))
 

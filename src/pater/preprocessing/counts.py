@@ -1,7 +1,7 @@
-"""How many rows had each thing that an output column can stand for.
+"""Counts of rows by bin and by indicator.
 
-Knows the kernels. Counts are whole numbers and are added, so that no cut of a stream and no order of merging changes
-them.
+Knows the kernels. Counts are whole numbers that are only added, so they do not depend on how a stream is cut or in
+which order shards are merged.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Whole = NDArray[np.int64]
 
 @dataclass
 class Counts:
-    """Rows by what they had.
+    """Numbers of rows.
 
     bins
-        By column of numbers and fine bin, (columns, most bins of any).
+        By column of numbers and fine bin, (columns, most bins of any column).
     indicators
         By the number of the indicator.
     """
@@ -31,17 +31,17 @@ class Counts:
 
     @classmethod
     def none(cls, n_columns: int, most_bins: int) -> Counts:
-        """Those of no row."""
+        """The counts before any row."""
         return cls(np.zeros((n_columns, most_bins), np.int64), np.zeros(0, np.int64))
 
     def note(self, bins: NDArray[np.int16], places: NDArray[np.int32], tokens: Whole, known: int) -> None:
-        """Add rows: their bins (rows, columns), their indicators (rows, slots) and tokens, where −1 is nothing."""
+        """Count rows by their bins (rows, columns), their indicators (rows, slots) and their tokens; −1 is nothing."""
         if known > self.indicators.size:
             self.indicators = np.concatenate([self.indicators, np.zeros(known - self.indicators.size, np.int64)])
         count_rows(bins, places, tokens, self.bins, self.indicators)
 
     def merged(self, other: Counts, places: Whole, known: int) -> Counts:
-        """Those of both; `places` says which indicator each of the other's is, or −1 if it is none."""
+        """The sum of both; `places` maps each indicator of `other` to one of the result, or −1 if it has none."""
         indicators = np.zeros(known, np.int64)
         indicators[: self.indicators.size] = self.indicators
         there = places >= 0

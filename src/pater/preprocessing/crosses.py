@@ -1,8 +1,8 @@
-"""Crosses of two columns: one indicator for each pair of what they hold.
+"""Crosses of two columns: one indicator for each pair of their values.
 
-Knows `facets`, the encoders of columns and the kernels. Each pair of facets has columns of its own: one for each cross
-where these are few, else a fixed number that crosses are hashed to. The hash is of the texts themselves, so that it
-does not depend on what came before.
+Knows `facets`, the encoders of columns and the kernels. Each pair of facets has output columns of its own: one for each
+cross where these are few, else a fixed number that crosses are hashed to. The texts themselves are hashed, so the
+result does not depend on what came before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .settings import MOST_PAIRS, EncodingSettings
 from .slots import Slots
 
 _RARE, _MISSING, _BUCKETS = 1 << 32, (1 << 32) + 1, (1 << 32) + 2  # beyond all hashes of texts
-MOST_NAMED, LONGEST_NAME = 1 << 16, 200  # of hashed crosses that are remembered, and characters of each
+MOST_NAMED, LONGEST_NAME = 1 << 16, 200  # names of hashed crosses that are remembered, and characters of each
 _WHY_NOT = {"text": "free text", "id": "texts that are nearly all different"}
 
 
@@ -35,11 +35,11 @@ class Crosses:
     """The crosses of a table.
 
     splits
-        Of numbers that have two values, and so no bins, what lies in between.
+        For each number column with two values, and so without bins, a number between the two.
     names
-        Of hashed columns the first cross that came to each, in the order in which they came.
+        The first cross that was hashed to each output column, in order of arrival.
     rows
-        How many rows had each.
+        How many rows had each cross, by output column.
     """
 
     settings: EncodingSettings
@@ -55,9 +55,10 @@ class Crosses:
 
     @classmethod
     def begun(cls, settings: EncodingSettings, columns: list[ColumnEncoder], table: Table) -> Crosses:
-        """The crosses that the settings ask for, of columns that begin like this; a ValueError if there are none such.
+        """The crosses that the settings ask for, of columns that begin like this table.
 
-        Of `all` columns those are left out that hold free text, ids, or one value only.
+        "all" leaves out columns of free text, of ids, and of a single value. Raises a ValueError for a named column
+        that does not exist or cannot be crossed, and for too many pairs.
         """
         check_names(settings, [column.name for column in columns])
         if not settings.interactions:
@@ -67,29 +68,29 @@ class Crosses:
         return cls(settings, columns, {name: at for name, at in splits.items() if name in crossed})
 
     def take_in(self, other: Crosses) -> None:
-        """Add rows that others had, and names that they have, after those that are here, as long as there is room."""
+        """Add the counts of rows of another, and its names after those already here, as long as there is room."""
         new = [place for place in other.names if place not in self.names]
         self.names |= {place: other.names[place] for place in new[: MOST_NAMED - len(self.names)]}
         self.rows = self.rows + other.rows
 
     def copy(self, columns: list[ColumnEncoder]) -> Crosses:
-        """The same of other columns, learning by itself."""
+        """An independent copy for other column encoders."""
         return Crosses(self.settings, columns, self.splits, dict(self.names), self.rows.copy())
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """The columns that are crossed."""
+        """The pairs of columns that are crossed."""
         return _pairs(self.settings, self.columns, self.splits)
 
     @property
     def width(self) -> int:
-        """How many output columns there are."""
+        """The number of output columns."""
         return int(self._plan.starts[-1])
 
     def places(
         self, x: NDArray[np.float64], bins: NDArray[np.int16], local: NDArray[np.int32], slots: Slots, learn: bool
     ) -> NDArray[np.int32]:
-        """The crosses of rows, (rows, crosses), by their places among all; of what they hold, as facets see it."""
+        """The place of each cross of each row among all crosses, (rows, crosses), from what the facets hold."""
         plan, n_rows = self._plan, local.shape[0]
         places = np.empty((n_rows, len(plan.of)), np.int32)
         if not len(plan.of):
@@ -145,7 +146,7 @@ class Crosses:
         return found
 
     def groups(self) -> Iterator[tuple[str, slice]]:
-        """What is crossed with what, and where those crosses are: a row has one in each group."""
+        """The name of each group of crosses, and the slice of its columns. A row has one cross in each group."""
         plan = self._plan
         for k, pair in enumerate(plan.of.tolist()):
             yield " × ".join(map(self._facet_name, pair)), slice(int(plan.starts[k]), int(plan.starts[k + 1]))
@@ -161,16 +162,16 @@ class Crosses:
 
 
 class _Plan(NamedTuple):
-    """What the kernel reads.
+    """The arrays that the kernel reads, by pair of facets.
 
     of
-        The two facets of each cross.
+        The two facets.
     direct
         How many values the second facet has, where each cross has a column of its own; else 0.
     starts
-        Where the columns of each cross begin, and where the last end.
+        Where the output columns begin, and where the last ones end.
     seeds
-        A number for the names of the columns of each cross.
+        A hash of the names of the two columns.
     """
 
     facets: list[Facet]
@@ -202,7 +203,7 @@ class _Plan(NamedTuple):
 
 
 def _pairs(settings: EncodingSettings, columns: list[ColumnEncoder], splits: dict[str, float]) -> list[tuple[str, str]]:
-    """The pairs that the settings ask for; a ValueError if they are too many, or if a column cannot be crossed."""
+    """The pairs that the settings ask for. Raises a ValueError for too many, or a column that cannot be crossed."""
     if settings.interactions == "all":
         varying = [column.name for column in columns if varies(column, splits)]
         pairs = list(combinations(varying, 2))
@@ -219,7 +220,7 @@ def _pairs(settings: EncodingSettings, columns: list[ColumnEncoder], splits: dic
 
 
 def check_names(settings: EncodingSettings, names: list[str]) -> None:
-    """Raise a ValueError if a column that is to be crossed is not there."""
+    """Raise a ValueError if a column that is to be crossed does not exist."""
     for name in (name for pair in settings.interactions if settings.interactions != "all" for name in pair):
         if name not in names:
             raise ValueError(f"there is no column {name!r} that could be crossed; there are {names}.")

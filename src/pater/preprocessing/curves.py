@@ -1,4 +1,4 @@
-"""What a column adds to a margin, value by value.
+"""The contribution of a column to a margin, value by value.
 
 Knows nothing.
 """
@@ -12,22 +12,21 @@ from math import nan, sqrt
 
 @dataclass(frozen=True)
 class Effect:
-    """What a column adds to the margin where it holds one thing, compared with the average row.
+    """What one value of a column adds to the margin, compared with the average row.
 
     value
-        What it holds: "12.5 to 40", "fr", "missing", "hour 22 to 23".
+        The value: "12.5 to 40", "fr", "missing", "hour 22 to 23".
     kind
-        As that of a feature; "range" for numbers from `low` on that are below `high`, "point" for a number on a line
-        that has no ranges, "value" for one of two numbers, or for any that is not missing.
+        The kind of the feature; or "range" for numbers with `low` <= number < `high`, "point" for a number on a line
+        that has no ranges, "value" for one of two numbers, or for any number that is not missing.
     effect, standard_error
-        In units of the margin; NaN where the model does not know how sure it is. Of a range, in its middle.
+        In units of the margin; the error is NaN where the model does not know it. For a range, at its middle.
     rows
-        How many rows held it; None where that was not counted.
+        How many rows had the value; None where they were not counted.
     start, end
-        Where a range, or the line about a point, is drawn from and to. A range without an end is drawn as wide as its
-        neighbour.
+        The ends of the line drawn for a range or a point. An open range is drawn as wide as its neighbour.
     effect_at_start, effect_at_end
-        The effect there: in between it is a straight line, but for where the z-score is clipped.
+        The effect at those ends: a straight line in between, except where the z-score is clipped.
     """
 
     value: str
@@ -44,7 +43,7 @@ class Effect:
 
     @property
     def rows_told(self) -> str:
-        """How many rows held it, in words; nothing of a point, which few rows hold to the digit."""
+        """The number of rows as text; empty for a point, since few rows hold exactly that number."""
         if self.rows is None:
             return "" if self.kind == "point" else "not counted"
         return f"{self.rows:,}"
@@ -54,13 +53,13 @@ class Effect:
 class Curve:
     """The effects of a column, or of one part of a date, on the margin of one class.
 
-    `spread` is how much of a difference it makes: the root of the mean square of its effect over all rows.
+    `spread` measures how much it matters: the root mean square of its effect over all rows.
     """
 
     column: str  # or two of them, with × in between
     part: str  # "hour", "weekday" or "month" of dates; else ""
-    kind: str  # of the column: "number", "date", "category", "text" or "id"; of two, "cross"
-    model: int  # which class the margin speaks for, by its place
+    kind: str  # of the column: "number", "date", "category", "text" or "id"; of two columns, "cross"
+    model: int  # the class of the margin, by its place
     effects: tuple[Effect, ...]
     is_counted: bool
     spread: float
@@ -70,7 +69,7 @@ class Curve:
         return f"{self.column}: {self.part}" if self.part else self.column
 
     def foremost(self, most: int) -> list[Effect]:
-        """Of many categories or words, those that make most of the spread; everything of any other curve."""
+        """The `most` categories or words that make up most of the spread; all effects of any other curve."""
         if self.part or len(self.effects) <= most or self.pieces:
             return list(self.effects)
         return sorted(self.effects, key=lambda each: -abs(each.effect) * sqrt(1 if each.rows is None else each.rows))[
@@ -79,7 +78,7 @@ class Curve:
 
     @property
     def pieces(self) -> list[Effect]:
-        """What is drawn as a line, in its order."""
+        """The effects that are drawn as a line, in order."""
         return [effect for effect in self.effects if effect.kind in ("range", "point")]
 
     @property
@@ -88,11 +87,11 @@ class Curve:
 
 
 def foremost_columns(curves: list[Curve], top: int | None) -> list[Curve]:
-    """The curves of the first columns, all of each; of all columns where `top` is None."""
+    """All curves of the first `top` columns; of every column where `top` is None."""
     wanted = list(dict.fromkeys(curve.column for curve in curves))[:top]
     return [curve for curve in curves if curve.column in wanted]
 
 
 def rounding_of(curves: Iterable[Curve], bases: Iterable[float] = ()) -> float:
-    """Up to where effects are nothing but rounding, among curves and the margins of average rows."""
+    """The size up to which an effect is mere rounding, given these curves and the margins of average rows."""
     return 1e-9 * max([1e-3, *(curve.largest for curve in curves), *(abs(base) for base in bases)])

@@ -1,9 +1,9 @@
-"""What each column of a table adds to a margin, as a function of what it holds.
+"""The contribution of each column of a table to a margin, as a function of its value.
 
-Knows `curves`, `features`, `encoding` and how sure a model can be. A linear model on encoded rows is a sum of
-functions, one of each raw column: of its z-score and of all indicators that its value has, whatever their resolution;
-and where columns are crossed, of two of them. Functions are told as differences from the average row, so that their
-levels mean something.
+Knows `curves`, `features`, `encoding` and the certainty of a model. A linear model on encoded rows is a sum of
+functions, one for each raw column, which adds up its z-score and all its indicators at every resolution, and one for
+each pair of crossed columns. Functions are given as differences from the average row, so that their levels mean
+something.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from .encoding import Encoding
 from .features import MONTHS, WEEKDAYS, Feature, written
 
 Reals = NDArray[np.float64]
-FIRST, LAST = -62135596800.0, 253402300799.0  # of all moments that have a year of four digits
+FIRST, LAST = -62135596800.0, 253402300799.0  # moments with a year of four digits
 
 
 @dataclass(frozen=True)
 class Described:
-    """What the output columns of an encoding stand for, and how often.
+    """The meanings of the output columns of an encoding, and how many rows had each.
 
     rows
-        Of each output column, the rows that had it; NaN for those that are no indicators, or were not counted.
+        By output column; NaN for those that are not indicators, or were not counted.
     scales
-        Of each column of numbers or dates its mean and its deviation.
+        The mean and the deviation of each column of numbers or dates.
     """
 
     encoding: Encoding
@@ -69,12 +69,12 @@ class Described:
 
     @cached_property
     def terms(self) -> list[str]:
-        """What margins are made up of: the columns of the table, then their crosses."""
+        """The terms of which margins are sums: the columns of the table, then their crosses."""
         return list(dict.fromkeys([*self.encoding.names, *(feature.term for feature in self.features)]))
 
     @cached_property
     def term_of(self) -> NDArray[np.int64]:
-        """The term that each output column belongs to."""
+        """The term of each output column, by its place in `terms`."""
         place = {term: k for k, term in enumerate(self.terms)}
         return np.array([place[feature.term] for feature in self.features], np.int64)
 
@@ -94,15 +94,15 @@ class Described:
         return found
 
     def told(self, j: int) -> str:
-        """An output column as a phrase."""
+        """An output column, described in a phrase."""
         feature = self.features[j]
         return feature.told(self.scales[feature.column][1] if feature.kind == "z" else None)
 
 
 def curves(described: Described, weights: Reals, certainty: Certainty | None) -> list[Curve]:
-    """The effects of all columns on the margins of weights (models, output columns), those that matter most first.
+    """The effects of all columns on the margins of weights (models, output columns), the largest spread first.
 
-    A column that cannot change a margin has none: one that always holds the same, or a clock.
+    A column that cannot change a margin has no curve: one that always holds the same value, or a clock.
     """
     found = []
     for name, kind in described.encoding.kinds.items():
@@ -123,7 +123,7 @@ def curves(described: Described, weights: Reals, certainty: Certainty | None) ->
 
 
 def _crossed(described: Described, weights: Reals, certainty: Certainty | None) -> Iterable[Curve]:
-    """The effects of crosses that rows had, beyond those of the columns, where the model looks at them."""
+    """The effects of the crosses that rows had, beyond those of their columns, where any has a weight."""
     first = next((j for j, feature in enumerate(described.features) if feature.crossed), 0)
     for name, places in described.encoding.crosses.groups():
         group = np.arange(first + places.start, first + places.stop)
@@ -138,10 +138,10 @@ def _crossed(described: Described, weights: Reals, certainty: Certainty | None) 
 
 @dataclass(frozen=True)
 class _Point:
-    """Something that a column holds.
+    """One value or range of values of a column.
 
     at
-        The output columns there: in the middle, and if it is drawn as a line, at both ends.
+        The encoded row in the middle, and at both ends if it is drawn as a line.
     rows, varying
         How many rows it stands for in the spread, and by how much their output columns deviate from the middle.
     """
@@ -153,9 +153,10 @@ class _Point:
 
 
 def _spread(points: list[_Point], effects: tuple[Effect, ...], weights: Reals) -> float:
-    """The root of the mean square of an effect over all rows.
+    """The root mean square of an effect over all rows.
 
-    Over the rows of a line its mean is 0: what it is found to be instead, rows have that lie elsewhere than in middles.
+    For a line, the true mean over its rows is 0. Any other mean found here comes from taking rows to lie in the middle
+    of their ranges, and is subtracted.
     """
     rows, sizes = np.array([point.rows for point in points]), np.array([effect.effect for effect in effects])
     within = np.array([0.0 if point.varying is None else float(point.varying @ weights) for point in points])
@@ -164,7 +165,7 @@ def _spread(points: list[_Point], effects: tuple[Effect, ...], weights: Reals) -
     shares = rows / rows.sum()
     mean = shares @ sizes if any(point.varying is not None for point in points) else 0.0
     parts = np.sqrt(shares) * np.array([sizes - mean, within])
-    return hypot(*parts.ravel())  # squares of the weights of a forged file may be no numbers
+    return hypot(*parts.ravel())  # hypot, since squared weights of a forged file may overflow
 
 
 def _effects(
@@ -187,7 +188,7 @@ def _effects(
 
 
 def _numbers(described: Described, column: str, columns: NDArray[np.int64], weights: Reals) -> Iterable[_Point]:
-    """What a column of numbers or dates holds: ranges, one of two values, or points on a straight line."""
+    """The points of a column of numbers or dates: ranges, two values, or points on a straight line."""
     encoding, features = described.encoding, [described.features[j] for j in columns.tolist()]
     place = next((j for j, each in enumerate(encoding.numbers) if each.name == column), -1)
     if place < 0 or features[0].part:
@@ -240,16 +241,16 @@ def _line(
 
 
 def _point(told: dict[str, Any], at: list[Reals], rows: float, varying: Reals | None = None) -> _Point:
-    """What that many rows hold; NaN where they were not counted."""
+    """A point that this many rows hold; `rows` is NaN where they were not counted."""
     counted = not np.isnan(rows)
     return _Point(told | {"rows": int(rows) if counted else None}, at, rows if counted else 1.0, varying)
 
 
 def _two_values(mean: float, deviation: float) -> tuple[float, float] | None:
-    """The two values of a column of flags, neighbouring whole numbers or ±1, if its mean and its deviation tell.
+    """The two values of a column of flags, neighbouring whole numbers or ±1, if its mean and deviation reveal them.
 
-    Of two values, the variance is the product of the distances of the mean from both; of whole numbers, any third one
-    beside neighbours makes it larger.
+    With two values, the variance is the product of the mean's distances from them; any third whole number beside two
+    neighbours makes it larger.
     """
     for low, high in ((floor(mean), floor(mean) + 1), (-1, 1)):
         variance = (high - mean) * (mean - low)
@@ -261,7 +262,7 @@ def _two_values(mean: float, deviation: float) -> tuple[float, float] | None:
 def _ranges(
     described: Described, place: int, columns: NDArray[np.int64], at: Callable[[float, float], Reals]
 ) -> Iterable[_Point]:
-    """The ranges between all edges of a column, at any resolution; where it has no bins, all that were counted."""
+    """The ranges between all edges of a column at any resolution; where no features are bins, the fine bins."""
     rows = {(f.low, f.high): described.rows[j] for j in columns.tolist() if (f := described.features[j]).kind == "bin"}
     column, counts = described.encoding.numbers[place], described.encoding.counts
     if not rows:
@@ -278,13 +279,13 @@ def _ranges(
 
 
 def _drawn(edges: list[float], deviation: float) -> list[float]:
-    """Edges with an end on both sides: outer ranges are as wide as their neighbours, or as the values vary."""
+    """Edges with an end added on both sides: outer ranges are as wide as their neighbours, or as the deviation."""
     first, last = (edges[1] - edges[0], edges[-1] - edges[-2]) if len(edges) > 1 else (deviation or 1.0,) * 2
     return [edges[0] - first, *edges, edges[-1] + last]
 
 
 def _others(described: Described, columns: NDArray[np.int64]) -> Iterable[_Point]:
-    """Everything of a column that is there or not."""
+    """The points of the indicators of a column that are not bins."""
     there = [j for j in columns.tolist() if described.features[j].kind not in ("z", "bin")]
     for j in sorted(there, key=lambda j: _in_order(described.features[j])):
         feature, n = described.features[j], described.rows[j]
@@ -292,7 +293,7 @@ def _others(described: Described, columns: NDArray[np.int64]) -> Iterable[_Point
 
 
 def _in_order(feature: Feature) -> tuple[int, int]:
-    """Hours, days and months by the calendar; of anything else, what stands for many or for nothing comes last."""
+    """The sort key: hours, days and months by the calendar; buckets, rare ones and missing values come last."""
     calendar = {"weekday": WEEKDAYS, "month": MONTHS, "hour": tuple(f"hour {hour}" for hour in range(24))}
     place = calendar[feature.kind].index(feature.text) if feature.kind in calendar else 0
     return {"missing": 3, "rare": 2, "bucket": 1}.get(feature.kind, 0), place

@@ -1,4 +1,4 @@
-"""Rows that an encoding has made, in the form of the kernels.
+"""Encoded rows, which are written in the kernels' form at any resolution.
 
 Knows the kernels and `unread`.
 """
@@ -19,7 +19,7 @@ Layout = tuple[NDArray[np.int32], int]
 
 @dataclass
 class Piece:
-    """Some rows, encoded as far as all resolutions have it in common."""
+    """Some rows, encoded as far as all resolutions agree."""
 
     z: NDArray[np.float64]
     bins: NDArray[np.int16]
@@ -33,7 +33,7 @@ class Piece:
 
 @dataclass
 class Encoded:
-    """Encoded rows, to be had at every resolution."""
+    """Encoded rows, available at every resolution."""
 
     pieces: list[Piece]
     layouts: dict[str, Layout]
@@ -45,7 +45,7 @@ class Encoded:
 
     @property
     def unread(self) -> dict[str, Unread]:
-        """What could not be read of the cells of these rows, by the column of the table."""
+        """The cells of these rows that could not be read, by column of the table."""
         return joined([piece.unread for piece in self.pieces if piece.unread])
 
     def width(self, resolution: str) -> int:
@@ -53,7 +53,7 @@ class Encoded:
         return self.layouts[resolution][1] + self.known
 
     def rows(self, resolution: str = "nested") -> CheckedRows:
-        """The rows in the form of the kernels: CSR, columns ascending."""
+        """The rows in the kernels' form: CSR, columns ascending."""
         at, first = self.layouts[resolution]
         most = sum(
             (1 + len(at)) * piece.z.size + piece.crosses.size + piece.slots.size + piece.tokens.size

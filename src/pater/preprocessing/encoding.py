@@ -1,10 +1,10 @@
 """The encoding of a table: raw columns in, sparse rows out, learned as the rows pass.
 
 Knows the encoders of columns and the kernels; knows no scikit-learn and no file. Output columns come in four groups:
-z-scores, bins, crosses, and indicators in the order in which rows first had them, at the end, where there is room for
-more. The first three groups are fixed from the beginning. At every resolution of the bins the same rows have a view of
-their own, with columns of its own. A column has a level: 0 if it is neither bin nor cross, 1 and 2 for the bins of a
-resolution in turn, and one more for crosses, so that who learns may leave out what is too detailed.
+z-scores, bins, crosses, and, at the end, where there is room for more, indicators in order of first appearance. The
+first three groups are fixed from the beginning. Each resolution of the bins is a view of the same rows with its own
+columns. A column has a level: 0 if it is neither bin nor cross, 1 and 2 for the bins of a resolution in turn, and one
+more for crosses, so that a learner can leave out what is too detailed.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from .settings import RESOLUTIONS, EncodingSettings
 from .slots import Slots
 from .unread import Unread, unread_in
 
-PIECE = 1 << 13  # rows that are encoded at a time, so that what is in between stays small
+PIECE = 1 << 13  # rows that are encoded at a time, so that intermediate arrays stay small
 
 
 @dataclass
 class Encoding:
-    """How the columns of a table are encoded, and what was learned for it.
+    """How the columns of a table are encoded, and what has been learned for it.
 
     columns
-        The encoder of each column, by the names of the table.
+        The encoders of the table's columns, in order.
     crosses
         Which of them are crossed, and how.
     moments
-        Of each column of numbers or dates how many there were, their mean and the sum of squared distances from it.
+        For each column of numbers or dates: the count, the mean and the sum of squared distances from it.
     places
-        Of everything that can have an indicator the number of its column among them, or −1.
+        For everything that can have an indicator: the number of its output column among indicators, or −1.
     known
         How many indicators there are so far.
     rows
@@ -64,10 +64,10 @@ class Encoding:
 
     @classmethod
     def begun(cls, table: Table, settings: EncodingSettings) -> Encoding:
-        """The encoding of a stream that begins with these rows, having learned from them.
+        """The encoding of a stream that begins with these rows, after learning from them.
 
-        They are known at once, so that each of them is encoded by what all of them say. If they are nothing
-        to learn from, a ValueError names their columns.
+        Everything is decided from all of them together, and each is encoded by that. Raises a ValueError that names
+        the columns if there is nothing to learn from them.
         """
         columns = [encoder_of(name, column, settings) for name, column in table.items()]
         encoding = cls.of_columns(settings, columns, Crosses.begun(settings, columns, table))
@@ -94,12 +94,12 @@ class Encoding:
 
     @cached_property
     def slots(self) -> Slots:
-        """Where the indicators of the columns stand among all."""
+        """Where the indicators of each column stand among all."""
         return Slots.of(self.columns)
 
     @cached_property
     def _with_places(self) -> list[tuple[ColumnEncoder, int | None, int, int]]:
-        """The columns that have more than bins: each, its place among those of numbers, and where its slots begin."""
+        """The columns with more than bins, each with its place among numbers and the starts of its slots and tokens."""
         numbers = {column.name: j for j, column in enumerate(self.numbers)}
         placed = zip(self.columns, self.slots.starts, strict=True)
         return [(each, numbers.get(each.name), *starts) for each, starts in placed if each.kind != "number"]
@@ -115,20 +115,20 @@ class Encoding:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What each column of the table was taken for: "number", "date", "category", "text" or "id"."""
+        """The kind of each column of the table: "number", "date", "category", "text" or "id"."""
         return {column.name: column.kind for column in self.columns}
 
     def width(self, resolution: str) -> int:
-        """How many output columns there are so far."""
+        """The number of output columns so far."""
         return self.layout(resolution)[1] + self.known
 
     @property
     def largest_width(self) -> int:
-        """How many there can ever be, at any resolution."""
+        """The most output columns that there can ever be, at any resolution."""
         return self.layout("nested")[1] + self.places.size
 
     def encode(self, table: Table, *, learn: bool = False) -> Encoded:
-        """Encode rows; with `learn`, take each into account first, and give new indicators their columns."""
+        """Encode rows; with `learn`, learn from each row before encoding it, and give new indicators their columns."""
         self.check(table)
         n_rows = rows_in(table)
         parts = [table] if n_rows <= PIECE else [part(table, at, at + PIECE) for at in range(0, n_rows, PIECE)]
@@ -137,20 +137,20 @@ class Encoding:
         return self.encoded(pieces)
 
     def encoded(self, pieces: list[Piece]) -> Encoded:
-        """Rows that were encoded just now."""
+        """Wrap pieces that were encoded just now."""
         if len(self._layouts) < len(RESOLUTIONS):
             for name in RESOLUTIONS:
                 self.layout(name)
         return Encoded(pieces, self._layouts, self.crosses.width, self.known)
 
     def check(self, table: Mapping[str, Any]) -> None:
-        """Raise a ValueError if a column is not there."""
+        """Raise a ValueError if the table lacks a column."""
         for column in self.columns:
             if column.name not in table:
                 raise ValueError(f"the table has no column {column.name!r}; the encoder knows {self.names}.")
 
     def _piece(self, table: Table, learn: bool, *, begins: bool = False) -> Piece:
-        """Encode some rows. The texts of those that an encoding begins with have been counted already."""
+        """Encode some rows. Where the encoding `begins` with them, their texts have been counted already."""
         x = np.empty((len(self.numbers), rows_in(table)))
         unread: dict[str, Unread] = {}
         for j, column in enumerate(self.numbers):
@@ -173,7 +173,7 @@ class Encoding:
         tokens: Callable[[ColumnEncoder], Tokens],
         learn: bool,
     ) -> Piece:
-        """Encode rows of which the numbers are given, and how the places and tokens of other columns are found."""
+        """Encode rows from their numbers and from functions that find the places and tokens of the other columns."""
         slots, n_rows, words = self.slots, x.shape[1], []
         z, bins = np.empty(x.T.shape), np.empty(x.T.shape, np.int16)
         local = np.empty((n_rows, slots.bases.size), np.int32)
@@ -196,7 +196,7 @@ class Encoding:
         return Piece(z, bins, crosses, local, starts, of_words, sizes)
 
     def levels(self, resolution: str) -> NDArray[np.uint8]:
-        """The level of each output column so far. All that come later have level 0."""
+        """The level of each output column so far. All later columns have level 0."""
         numbers = self.numbers
         of_bins = [
             np.full(sum(len(_bins(column, resolution, layer)) for column in numbers), layer + 1, np.uint8)
@@ -244,7 +244,7 @@ class Encoding:
         return found + [meanings[k] for k in np.argsort(order)]
 
     def copy(self) -> Encoding:
-        """One that learns by itself."""
+        """An independent copy."""
         columns = [column.copy() for column in self.columns]
         counts = None if self.counts is None else self.counts.copy()
         learned = self.moments.copy(), self.places.copy(), self.known, self.rows, counts
@@ -252,7 +252,7 @@ class Encoding:
 
 
 def _kept(column: NumberEncoder, resolution: str, layer: int) -> NDArray[np.bool_]:
-    """Which bins of a layer have a column: all but those that are alone in their coarse bin, which has one."""
+    """Which bins of a layer have a column: all but fine bins that are alone in their coarse bin, which has one."""
     n_bins = len(column.bins(RESOLUTIONS[resolution][layer]))
     return np.ones(n_bins, np.bool_) if layer == 0 or not n_bins else np.bincount(column.groups)[column.groups] > 1
 
@@ -264,7 +264,7 @@ def _bins(column: NumberEncoder, resolution: str, layer: int) -> list[Feature]:
 
 
 def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """The tokens of all columns, row by row, and where those of each row start."""
+    """Where the tokens of each row start, and the places and values of all tokens, row by row."""
     if not tokens:
         return np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int64), np.zeros(0)
     rows, places, values = (np.concatenate(each) for each in zip(*tokens, strict=True))
@@ -274,7 +274,7 @@ def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDAr
 
 
 def _lean(table: Table) -> Table:
-    """The same rows without the texts of others, where those are many and would be looked at one by one."""
+    """The same rows without unused texts, where those are many and would be looked at one by one."""
     return {
         name: without_unused(column)
         if isinstance(column, Texts) and column.hashes is None and len(column.names) > column.codes.size

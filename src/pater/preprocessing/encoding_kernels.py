@@ -1,4 +1,4 @@
-"""The compiled loops of the table encoder: one value, one row at a time, so that cutting a stream changes nothing.
+"""The compiled loops of the table encoder, which go value by value and row by row: no cut of a stream matters.
 
 Knows Numba only.
 """
@@ -9,23 +9,23 @@ import numpy as np
 
 from ..kernels.compile import exact_kernel, exact_part, part_of_callers
 
-LARGEST = 1e150  # of a number that mean and deviation take into account: its square is finite
-SMALLEST = 1e-280  # of a sum of squares by which can be divided
-TILE = 128  # rows that are written to at a time, so that they stay in the cache from column to column
-SHORT = 32  # entries of a row that are put in order by counting
+LARGEST = 1e150  # the largest number that mean and deviation take into account: its square is finite
+SMALLEST = 1e-280  # the smallest sum of squares to divide by
+TILE = 128  # rows that are written at a time, so that they stay in the cache from column to column
+SHORT = 32  # the most entries of a row that are sorted by counting
 
 
 @part_of_callers
 def _over(a, b):
-    """How often b goes into a, both whole. A product is faster; the half keeps it off where its rounding matters."""
+    """The floor of a / b, both whole. A product is faster than a division; adding a half makes its rounding safe."""
     return np.floor((a + 0.5) * (1.0 / b))
 
 
 @exact_kernel
 def parts_of_dates(seconds, hours, places):
-    """Hour, if that is wanted, weekday and month of moments, (3, rows), from 0 on; −1 where nothing is there.
+    """Write the hour (if `hours`), weekday and month of moments, (3, rows), counted from 0; −1 where one is missing.
 
-    Without a branch and with no other numbers than floats, so that several rows are computed at once.
+    Without a branch, and with floats only, so that several rows are computed at once.
     """
     for r in range(seconds.size):
         there = seconds[r] == seconds[r]
@@ -46,10 +46,10 @@ def parts_of_dates(seconds, hours, places):
 
 @exact_kernel
 def standardise(x, learn, moments, clip, z):
-    """z-scores (rows, columns) of columns, by the (count, mean, sum of squared distances) of each.
+    """Write the z-scores (rows, columns) of columns by the (count, mean, sum of squared distances) of each.
 
-    With `learn`, those are of all numbers up to the row itself. The columns of a row are standardised side by side,
-    without a branch: to divide and to take roots one after the other takes twice the time.
+    With `learn`, these moments take in all numbers up to and including the row itself. The columns of a row are
+    standardised side by side, without a branch: one division and root after the other takes twice the time.
     """
     counts, means, squares = np.empty(x.shape[0]), np.empty(x.shape[0]), np.empty(x.shape[0])
     for j in range(x.shape[0]):  # one by one, here and at the end: a slice of a matrix takes seconds to compile
@@ -78,7 +78,7 @@ def standardise(x, learn, moments, clip, z):
 
 @exact_kernel
 def find_bins(x, edges, n_edges, missing, bins, local):
-    """Of each number, how many edges of its column are not above it; −1 and a mark in `local` where it is missing."""
+    """Write how many edges of its column each number reaches; −1, and a mark in `local`, where it is missing."""
     below = np.empty(TILE, np.int64)
     for begin in range(0, x.shape[1], TILE):
         size = min(TILE, x.shape[1] - begin)
@@ -98,13 +98,15 @@ def find_bins(x, edges, n_edges, missing, bins, local):
 
 @exact_kernel
 def place_categories(codes, own, hashes, n_own, most, min_count, buckets, seen, learn, places):
-    """The place of each row's category: its own, or that of rare ones, or that of a bucket; −1 becomes missing.
+    """Write the place of each row's category: its own, that of rare ones, or that of a bucket; −1 becomes missing.
 
     own
-        Of each text of this batch its own place, or −1. A text that comes for the `min_count`-th time gets one while
-        there are fewer than `most`; after that, it shares one of the buckets.
+        The place of each text of this batch, or −1. A text that comes for the `min_count`-th time gets one while there
+        are fewer than `most`; after that, it shares one of the buckets.
     hashes
-        By them `seen` counts texts that have no place of their own. `seen` stops at `min_count`.
+        `seen` uses them to count texts without a place of their own. It stops at `min_count`.
+
+    Returns how many texts have a place of their own now.
     """
     rare, missing = most, most + 1
     for r in range(codes.size):
@@ -131,7 +133,10 @@ def place_categories(codes, own, hashes, n_own, most, min_count, buckets, seen, 
 
 @exact_kernel
 def settle(local, base, token_starts, tokens, places, known, learn):
-    """Turn places within a slot into columns, in place. With `learn`, a new one gets the next column, row by row."""
+    """Turn places within slots into columns, in place; return how many columns there are now.
+
+    With `learn`, each new place gets the next column, row by row.
+    """
     for r in range(local.shape[0]):
         for s in range(local.shape[1]):
             if local[r, s] >= 0:
@@ -163,7 +168,7 @@ def _hash(a, b, seed):
 
 @exact_kernel
 def count_rows(bins, local, tokens, of_bins, of_indicators):
-    """Count the bins and the columns that rows have, in place."""
+    """Count rows by their bins and their indicators, in place."""
     for r in range(bins.shape[0]):
         for j in range(bins.shape[1]):
             if bins[r, j] >= 0:
@@ -178,20 +183,20 @@ def count_rows(bins, local, tokens, of_bins, of_indicators):
 
 @exact_kernel
 def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
-    """The place of each cross of each row; with `learn`, rows are counted by it.
+    """Write the place of each cross of each row; with `learn`, count rows by it.
 
     codes
-        What each row has of each facet, (rows, facets).
+        The value of each facet in each row, (rows, facets).
     of, direct, starts, seeds
-        Of each cross its two facets, how many values the second has if places are counted and not hashed, where its
-        places begin, and what its hashes begin with.
+        For each cross: its two facets, how many values the second has if places are not hashed (else 0), where its
+        places begin, and the seed of its hashes.
     named, new
-        Of hashed places those that have a name; with `learn`, rows and crosses that are the first at theirs, while
-        there is room.
+        Which hashed places have a name; and, with `learn`, the row and the cross that come first to each place that
+        has none, while there is room.
 
     Returns
     -------
-    How many of those there are.
+    How many entries of `new` were written.
     """
     found = 0
     for r in range(codes.shape[0]):
@@ -213,9 +218,9 @@ def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
 
 @part_of_callers
 def _put(indices, data, at, column, value, there):
-    """Write an entry, to be written over by the next if it is not there; where the next one goes.
+    """Write an entry, which the next overwrites unless `there`; return the position of the next.
 
-    Which numbers are missing cannot be foreseen, and a wrong guess takes longer than to write ten entries.
+    Missing numbers cannot be predicted, and a mispredicted branch takes longer than writing ten entries.
     """
     indices[at], data[at] = column, value
     return at + np.uint64(there)
@@ -223,7 +228,7 @@ def _put(indices, data, at, column, value, there):
 
 @exact_part
 def _sort(columns, numbers, size):
-    """Put entries in the order of their columns, which differ: a Shell sort, which compiles in no time."""
+    """Sort entries by their columns, which are distinct: a Shell sort, since it compiles fast."""
     gap = size
     while gap > 1:
         gap = max(1, gap * 5 // 11)
@@ -237,9 +242,9 @@ def _sort(columns, numbers, size):
 
 @exact_kernel
 def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, values, indptr, indices, data, filled):
-    """CSR rows: z-scores, bins, crosses, then what was settled, in ascending order; how many numbers there are now.
+    """Write CSR rows: z-scores, bins, crosses, then indicators in ascending order; return the entries so far.
 
-    `first` are the columns of the first cross and of what was settled first.
+    `first` holds the columns of the first cross and of the first indicator.
     """
     columns, numbers = np.empty(SHORT, np.int64), np.empty(SHORT)
     at = np.uint64(filled)
@@ -279,11 +284,11 @@ def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, val
 
 @exact_kernel
 def write_row(x, moments, clip, z, slots, bins, local, tokens, places, at, first, crosses, row):
-    """The CSR row of numbers and settled places that is not learned from: how many numbers it has.
+    """Write the CSR row of some numbers and places without learning from it; return how many entries it has.
 
     slots, tokens, row
-        `edges`, `n_edges`, `missing` and `bases`; `token_starts`, `tokens` and `values`, of none; and the three arrays
-        of the row.
+        `edges`, `n_edges`, `missing` and `bases`; `token_starts`, `tokens` and `values` without any token; and the
+        three arrays of the row.
     """
     edges, n_edges, missing, bases = slots
     starts, of_words, sizes = tokens

@@ -1,4 +1,4 @@
-"""Two encodings that began alike and went on with different rows become one of all those rows.
+"""Merging of two encodings that began alike and went on with different rows.
 
 Knows `encoding` and the encoders of columns.
 """
@@ -26,11 +26,11 @@ _ADVICE = (
 
 
 def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested") -> tuple[Encoding, NDArray[np.int64]]:
-    """One encoding of what both have seen, and the column that each of `theirs` has in it, or −1.
+    """One encoding of what both have seen, and the column in it of each column of `theirs`, or −1.
 
-    The columns of `mine` stay where they are, those that only `theirs` has come after them. Kinds and bins are decided
+    The columns of `mine` stay where they are; those that only `theirs` has come after them. Kinds and bins are decided
     once, from the beginning of a stream, so both must have begun with the same rows, or be copies of one encoding. A
-    category that only `theirs` knows, and for which the bound leaves no room, has no column.
+    category that only `theirs` knows gets no column if the bound leaves no room.
     """
     check_alike(mine, theirs)
     result = mine.copy()
@@ -65,7 +65,7 @@ def merge_encodings(mine: Encoding, theirs: Encoding, resolution: str = "nested"
 
 
 def check_alike(mine: Encoding, theirs: Encoding) -> None:
-    """Raise a `DifferenceError` for the first thing that is not the same: a setting, a column, its kind, its bins."""
+    """Raise a `DifferenceError` for the first difference: a setting, a column, its kind, its bins."""
     check_same((name, getattr(theirs.settings, name), getattr(mine.settings, name)) for name in _SETTINGS)
     for k, (their_name, name) in enumerate(zip_longest(theirs.names, mine.names), start=1):
         if their_name != name:
@@ -80,7 +80,7 @@ def check_alike(mine: Encoding, theirs: Encoding) -> None:
 
 
 def _plan(column: ColumnEncoder, encoding: Encoding) -> dict[str, Any]:
-    """What was decided on a column from the first rows, by name."""
+    """What was decided about a column from the first rows, by name."""
     plan: dict[str, Any] = {"kind": column.kind, "split": encoding.crosses.splits.get(column.name)}
     if isinstance(column, NumberEncoder):
         plan |= {"bins": column.groups.size, **column.to_json()}
@@ -90,7 +90,7 @@ def _plan(column: ColumnEncoder, encoding: Encoding) -> dict[str, Any]:
 
 
 def _added(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Counts, means and sums of squared distances of both (Chan, Golub and LeVeque, 1983)."""
+    """The counts, means and sums of squared distances of both together (Chan, Golub and LeVeque, 1983)."""
     count = a[:, 0] + b[:, 0]
     share = np.divide(b[:, 0], count, out=np.zeros(len(count)), where=count > 0)
     gap = b[:, 1] - a[:, 1]
@@ -98,7 +98,7 @@ def _added(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _take_in(own: CategoryEncoder, other: CategoryEncoder) -> list[int]:
-    """Take in the categories of the other; where each of them is, or −1 where there is no room."""
+    """Add the categories of the other; return the place of each of them, or −1 where there is no room."""
     places = []
     for name in other.names:
         if name not in own.names and len(own.names) < own.settings.max_categories:

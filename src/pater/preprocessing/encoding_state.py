@@ -1,6 +1,6 @@
-"""An encoding as JSON and arrays, as a model file keeps it, and back.
+"""Conversion of an encoding to the JSON and arrays of a model file, and back.
 
-Knows `encoding` and the encoders of columns; knows no file. Nothing that is read is believed: what is not sound is a
+Knows `encoding` and the encoders of columns; knows no file. Nothing that is read is trusted: anything unsound raises a
 ValueError.
 """
 
@@ -43,7 +43,7 @@ _MOST_ROWS = 1 << 53
 
 
 def to_state(encoding: Encoding) -> tuple[dict[str, Any], Arrays]:
-    """What is to be written: a description in JSON's types, and arrays of float64 and int64."""
+    """The contents to write: a description in JSON's types, and arrays of float64 and int64."""
     columns = [column.to_json() for column in encoding.columns]
     edges, groups, counters = [np.zeros(0)], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for told, column in zip(columns, encoding.columns, strict=True):
@@ -73,7 +73,7 @@ def to_state(encoding: Encoding) -> tuple[dict[str, Any], Arrays]:
 
 
 def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
-    """The encoding that was written."""
+    """The encoding that was written, checked."""
     fields = {"settings", "columns", "known", "rows"}
     _demand(isinstance(told, dict) and set(told) | {"crosses"} == fields | {"crosses"}, "has other fields")
     _demand(isinstance(told["columns"], list) and len(told["columns"]) > 0, "has no columns")
@@ -140,7 +140,7 @@ def _counts(encoding: Encoding, reader: _Reader) -> Counts:
 
 
 def _check_categories(encoding: Encoding) -> None:
-    """A category that has no name has no place."""
+    """Raise a ValueError if a category without a name has a place."""
     start = 0
     for column in encoding.columns:
         if isinstance(column, CategoryEncoder):
@@ -217,7 +217,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _names(told: dict[str, Any], low: int, high: int) -> KnownNames:
-    """The names behind hashed columns; an older file has one of each."""
+    """The names behind hashed columns; an older file has only one for each."""
     found = told["examples"]
     _demand(isinstance(found, dict) and all(key.isdecimal() for key in found), "has examples that are not sound")
     lists = {int(key): [names] if isinstance(names, str) else names for key, names in found.items()}

@@ -1,7 +1,7 @@
-"""What of a column is crossed with other columns.
+"""Facets: the aspects of a column that are crossed with other columns.
 
 Knows the encoders of columns. A facet is the coarse bin of a number, the hour, the weekday or the month of a date, or a
-category; that nothing is there is one of its values, too.
+category; "missing" is one of its values too.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Codes = NDArray[np.uint64]
 
 
 class Facet(NamedTuple):
-    """What of a column is crossed.
+    """One aspect of a column that is crossed.
 
     column, slot
-        The place of the column, and of a date the part, of a category 0, of a number −1.
+        The place of the column; and the part of a date, 0 for a category, −1 for a number.
     values
-        What each value is, the last if it is missing; of categories none, since any number may come.
+        The values, with "missing" last; empty for categories, since new ones may come.
     codes
-        Of each bin or place the number of the value; at the end, where −1 points to, what is missing.
+        The number of the value of each bin or place; the last, which −1 points to, is that of "missing".
     number
-        Of a number the place among columns of numbers.
+        For a number, its place among columns of numbers.
     split
-        Of a number that has two values, and so no bins, what lies in between; else NaN.
+        For a number with two values, and so without bins, a number between the two; else NaN.
     """
 
     column: int
@@ -46,12 +46,12 @@ class Facet(NamedTuple):
     def held(
         self, x: NDArray[np.float64], bins: NDArray[np.int16], local: NDArray[np.int32], slots: Slots
     ) -> NDArray[np.signedinteger[Any]]:
-        """What rows have of it: a bin or a place, −1 if it is missing.
+        """The bin or place of each row, −1 where the value is missing.
 
         x, bins
-            Of each column of numbers what it holds, (columns, rows), and its fine bin, (rows, columns).
+            The numbers, (columns, rows), and their fine bins, (rows, columns).
         local
-            What each row has in each slot.
+            The place of each row in each slot.
         """
         held: NDArray[np.signedinteger[Any]]
         if self.slot >= 0:
@@ -88,7 +88,7 @@ def _part(column: DateEncoder, at: int, slot: int) -> Facet:
 
 
 def splits_of(columns: list[ColumnEncoder], table: Table) -> Iterator[tuple[str, float]]:
-    """Of columns of numbers with two values what lies in between."""
+    """The columns of numbers with two values, each with a number between the two."""
     for column in columns:
         if column.kind == "number" and isinstance(column, NumberEncoder) and not column.edges.size:
             values = column.values(table[column.name])
@@ -99,7 +99,7 @@ def splits_of(columns: list[ColumnEncoder], table: Table) -> Iterator[tuple[str,
 
 
 def varies(column: ColumnEncoder, splits: dict[str, float]) -> bool:
-    """Whether crosses with a column say more than the other column does."""
+    """Whether crosses with this column add anything to the other column."""
     if column.kind == "number":
         return column.name in splits or (isinstance(column, NumberEncoder) and column.edges.size > 0)
     return column.kind in ("date", "category")

@@ -1,4 +1,4 @@
-"""What an output column of the encoder stands for, in the units of the table.
+"""The meaning of an output column of the encoder, in the units of the table.
 
 Knows nothing.
 """
@@ -19,21 +19,21 @@ class Feature:
     """One output column.
 
     column
-        The column of the table that it is made of.
+        The column of the table that it is made from.
     kind
         "z" (the clipped z-score), "bin", "missing", "category", "rare" (all categories that were seen too seldom),
         "bucket" (categories beyond the bound that share a hash), "hour", "weekday", "month", "word" or "cross".
     text
-        The category, the hour, the weekday, the month, or of a bucket or a word the first that came to it; of a cross,
-        what both columns hold.
+        The category, the hour, the weekday or the month; the first text that came to a bucket, or the first word; the
+        values of both columns of a cross.
     also, and_more
-        Others that came to a hashed column, and whether there were more than are remembered.
+        Other texts that came to a hashed column, and whether there were more than are remembered.
     low, high
-        Of a bin: it holds the numbers from `low` on that are below `high`. Of dates in seconds since 1970.
+        The range of a bin: `low` <= number < `high`. Dates are in seconds since 1970.
     is_date
         Whether the column holds dates.
     crossed
-        The other column, where it is made of two.
+        The second column, if it is made from two.
     """
 
     column: str
@@ -48,7 +48,7 @@ class Feature:
 
     @property
     def name(self) -> str:
-        """What it is called, in short."""
+        """A short name."""
         if self.kind == "z":
             return self.column
         if self.kind == "cross":
@@ -62,7 +62,7 @@ class Feature:
 
     @property
     def value(self) -> str:
-        """What a row has in the column: "12.5 to 40", "fr", "missing"; or in both: "12.5 to 40 × fr"."""
+        """The value of the column: "12.5 to 40", "fr", "missing"; or of both columns: "12.5 to 40 × fr"."""
         if self.kind == "cross":
             sides = zip((self.column, self.crossed), self.text.split(" × ", 1), strict=False)
             return " × ".join(side.removeprefix(f"{name}: ").removeprefix(f"{name}=") for name, side in sides)
@@ -76,16 +76,16 @@ class Feature:
 
     @property
     def part(self) -> str:
-        """Which part of a date it is; of anything else, the column itself."""
+        """The part of a date that it is; empty for anything else."""
         return self.kind if self.kind in ("hour", "weekday", "month") else ""
 
     @property
     def term(self) -> str:
-        """What its share of a margin is counted to: the column, or both columns of a cross."""
+        """The term that its share of a margin belongs to: the column, or both columns of a cross."""
         return f"{self.column} × {self.crossed}" if self.crossed else self.column
 
     def told(self, deviation: float | None = None) -> str:
-        """The same as a phrase, in the units of the table; `deviation` is that of a z-score's column."""
+        """A phrase that describes it in the units of the table; `deviation` is that of a z-score's column."""
         if self.kind == "z":
             size = "" if deviation is None else f" ({_span(deviation, self.is_date)})"
             return f"{self.column}, per deviation{size}"
@@ -102,7 +102,7 @@ class Feature:
 
     @property
     def range(self) -> str:
-        """What a bin holds."""
+        """The range of a bin as text."""
         if isinf(self.low):
             return f"below {self._written(self.high)}"
         if isinf(self.high):
@@ -124,7 +124,7 @@ def written(value: float, is_date: bool = False) -> str:
 
 
 def _span(value: float, is_time: bool) -> str:
-    """A difference of numbers, or of moments."""
+    """A difference of numbers, or of moments, as text."""
     for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)) if is_time else ():
         if value >= size:
             return f"{value / size:.3g} {unit}"

@@ -1,4 +1,4 @@
-"""What kind of column each column of a table is, as the first rows show it.
+"""The kind of each column of a table, decided from the first rows.
 
 Knows `columns`, `values` and the encoders of the kinds.
 """
@@ -18,8 +18,8 @@ from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
 from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, number_in, numbers_in, numbers_of
 
-IN_ORDER = 0.5  # of the correlation of dates with their places, from which on they are the clock of the stream
-MOST = 0.9  # of the rows that have something: what they are, the column is
+IN_ORDER = 0.5  # the rank correlation of dates with their places above which they are the clock of the stream
+MOST = 0.9  # the share of rows with a value that decides what the column is
 TIME_WORDS = {"time", "date", "datetime", "timestamp", "ts", "at", "epoch", "unix", "created", "updated", "when"}
 UNITS = (1.0, 1e3, 1e6, 1e9)
 _OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)([ T,].*)?", re.ASCII)
@@ -27,7 +27,7 @@ EARLIEST, LATEST = 315532800.0, 4102444800.0  # 1980 and 2100
 
 
 def encoder_of(name: str, column: Column, settings: EncodingSettings) -> ColumnEncoder:
-    """The encoder of a column that begins like this."""
+    """The encoder for a column that begins like this."""
     if isinstance(column, Times) and column.written is None:
         return _date(name, column, 0.0, settings)
     if isinstance(column, Numbers):
@@ -63,9 +63,10 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
 
 
 def _style(column: Texts, counts: NDArray[np.int64], given: NDArray[np.bool_]) -> tuple[str, int]:
-    """The style that reads the most rows, the first of those that read as many; and how many rows that is.
+    """The style that reads the most rows, the first of several that tie; and how many rows it reads.
 
-    Where few amounts reach a thousand, few have a separator, and they are the largest: all rows decide, not most.
+    The most rows decide, rather than enough of them: where few amounts reach a thousand, few have a separator, and
+    those are the largest.
     """
     best, most = STYLES[0], -1
     for style in STYLES:
@@ -78,7 +79,7 @@ def _style(column: Texts, counts: NDArray[np.int64], given: NDArray[np.bool_]) -
 
 
 def _hint_of_dates(name: str, column: Texts, counts: NDArray[np.int64], given: NDArray[np.bool_]) -> None:
-    """Say so if texts are dates of which nobody knows whether the day or the month comes first."""
+    """Warn if texts are dates in which either the day or the month may come first."""
     alike = np.array([_OTHER_DATE.fullmatch(text.strip()) is not None for text in column.names], bool) & given
     if counts[alike].sum() >= MOST * counts[given].sum():
         example = column.names[int(np.argmax(alike))].strip()
@@ -95,7 +96,7 @@ def _number(name: str, column: Numbers, settings: EncodingSettings, style: str =
 
 
 def _date(name: str, column: Column, unit: float, settings: EncodingSettings) -> DateEncoder:
-    """A column of dates. Those that come in their order, more or less, are the clock of the stream."""
+    """The encoder of a column of dates. Dates that come more or less in order are the clock of the stream."""
     seconds = moments_of(column, unit)
     there = seconds[~np.isnan(seconds)]
     clock = _in_order(there)
@@ -105,7 +106,7 @@ def _date(name: str, column: Column, unit: float, settings: EncodingSettings) ->
 
 
 def _in_order(values: NDArray[np.float64]) -> bool:
-    """Whether values come in their order, up or down, more or less, by the correlation of ranks and places."""
+    """Whether values more or less ascend or descend, by the correlation of ranks and places."""
     if np.unique(values).size < 2:
         return True
     ranks = np.searchsorted(np.sort(values), values, "left") + np.searchsorted(np.sort(values), values, "right")
@@ -115,7 +116,7 @@ def _in_order(values: NDArray[np.float64]) -> bool:
 def _bins(
     values: NDArray[np.float64], settings: EncodingSettings, *, moments: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Edges of the fine bins, and the coarse ones that they belong to. Two values differ in their z-score already."""
+    """The edges of the fine bins, and the coarse bin of each. Two values need no bins: their z-scores differ."""
     finite = values[np.isfinite(values)]
     edges = cut(finite, settings.fine_bins, moments=moments)
     if edges.size == 1 and np.unique(finite).size == 2:
@@ -125,7 +126,7 @@ def _bins(
 
 
 def _epoch_unit(name: str, values: NDArray[np.float64]) -> float:
-    """How many to the second, if a column is called a time and all its numbers are years since 1980; else 0."""
+    """The units per second, if the column is named as a time and all its numbers lie from 1980 to 2100; else 0."""
     words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower())
     there = values[~np.isnan(values)]
     if not there.size or TIME_WORDS.isdisjoint(words):

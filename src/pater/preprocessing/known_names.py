@@ -1,6 +1,6 @@
 """The names behind hashed columns: the first few that came to each, so that a weight can be named.
 
-Knows nothing. Names are taken in the order in which they come, so that no cut of a stream changes them.
+Knows nothing. Names are kept in order of arrival, so that no cut of a stream changes them.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-MOST_NAMES = 4  # of a column; that there are more is remembered, too
+MOST_NAMES = 4  # for each column; whether there were more is remembered too
 
 
 class KnownNames:
@@ -19,16 +19,16 @@ class KnownNames:
         self._full = [place for place, names in self._names.items() if len(names) > MOST_NAMES]
 
     def full(self) -> list[int]:
-        """The places that have more than enough names, so that nothing that comes can change anything."""
+        """The places that are known to have more than `MOST_NAMES` names, where nothing can change any more."""
         return self._full
 
     def note(self, place: int, name: str) -> None:
-        """A name came to a place."""
+        """Record that a name came to a place."""
         names = self._names.get(place)
         if names is None:
             self._names[place] = [name]
         elif len(names) <= MOST_NAMES and name not in names:
-            names.append(name)  # the one beyond the bound says that there are more
+            names.append(name)  # one beyond the bound shows that there are more
             if len(names) > MOST_NAMES:
                 self._full.append(place)
 
@@ -39,9 +39,9 @@ class KnownNames:
                 self.note(place, name)
 
     def told(self, place: int, otherwise: str, but: Container[str] = ()) -> dict[str, Any]:
-        """What a feature says of a place: its first name and the others, or something else if it has none.
+        """The fields of a `Feature` for a place: its first name, or `otherwise` if it has none, and the others.
 
-        Left out are some that have become columns of their own.
+        Names in `but`, which have become columns of their own, are left out.
         """
         found = self._names.get(place, [])
         names = [name for name in found[:MOST_NAMES] if name not in but] or [otherwise]

@@ -1,4 +1,4 @@
-"""Which of the texts of a batch are known: by compiled code where they stand in a buffer.
+"""Lookup of the known texts in a batch, by compiled code where they stand in a buffer.
 
 Knows `spans`, `categories` and the kernels.
 """
@@ -16,11 +16,11 @@ from .text_kernels import find_texts, put_in_table
 
 
 class NameIndex:
-    """Names by their places 0, 1, …, as they were when it was made."""
+    """An index of names to their places 0, 1, …, as they were when it was made."""
 
     def __init__(self, names: Mapping[str, int]) -> None:
         self._names = dict(names)
-        # What is no text in UTF-8 is written in a way that no text in a buffer is.
+        # A name that is not valid UTF-8 is encoded in a way that no text in a buffer can be.
         texts = [name.encode("utf-8", "surrogatepass") for name in names]
         self._text = np.frombuffer(b"".join(texts), np.uint8)
         self._bounds = np.cumsum([0, *map(len, texts)])
@@ -31,7 +31,7 @@ class NameIndex:
         return len(self._names)
 
     def places(self, texts: Sequence[str], hashes: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """The place of each text, of which the hash is given, or −1; at the end is one more −1."""
+        """The place of each text, given the texts' hashes, or −1; with one more −1 at the end."""
         found = np.full(len(texts) + 1, -1, np.int64)
         if isinstance(texts, Spans):
             buffer = np.frombuffer(texts.text, np.uint8)

@@ -1,7 +1,8 @@
-"""One row of a table, encoded: for streams that come a row at a time.
+"""Encoding of a single row, for streams that come a row at a time.
 
-Knows `encoding` and its kernels. What `Encoding.encode` makes of a table of one row is made here of its cells, by the
-same code and to the same bits. Numbers and known categories, as most cells are, need not become columns first.
+Knows `encoding` and its kernels. A row is encoded from its cells by the same code, and to the same bits, as
+`Encoding.encode` would encode a table of that row. Numbers and known categories, as most cells are, need not become
+columns first.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .unread import Unread, unread_in
 def encode_row(
     encoding: Encoding, cells: Mapping[str, Any], column_of: Callable[[str], Column], *, learn: bool = False
 ) -> Encoded:
-    """Encode the cells of a row, by the names of their columns; `column_of` makes a column of a cell."""
+    """Encode the cells of a row, given by column name; `column_of` makes the cell of a column into a column."""
     encoding.check(cells)
     numbers = encoding.numbers
     x = np.empty((len(numbers), 1))
@@ -52,9 +53,9 @@ def encode_row(
 
 
 class AskedRow:
-    """Rows of numbers and known categories, encoded one after the other in the same arrays, without being learned from.
+    """Encodes rows of numbers and known categories one by one, in the same arrays, without learning from them.
 
-    One kernel does what takes `encode_row` four, and no room is made for what comes and goes.
+    One kernel does what takes `encode_row` four, and no memory is allocated for intermediate results.
     """
 
     def __init__(self, encoding: Encoding, resolution: str) -> None:
@@ -86,12 +87,12 @@ class AskedRow:
 
     @classmethod
     def of(cls, encoding: Encoding, resolution: str) -> AskedRow | None:
-        """One for an encoding; None if it has crosses, or columns of other kinds."""
+        """An `AskedRow` for an encoding; None if it has crosses, or columns of other kinds."""
         plain = all(type(column) in (NumberEncoder, CategoryEncoder) for column in encoding.columns)
         return cls(encoding, resolution) if plain and not encoding.crosses.width else None
 
     def rows(self, cells: Mapping[str, Any]) -> CheckedRows | None:
-        """The row of these cells, until the next; None if a column has to be made of one."""
+        """The row of these cells, valid until the next call; None if a cell must be made a column first."""
         numbers = [number_in(cells[name]) for name, number_in in self._numbers]
         if None in numbers:
             return None

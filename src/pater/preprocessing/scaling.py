@@ -1,7 +1,7 @@
 """Standardising a stream as it passes: each row by what was seen up to and including it.
 
-Knows Numba only. Dense columns lose their running mean and are divided by their running deviation; a value that is not
-there becomes 0, the mean. Sparse columns are only divided, by their deviation about the mean of all rows, zeros
+Knows Numba only. The running mean is subtracted from dense columns, and they are divided by their running deviation; a
+missing value becomes 0, the mean. Sparse columns are only divided, by their deviation about the mean of all rows, zeros
 included, as StandardScaler(with_mean=False) does. A column that has not varied yet is left as it is (dense: 0).
 """
 
@@ -68,7 +68,7 @@ def _put_back(columns, count, mean, square, numbers):
 
 @dataclass
 class Scaler:
-    """Of each column how many values were seen, their mean and the sum of their squared distances from it."""
+    """For each column: how many values were seen, their mean and the sum of their squared distances from it."""
 
     rows: int
     count: NDArray[np.float64]
@@ -80,7 +80,7 @@ class Scaler:
         return cls(0, np.zeros(n_features), np.zeros(n_features), np.zeros(n_features))
 
     def __call__(self, rows: Rows, *, learn: bool) -> None:
-        """Scale rows in place; with `learn`, take each into account first."""
+        """Scale rows in place; with `learn`, learn from each row before scaling it."""
         if len(rows) == 1:
             _scale_dense(rows[0], learn, self.count, self.mean, self.square)
             self.rows += learn * len(rows[0])
@@ -89,14 +89,14 @@ class Scaler:
             self.rows += learn * (rows[0].size - 1)
 
     def scaled(self, rows: Rows, *, learn: bool) -> Rows:
-        """The same rows, scaled; those that were given stay as they are."""
+        """A scaled copy of the rows."""
         *form, numbers = rows
         rows = (*form, numbers.copy())
         self(rows, learn=learn)
         return rows
 
     def way_back(self, rows: Rows) -> Callable[[], None]:
-        """What makes it forget these rows again, once they were learned from."""
+        """A function that makes the scaler forget these rows after it has learned from them."""
         n_rows, numbers = self.rows, (self.count, self.mean, self.square)
         if len(rows) == 1:
             columns = np.arange(self.count.size, dtype=np.uint32)
@@ -117,12 +117,12 @@ class Scaler:
         )
 
     def arrays(self, n_features: int) -> dict[str, NDArray[Any]]:
-        """What a model file keeps, for the first columns."""
+        """The arrays that a model file keeps, for the first `n_features` columns."""
         return {f"scaler.{name}": getattr(self, name)[:n_features] for name in ("count", "mean", "square")}
 
     @classmethod
     def from_arrays(cls, described: dict[str, Any], arrays: dict[str, NDArray[Any]], n_features: int) -> Scaler:
-        """The scaler of a model file; a ValueError if it is not sound."""
+        """The scaler of a model file. Raises a ValueError if it is not sound."""
         found = [arrays.pop(f"scaler.{name}", np.zeros(0)) for name in ("count", "mean", "square")]
         rows = described.get("rows")
         if type(rows) is not int or not 0 <= rows <= 1 << 53 or set(described) != {"rows"}:

@@ -1,13 +1,13 @@
-"""What a user can say about the encoding of a table."""
+"""The user's settings for the encoding of a table."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-# The bins that each has, coarse before fine; a row has one bin of each kind.
+# The kinds of bins of each resolution, coarse before fine; a row has one bin of each kind.
 RESOLUTIONS = {"none": (), "coarse": ("coarse",), "fine": ("fine",), "nested": ("coarse", "fine")}
-MOST_PAIRS = 190  # of columns that are crossed: all of twenty
+MOST_PAIRS = 190  # of columns that can be crossed: all pairs of twenty
 
 
 @dataclass(frozen=True)
@@ -15,21 +15,21 @@ class EncodingSettings:
     """How a table is encoded.
 
     warm_up
-        Rows from whose columns kinds and bins are decided, once.
+        Rows from which the kinds and bins of columns are decided, once.
     fine_bins, coarse_bins
         Bins of a number at the two resolutions; a coarse bin is a group of fine ones.
     clip
         The largest z-score.
     max_categories
-        Texts of a column that get an output column each; those beyond share `buckets` more.
+        How many texts of a column get an output column each; any others share `buckets` more.
     min_count
-        A text gets its own column when it comes for this many times; until then, it is among the rare ones.
+        A text gets its own column when it has come this many times; until then, it is among the rare ones.
     word_buckets
         Columns that the words of a free text are hashed to.
     interactions
         Pairs of columns that are crossed, or "all".
     cross_buckets
-        Columns that the crosses of two columns are hashed to, where they could be more.
+        Columns that the crosses of two columns are hashed to, if there could be more crosses than that.
     """
 
     warm_up: int = 1000
@@ -44,7 +44,7 @@ class EncodingSettings:
     cross_buckets: int = 1024
 
     def __post_init__(self) -> None:
-        """Raise a ValueError that names the setting that makes no sense."""
+        """Raise a ValueError that names an invalid setting."""
         limits = {
             "warm_up": (1, 1 << 20),
             "fine_bins": (2, 1024),
@@ -66,13 +66,13 @@ class EncodingSettings:
         object.__setattr__(self, "interactions", _pairs(self.interactions))
 
     def to_json(self) -> dict[str, Any]:
-        """What a model file holds; settings of interactions only where there are any."""
+        """The settings as a model file holds them; those of interactions only where they differ from the default."""
         told = asdict(self)
         return {name: value for name, value in told.items() if name not in _LATER or value != _LATER[name]}
 
     @classmethod
     def from_json(cls, value: Any) -> EncodingSettings:
-        """The settings that a model file holds; a ValueError if they are none."""
+        """The settings that a model file holds. Raises a ValueError if they are not valid settings."""
         if not isinstance(value, dict) or set(value) | set(_LATER) != {field.name for field in fields(cls)}:
             raise ValueError("the settings of its encoder are not those that this version knows")
         return cls(**value)
@@ -84,7 +84,7 @@ _LATER = {
 
 
 def _pairs(value: Any) -> tuple[tuple[str, str], ...] | Literal["all"]:
-    """Pairs of columns, each once; a ValueError if they are none."""
+    """Pairs of columns, each once, or "all". Raises a ValueError if the value is neither."""
     if value is None or value == "all":
         return "all" if value else ()
     sound = isinstance(value, (list, tuple)) and all(

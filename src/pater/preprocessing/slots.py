@@ -1,4 +1,4 @@
-"""Where the indicators of the columns of a table stand among all.
+"""The positions of the indicators of a table's columns among all.
 
 Knows the encoders of columns.
 """
@@ -14,14 +14,14 @@ from .column_encoders import ColumnEncoder, NumberEncoder
 
 
 class Slots(NamedTuple):
-    """Where the indicators of columns stand among all, and what the kernels read of the bins.
+    """The positions of the columns' indicators among all, and the edges of bins as the kernels read them.
 
     bases
         Where in `Encoding.places` each slot begins.
     starts
-        Of each column the first slot that its `places` fills, and where in `Encoding.places` its tokens begin.
+        For each column, the first slot that its `places` fills, and where in `Encoding.places` its tokens begin.
     missing
-        Of each column of numbers the slot of missing ones.
+        For each column of numbers, the slot of missing ones.
     """
 
     bases: NDArray[np.int64]

@@ -1,6 +1,6 @@
-"""Texts that stand in a buffer: hashed at once by compiled code, decoded one by one when they are asked for.
+"""Texts in a buffer: hashed all at once by compiled code, decoded one by one when they are asked for.
 
-Knows `columns` and the kernels. Most batches bring thousands of texts of which Python needs to see a few.
+Knows `columns` and the kernels. Most batches bring thousands of texts, and Python needs to see only a few of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LONGEST_TEXT = 200  # characters of a category that are remembered
 
 
 class Spans(Sequence[str]):
-    """Texts by where they start and end in a buffer of UTF-8."""
+    """Texts given by where they start and end in a buffer of UTF-8."""
 
     def __init__(self, text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
         self.text, self.starts, self.ends = text, starts, ends
@@ -42,7 +42,7 @@ class Spans(Sequence[str]):
 
 
 def texts_in(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], codes: NDArray[np.int64]) -> Texts:
-    """Texts that differ, of a buffer of valid UTF-8; their hashes are known if all can be categories as they are."""
+    """Distinct texts of a buffer of valid UTF-8, with their hashes if each is a category as it is written."""
     hashes = np.empty(starts.size, np.uint32)
     known = hash_texts(np.frombuffer(text, np.uint8), starts, ends, LONGEST_TEXT, hashes)
     return Texts(codes, Spans(text, starts, ends), hashes=hashes if known else None)

@@ -1,7 +1,7 @@
-"""A stream of tables, encoded: the first rows are held back until they show how their columns are to be encoded.
+"""Encoding of a stream of tables: the first rows are held back until they show how to encode their columns.
 
-Knows `columns`, `categories` and `encoding`; knows no scikit-learn and no file. What a stream comes to does not depend
-on how it is cut, because everything is decided after the same number of rows. At most that many are held.
+Knows `columns`, `categories` and `encoding`; knows no scikit-learn and no file. The result does not depend on how the
+stream is cut, because everything is decided after the same number of rows. At most that many are held.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from .settings import EncodingSettings
 Piece = tuple[Encoded, tuple[Any, ...]]
 Held = tuple[Table, tuple[Any, ...]]
 
-MANY = 64  # tables that are held before they are put together
+MANY = 64  # tables that are held before they are joined
 
 
 @dataclass
 class StreamEncoder:
-    """Encodes a stream for who learns from it.
+    """Encodes a stream for a learner.
 
     encoding
         None while rows are held back.
     held
-        Those rows, and what was handed over beside them.
+        Those rows, and the arrays that came with them.
     first_known
-        Of a shard, how many indicators there were in the encoding that it has started from.
+        For a shard, how many indicators there were in the encoding that it started from.
     are_numbers
-        Of columns that have nothing in the rows that decide, whether they are to hold numbers, or texts, if that is
-        known: what comes after those rows does not say it, since it may come with them or later.
+        For columns that are empty in the deciding rows: whether they are to hold numbers rather than texts, if that is
+        known. Later rows do not decide it, because they may come in the same batch or not.
     in_one
-        Whether rows that were held back come together, however they were cut; else each call's by themselves.
+        Whether rows that were held back are released together, however they were cut; else by the calls they came in.
     """
 
     settings: EncodingSettings
@@ -54,19 +54,18 @@ class StreamEncoder:
 
     @classmethod
     def of_shard(cls, begun: Encoding) -> StreamEncoder:
-        """One for a shard of a stream: a copy of an encoding that has begun with some rows (see `begun`)."""
+        """An encoder for a shard, which starts as a copy of an encoding that has seen some rows (see `begun`)."""
         return cls(begun.settings, begun.copy(), first_known=begun.known)
 
     @property
     def n_held(self) -> int:
-        """How many rows are held back."""
+        """The number of rows that are held back."""
         return sum(rows_in(table) for table, _ in self.held)
 
     def take(self, table: Table, *beside: Any) -> list[Piece]:
-        """Take in rows, with arrays that belong to them (labels, importances); pieces that can be learned from.
+        """Take in rows with the arrays that belong to them (labels, importances); return pieces to learn from.
 
-        There is none while rows are held back, and afterwards each call gives its own rows. After an error nothing has
-        changed.
+        There are none while rows are held back; afterwards each call returns its own rows. An error changes nothing.
         """
         n_rows = rows_in(table)
         if self.encoding is not None:
@@ -92,9 +91,9 @@ class StreamEncoder:
         return pieces
 
     def ended(self) -> tuple[Encoding, list[Piece]]:
-        """The encoding of a stream that ends here, and the pieces that are to be learned from yet.
+        """The encoding if the stream ended here, and the pieces that are still to be learned from.
 
-        Nothing changes by asking: a longer stream comes to what it would have come to.
+        Asking changes nothing: a stream that goes on gives the same result as if nobody had asked.
         """
         if self.encoding is not None:
             return self.encoding, []
@@ -107,19 +106,19 @@ class StreamEncoder:
         return self._ended
 
     def settle(self) -> list[Piece]:
-        """Decide by the rows so far, however few; the pieces that were held back."""
+        """Decide by the rows so far, however few; return the pieces that were held back."""
         self.encoding, pieces = self.ended()
         self.held, self._ended = [], None
         return pieces
 
     def first_levels(self, resolution: str) -> NDArray[np.uint8]:
-        """The level of each output column so far; of a shard, of those that there were when it started."""
+        """The level of each output column so far; for a shard, only of those that existed when it started."""
         encoding = self.ended()[0]
         later = 0 if self.first_known is None else encoding.known - self.first_known
         return encoding.levels(resolution)[: encoding.width(resolution) - later]
 
     def decided_early(self) -> str | None:
-        """What to say to who goes on with an encoding that has seen less than it should be decided from."""
+        """A warning if the encoding was decided from fewer rows than `warm_up`; else None."""
         if self.encoding is None or self.encoding.rows >= self.settings.warm_up:
             return None
         return (
@@ -129,13 +128,13 @@ class StreamEncoder:
         )
 
     def copy(self) -> StreamEncoder:
-        """One that learns by itself."""
+        """An independent copy."""
         encoding = None if self.encoding is None else self.encoding.copy()
         held = list(self.held)
         return StreamEncoder(self.settings, encoding, held, self.first_known, self.are_numbers, self.in_one)
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what can be had again by asking."""
+        """Everything but the cached result of `ended`."""
         return {**vars(self), "_ended": None}
 
     def _check(self, table: Table) -> None:
@@ -155,7 +154,7 @@ def _begun(held: list[Held], of: StreamEncoder) -> tuple[Encoding, list[Piece]]:
 
 
 def _together(held: list[Held]) -> list[Held]:
-    """The same rows in as few tables as can be, of what belongs to them each of one kind, or None."""
+    """The same rows in as few tables as possible: neighbours are joined if their arrays are of the same kinds."""
     found = list[Held]()
     for _, some in groupby(held, lambda each: [_kind(array) for array in each[1]]):
         tables, beside = zip(*some, strict=True)
@@ -183,5 +182,5 @@ def _copied(array: Any) -> Any:
 
 
 def _cut(array: Any, start: int, stop: int) -> Any:
-    """The part that goes with some rows; what has no rows (None, an empty array) goes with any."""
+    """The part of an array that belongs to some rows; None and an empty array belong to any."""
     return array if array is None or not len(array) else array[start:stop]

@@ -1,6 +1,6 @@
 """Tables of any library as columns: pandas, polars, Arrow, rows of dicts, matrices.
 
-Knows `columns`, `spans`, and what the frames of those libraries look like; imports none of them.
+Knows `columns`, `spans`, and the interfaces of those libraries' frames; imports none of the libraries.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .spans import texts_in
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 NOT_COLLECTED = "X is a LazyFrame, which holds no rows yet: call its .collect() first."
-TRUTHS = ["False", "True"]  # as which truth values are texts, as they are in CSV
+TRUTHS = ["False", "True"]  # truth values as texts, as in CSV
 
 
 def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
     """The columns of a table.
 
     `names` are those of an earlier table: rows of dicts get these columns, with nothing where a key is absent, and a
-    matrix without names gets these names.
+    matrix, which has no names, gets these.
     """
     if hasattr(X, "tocsr"):
         raise TypeError("Sparse input is not supported: a table is encoded from its raw columns.")
@@ -43,7 +43,7 @@ def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
 
 
 def _check_columns(X: Mapping[Any, Any]) -> None:
-    """Raise a TypeError if what maps names to columns maps them to the values of one row."""
+    """Raise a TypeError if the mapping has single values, as a row has, in place of columns."""
     for name, values in X.items():
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise TypeError(
@@ -91,7 +91,7 @@ def _of_pandas(series: Any) -> Column:
         raise TypeError("it holds complex numbers")
     codes, values = series.factorize()
     if kind == "O" and _may_hide_truths(values) and bool in {type(value) for value in series}:
-        return _of_objects(list(series), series.name)  # to pandas 1 and True are one, and the first stands for both
+        return _of_objects(list(series), series.name)  # pandas takes 1 and True for one value: the first that comes
     return _texts(np.asarray(codes, np.int64), list(values))
 
 
@@ -123,7 +123,7 @@ def _plain(series: Any) -> NDArray[np.float64]:
 
 
 def of_arrow(array: Any) -> Column:
-    """An Arrow array, in one piece or several, as a column."""
+    """An Arrow array, chunked or not, as a column."""
     arrow = sys.modules["pyarrow"]
     types, kind = arrow.types, array.type
     if isinstance(array, arrow.ChunkedArray):
@@ -160,7 +160,7 @@ def of_arrow(array: Any) -> Column:
 
 
 def _spans(codes: NDArray[np.int64], texts: Any) -> Texts:
-    """Texts of an Arrow array, which differ."""
+    """The distinct texts of an Arrow array."""
     _, offsets, data = texts.buffers()
     whole = b"" if data is None else data.to_pybytes()
     whole.decode("utf-8")  # or a ValueError
@@ -169,12 +169,12 @@ def _spans(codes: NDArray[np.int64], texts: Any) -> Texts:
 
 
 def _truths(values: NDArray[np.float64]) -> Texts:
-    """Truth values as texts; they come as 0, 1 and NaN."""
+    """Truth values, given as 0, 1 and NaN, as texts."""
     return Texts(np.where(np.isnan(values), -1, values).astype(np.int64), TRUTHS)
 
 
 def _seconds(moments: NDArray[Any]) -> NDArray[np.float64]:
-    """Moments or spans of microseconds as seconds; NaN for NaT."""
+    """Moments or spans in microseconds as seconds; NaN for NaT."""
     return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
 
 
@@ -188,7 +188,7 @@ def _texts(codes: NDArray[np.int64], values: list[Any], *, declared: bool = Fals
 
 
 def _column(name: Any, values: Any) -> Column:
-    """One column from an array, a list, or what is a column already."""
+    """A column from an array, a list, or a column."""
     if isinstance(values, (Numbers, Texts, Times)):
         return values
     array = values if isinstance(values, np.ndarray) else None
@@ -215,7 +215,7 @@ def _column(name: Any, values: Any) -> Column:
 def _of_objects(values: list[Any], name: Any) -> Column:
     """A column of Python objects: numbers if all are numbers or nothing, else texts, which may be read as dates.
 
-    Truth values are texts, whatever stands beside them.
+    Truth values are texts, whatever else the column holds.
     """
     if all(
         isinstance(value, (float, int, np.number)) and not isinstance(value, bool)
@@ -236,7 +236,7 @@ def _of_objects(values: list[Any], name: Any) -> Column:
 
 
 def _is_nothing(value: Any) -> bool:
-    """Whether an object stands for a missing value; pandas' own cannot be compared with anything."""
+    """Whether an object stands for a missing value; pandas' NA cannot be compared with anything."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
@@ -266,6 +266,6 @@ def _of_matrix(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
 
 
 def _element(rows: Sequence[Any]) -> Any:
-    """Lists of rows that hold texts or truth values are kept as they are: NumPy would make one type of all."""
+    """The type to convert rows to: object if any holds texts or truth values, since NumPy would make all one type."""
     some = (value for row in rows if isinstance(row, (list, tuple)) for value in row)
     return object if any(isinstance(value, (str, bool)) for value in some) else None

@@ -1,4 +1,4 @@
-"""The compiled loops over texts that stand in a buffer: what they are hashed to, and which of them are known.
+"""The compiled loops over texts in a buffer: their hashes, and which of them are known.
 
 Knows Numba only.
 """
@@ -14,12 +14,12 @@ from ..kernels.compile import exact_kernel, exact_part
 SPACE = 32
 BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])
 RENAMED = np.array([int.from_bytes(word) for word in (b"na", b"nan", b"n/a", b"null", b"none", b"true", b"false")])
-CRC = np.array([crc32(bytes([k ^ 0xFF])) ^ 0xFF000000 for k in range(256)], np.uint32)  # the table that zlib goes by
+CRC = np.array([crc32(bytes([k ^ 0xFF])) ^ 0xFF000000 for k in range(256)], np.uint32)  # the table that zlib uses
 
 
 @exact_part
 def _is_renamed(text, start, end):
-    """Whether a text of up to five letters is no category by the name that it has, such as NA and TRUE."""
+    """Whether a text of up to five letters has another name as a category, or none, such as TRUE and NA."""
     word = 0
     for i in range(start, end):
         word = 256 * word + np.int64(text[i] | 32)
@@ -31,7 +31,7 @@ def _is_renamed(text, start, end):
 
 @exact_kernel
 def hash_texts(text, starts, ends, longest, hashes):
-    """The CRC-32 of each text; False as soon as one may have another name as a category, or has too many bytes."""
+    """Write the CRC-32 of each text; return False if one may have another name as a category, or is too long."""
     for k in range(starts.size):
         size = ends[k] - starts[k]
         if size < 1 or size > longest or not BEGINS_NO_NUMBER[text[starts[k]]] or text[ends[k] - 1] <= SPACE:
@@ -47,7 +47,7 @@ def hash_texts(text, starts, ends, longest, hashes):
 
 @exact_kernel
 def put_in_table(hashes, table):
-    """Put the numbers 0, 1, … where their hashes point to, or behind; the table has free places, which are −1."""
+    """Put the numbers 0, 1, … where their hashes point, or in the next free place, which is −1."""
     mask = table.size - 1
     for n in range(hashes.size):
         at = np.int64(hashes[n]) & mask
@@ -58,7 +58,7 @@ def put_in_table(hashes, table):
 
 @exact_kernel
 def find_texts(text, starts, ends, hashes, known, bounds, table, found):
-    """Which of some known texts each text is, if any; those are in a table by their hashes."""
+    """Write which known text each text is, if any; `table` holds the known ones by their hashes."""
     mask = table.size - 1
     for k in range(starts.size):
         at = np.int64(hashes[k]) & mask

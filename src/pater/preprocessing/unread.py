@@ -1,7 +1,7 @@
-"""What a column of numbers or dates holds that its encoder cannot read, so that it counts as missing.
+"""Cells of a column of numbers or dates that its encoder cannot read, so that they count as missing.
 
-Knows `columns`, `categories` and `values`. Cells that say that nothing is there are no such thing, but count as
-missing, too.
+Knows `columns`, `categories` and `values`. Cells that stand for a missing value count as missing too, but not as
+unread.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .values import NOTHING
 
 
 class Unread(NamedTuple):
-    """Of some cells that hold something, how many cannot be read.
+    """How many cells of a column cannot be read.
 
     kind
-        What the column holds by the encoder: "number" or "date".
+        What the encoder expects in the column: "number" or "date".
     cells, unread, example
-        How many cells are not empty, how many of them say something that cannot be read, and the first of these.
+        How many cells are not empty, how many of them cannot be read, and the first of these.
     missing
-        How many count as missing beside those that every reader takes for nothing.
+        How many count as missing, apart from those that every reader takes for nothing.
     """
 
     kind: str
@@ -40,9 +40,9 @@ class Unread(NamedTuple):
 
 
 def unread_in(kind: str, column: Column, values: NDArray[np.float64]) -> Unread | None:
-    """What cannot be read of a column, of which an encoder of this kind has read these values.
+    """What an encoder of this kind, which has read these values, could not read in a column.
 
-    None where every cell is of the kind that is wanted, as most columns are, which costs nothing.
+    None where every cell is of the expected kind, as in most columns; that check costs nothing.
     """
     if isinstance(column, Texts):
         there = column.codes >= 0
@@ -66,7 +66,7 @@ def unread_in(kind: str, column: Column, values: NDArray[np.float64]) -> Unread 
 
 
 def joined(parts: list[dict[str, Unread]]) -> dict[str, Unread]:
-    """What cannot be read of several pieces, by column."""
+    """The unread cells of several pieces, by column."""
     found: dict[str, Unread] = {}
     for part in parts:
         for name, unread in part.items():

@@ -1,4 +1,4 @@
-"""Columns read as numbers or as moments, whatever form they come in, and how bins are cut.
+"""Reading columns of any form as numbers or as moments, and cutting bins.
 
 Knows `columns` only. What cannot be read as asked is missing.
 """
@@ -16,32 +16,32 @@ from numpy.typing import NDArray
 from .columns import Column, Numbers, Texts, Times, written
 
 NOTHING = frozenset({"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "?", "-", "."})
-"""Texts, in small letters, that say that a number or a date is missing."""
+"""Texts, in lower case, that mean a missing number or date."""
 
 TRUTHS = {"false": 0.0, "true": 1.0}
-"""Truth values, in small letters, and what they are as numbers."""
+"""Truth values, in lower case, as numbers."""
 
-FARTHEST = 2.5e11  # seconds from 1970: beyond the years that calendars of computers have
+FARTHEST = 2.5e11  # seconds from 1970: beyond the years of computers' calendars
 _NUMBER = re.compile(r"\s*[+-]?(\d|\.\d|inf)", re.IGNORECASE)
-_MOMENT = re.compile(  # what NumPy and Python read alike
+_MOMENT = re.compile(  # that NumPy and Python read alike
     r"(?!0000)\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z?)?", re.ASCII
 )
 _YEAR_FIRST = re.compile(r"\d{4}/\d\d/\d\d(?!\d)", re.ASCII)  # which can only be year, month and day
 _SIGNS = " \t\u00a0\u202f$€£¥%"  # that may stand before or after a number
-_FORMS = {  # what begins with a 0 has no thousands: 0,532 is a fraction
+_FORMS = {  # a number that begins with 0 has no thousands: 0,532 is a fraction
     "grouped": re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)(\.\d*)?"),
     "comma": re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?"),
 }
 STYLES = ("plain", *_FORMS)
 """How the numbers of a column are written: 1234.5; $1,234.50; or 1.234,50 €."""
-_SURELY = {  # both marks, or one of them twice: in any column the same number
+_SURELY = {  # both marks, or one of them twice: the same number in any column
     "grouped": re.compile(r"[+-]?[1-9]\d{0,2}((,\d{3})+\.\d+|(,\d{3}){2,})"),
     "comma": re.compile(r"[+-]?[1-9]\d{0,2}((\.\d{3})+,\d+|(\.\d{3}){2,})"),
 }
 
 
 def number_in(text: str, style: str = "plain") -> float:
-    """The number that a text is, or NaN."""
+    """The number that a text represents, or NaN."""
     if style != "plain":
         text = text.strip(_SIGNS)
         if not _FORMS[style].fullmatch(text):
@@ -54,10 +54,11 @@ def number_in(text: str, style: str = "plain") -> float:
 
 
 def number_for_sure(text: str, style: str = "plain") -> float:
-    """The number that a text is in a column of this style, or that it can only be if it is of another; or NaN.
+    """The number that a text represents in this style, or unmistakably in another style; or NaN.
 
-    12.5 is 12.5 in a column of decimal commas, too, and 1,234.50 and 1.234,50 are what they are in any. But 1,234 in a
-    column of plain numbers is not read: it may be either of two. Nor is infinity, which no reader takes for a number.
+    12.5 is 12.5 in a column of decimal commas too, and 1,234.50 and 1.234,50 are unmistakable in any column. But 1,234
+    in a column of plain numbers is not read: it may be either of two. Nor is infinity, which no reader takes for a
+    number.
     """
     number = number_in(text, style)
     if np.isnan(number) and style != "plain":
@@ -71,19 +72,19 @@ def number_for_sure(text: str, style: str = "plain") -> float:
 def numbers_in(
     texts: Texts, style: str = "plain", number: Callable[[str, str], float] = number_for_sure
 ) -> NDArray[np.float64]:
-    """The number that each of the texts is, or was before it was written; or NaN."""
+    """The number that each text represents, or was before it was written as text; or NaN."""
     found = np.array([number(text, style) for text in texts.names], np.float64)
     return found if texts.numbers is None else np.where(np.isnan(texts.numbers), found, texts.numbers)
 
 
 def with_point(text: str) -> str:
-    """A number that is written with a decimal comma as it is with a point, and any other text as it is."""
+    """A number with a decimal comma, rewritten with a point; any other text unchanged."""
     number = number_in(text, "comma") if "," in text else np.nan
     return text if np.isnan(number) else written(number)
 
 
 def moment_in(text: str) -> float:
-    """Seconds since 1970 by the clock that an ISO 8601 date or time was written by, or NaN; 2024/02/29 is one, too."""
+    """Seconds since 1970 of an ISO 8601 date or time, by its own local clock, or NaN; 2024/02/29 is read too."""
     text = text.strip()
     if _YEAR_FIRST.match(text):
         text = text[:10].replace("/", "-") + text[10:]
@@ -95,7 +96,7 @@ def moment_in(text: str) -> float:
 
 
 def moments_in(texts: Sequence[str]) -> NDArray[np.float64]:
-    """The same of many texts: those that look alike at once, the others one by one."""
+    """`moment_in` of many texts: all at once if they are in the usual form, else one by one."""
     if not texts:
         return np.zeros(0)
     if all(map(_MOMENT.fullmatch, texts)):
@@ -105,7 +106,7 @@ def moments_in(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def numbers_of(column: Column, style: str = "plain") -> NDArray[np.float64]:
-    """A column as numbers, which are written in this style where they are texts; False is 0 and True is 1."""
+    """A column as numbers, where texts are read in this style; False is 0 and True is 1."""
     if isinstance(column, Numbers):
         return column.values
     if isinstance(column, Texts):
@@ -117,7 +118,7 @@ def numbers_of(column: Column, style: str = "plain") -> NDArray[np.float64]:
 
 
 def moments_of(column: Column, unit: float) -> NDArray[np.float64]:
-    """A column as seconds since 1970; numbers count `unit` to the second, or are no moments if that is 0."""
+    """A column as seconds since 1970; `unit` numbers make a second, or numbers are not moments if it is 0."""
     if isinstance(column, Times):
         seconds = column.seconds
     elif isinstance(column, Numbers):
@@ -131,11 +132,11 @@ def moments_of(column: Column, unit: float) -> NDArray[np.float64]:
 
 
 def cut(values: NDArray[np.float64], n_bins: int, *, moments: bool = False) -> NDArray[np.float64]:
-    """Edges between bins that hold about as many of these values, which are finite, each.
+    """The edges between bins that each hold about the same number of these values, which are finite.
 
-    A value goes to the bin that the middle of its ranks falls into, so that one that is frequent has a bin of its own,
-    and each of few values has one. An edge is the shortest decimal number between the values on both sides of it; of
-    moments, the beginning of a day, an hour or a minute, if there is one in between.
+    A value goes to the bin that the middle of its ranks falls into, so that a frequent value has a bin of its own. If
+    there are no more than `n_bins` distinct values, each has its own. An edge is the shortest decimal number between
+    the values on both sides of it; for moments, the beginning of a day, an hour or a minute, if one lies in between.
     """
     distinct, counts = np.unique(values, return_counts=True)
     if distinct.size <= n_bins:
@@ -160,7 +161,7 @@ def _between(low: float, high: float, moments: bool) -> float:
 
 
 def groups_of(counts: NDArray[np.int64], n_groups: int) -> NDArray[np.int64]:
-    """Neighbouring bins, of these many values each, put together to groups of about as many values."""
+    """The group of each bin: neighbouring bins, with these counts of values, form groups of about equal counts."""
     if counts.size <= n_groups:
         return np.arange(counts.size)
     groups = (n_groups * (np.cumsum(counts) - counts / 2) / max(1, counts.sum())).astype(np.int64)

@@ -16,9 +16,9 @@ def read(texts):
     data = np.frombuffer("".join(f"{text}," for text in texts).encode() + b"\n", np.uint8)
     lengths = np.array([len(text.encode()) + 1 for text in texts])
     ends = np.cumsum(lengths) - 1
-    seconds = np.empty(len(texts))
-    known = moments(data, (ends - lengths + 1)[:, None], ends[:, None], 0, seconds)
-    return seconds if known else None
+    seconds, are_times = np.empty((1, len(texts))), np.empty(1, np.bool_)
+    moments(data, (ends - lengths + 1)[:, None], ends[:, None], np.array([0]), seconds, are_times)
+    return seconds[0] if are_times[0] else None
 
 
 @given(

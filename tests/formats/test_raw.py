@@ -19,7 +19,8 @@ from pater.formats.blocks import Place
 from pater.formats.columns import Columns
 from pater.formats.csv_blocks import TableBlock
 from pater.formats.csv_cells import Cells
-from pater.formats.raw import RawBatch, texts_of
+from pater.formats.csv_texts import texts_of
+from pater.formats.raw import RawBatch
 from pater.formats.reading import make_input
 from pater.preprocessing.columns import Numbers, Texts, Times, as_texts, part
 from pater.preprocessing.settings import EncodingSettings
@@ -195,7 +196,7 @@ CELL = st.text(st.sampled_from(' ab"\n,\tNé?'), max_size=5)
 def test_texts_are_those_of_the_csv_module(cells: list[str]) -> None:
     quoted = "".join('"' + cell.replace('"', '""') + '",1\n' for cell in cells).encode()
     block = TableBlock(quoted, ("a", "y"), 1, Place())
-    found = values(texts_of(Cells(block, ord(","), "a.csv"), 0))
+    found = values(*texts_of(Cells(block, ord(","), "a.csv"), np.array([0])))
     missing = ("", "?", "na", "n/a", "nan", "null", "none")
     stripped = [cell.strip(" \t") for cell in cells]
     assert found == [None if cell.lower() in missing else cell for cell in stripped]
@@ -204,7 +205,7 @@ def test_texts_are_those_of_the_csv_module(cells: list[str]) -> None:
 @given(st.lists(st.text("ab1", min_size=1, max_size=20), min_size=1, max_size=40))
 def test_each_text_is_there_once_wherever_it_stands(cells: list[str]) -> None:
     block = TableBlock("".join(f"{cell},1\n" for cell in cells).encode(), ("a", "y"), 1, Place())
-    texts = texts_of(Cells(block, ord(","), "a.csv"), 0)
+    (texts,) = texts_of(Cells(block, ord(","), "a.csv"), np.array([0]))
     assert values(texts) == cells
     assert list(texts.names) == list(dict.fromkeys(cells))
 

@@ -92,8 +92,15 @@ def _microseconds(text, i, end):
 
 
 @exact_kernel
-def moments(text, starts, ends, column, seconds):
-    """Seconds since 1970 of a column of dates, NaN for missing ones; whether it is one, as far as its end."""
+def moments(text, starts, ends, columns, seconds, are_times):
+    """Write the seconds since 1970 of some columns, (columns, rows), and which of these hold nothing but dates."""
+    for c in range(columns.size):
+        are_times[c] = _moments(text, starts, ends, columns[c], seconds[c])
+
+
+@part_of_callers
+def _moments(text, starts, ends, column, seconds):
+    """Write the seconds of a column, NaN where a date is missing; False at the first row that holds something else."""
     found = False
     for r in range(seconds.size):
         seconds[r] = np.nan

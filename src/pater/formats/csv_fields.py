@@ -13,7 +13,7 @@ from ..kernels.simd import lowest, marks, ones
 from .hashed_names import SEVERAL
 from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
-from .wide import ONE_TO_ONE, hash_bytes, same_bytes, short_number
+from .wide import short_number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
 SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)
@@ -246,42 +246,6 @@ def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into
                 news[told, 0], news[told, 1], news[told, 2], news[told, 3] = column, mark, r, k
                 told += 1
     return told
-
-
-@exact_kernel
-def distinct(text, starts, ends, column, codes, spans, table):
-    """Which text each row has in a column, without the blanks around it, and where each of them stands first.
-
-    Codes count up as texts turn up; −1 is for a missing value. `spans` is filled with start, end and whether there are
-    doubled quotes in it. `table` has more places than there are rows, a power of two, and is full of −1.
-    """
-    n, mask, hashes, j = 0, np.uint64(table.size - 1), np.empty(codes.size, np.uint64), np.uint64(column)
-    for r in range(codes.size):
-        codes[r] = -1
-        start, end = trimmed(text, starts[r, j], ends[r, j])
-        if is_missing(text, start, end):
-            continue
-        doubled = 0
-        if starts[r, j] > 0 and text[np.uint64(starts[r, j] - 1)] == QUOTE:  # else quotes stand for themselves
-            for i in range(start, end):
-                doubled |= text[i] == QUOTE
-        h, size = hash_bytes(text, start, end), end - start
-        place = h & mask
-        k = table[place]
-        while k >= 0:
-            at = np.uint64(k)
-            alike = hashes[at] == h and spans[at, 2] == doubled and spans[at, 1] - spans[at, 0] == size
-            if alike and (size <= ONE_TO_ONE or same_bytes(text, start, end, spans[at, 0], spans[at, 1])):
-                break
-            place = (place + np.uint64(1)) & mask
-            k = table[place]
-        if k < 0:
-            k = table[place] = n
-            hashes[n] = h
-            spans[n, 0], spans[n, 1], spans[n, 2] = start, end, doubled
-            n += 1
-        codes[r] = k
-    return n
 
 
 @exact_kernel

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from ..preprocessing.categories import nothing_in
 from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, selected
-from ..preprocessing.spans import Spans, texts_in
 from ..preprocessing.tables import of_arrow
 from ..preprocessing.values import with_point
 from . import csv_fields as fields
@@ -27,6 +26,7 @@ from .columns import CATEGORY, NUMBER
 from .csv import TableParser
 from .csv_cells import Cells
 from .csv_dates import moments
+from .csv_texts import texts_of
 from .errors import InputError
 from .plain import INFINITE, note
 
@@ -62,56 +62,46 @@ class RawTableParser(TableParser):
     def batch(self, cells: Cells, features: NDArray[np.int64]) -> Batch:
         """The rows of a block, without their labels."""
         values, kinds = cells.numbers(features[self.numeric], by_column=True)
-        is_text = np.zeros(kinds.shape[1], np.bool_)
+        is_number = self.numeric.copy()
         if kinds.max(initial=0) >= fields.IS_INFINITE:
-            is_text = (kinds == fields.IS_TEXT).any(axis=0)
             for k in np.flatnonzero((kinds == fields.IS_INFINITE).any(axis=0)).tolist():
                 j = int(features[self.numeric][k])
                 cells.fault(kinds[:, k] == fields.IS_INFINITE, j, INFINITE)
-        by_column = iter(zip(values.T, is_text.tolist(), strict=True))
-        table: dict[str, Column] = {}
-        for (name, kind), j in zip(self.columns.table, features.tolist(), strict=True):
-            numbers, as_text = next(by_column) if kind == NUMBER else (None, True)
-            if numbers is not None and not as_text:
-                table[name] = Numbers(numbers)
-            elif kind == CATEGORY:
-                table[name] = texts_of(cells, j)._replace(declared=True)
-            elif kind == NUMBER and cells.block.decimal == ",":
-                table[name] = _with_points(texts_of(cells, j))
-            else:
-                table[name] = times_of(cells, j) or texts_of(cells, j)
-        texts = (column for column in table.values() if not isinstance(column, Numbers))
-        absent = (each[0] < 0 if isinstance(each, Texts) else np.isnan(each[0]) for each in texts)
-        others = sum(int(np.count_nonzero(where)) for where in absent)
-        of_numbers = np.isnan(values[:, ~is_text] if is_text.any() else values)  # of all columns at once
-        return raw_batch(table, len(cells), others + int(np.count_nonzero(of_numbers)))
+            is_number[self.numeric] = (kinds != fields.IS_TEXT).all(axis=0)
+            values = values[:, is_number[self.numeric]]
+        found: dict[int, Column] = {
+            k: Numbers(column) for k, column in zip(np.flatnonzero(is_number).tolist(), values.T, strict=True)
+        }
+        others = self._others(cells, features, np.flatnonzero(~is_number).tolist())
+        found.update(others)
+        absent = (each[0] < 0 if isinstance(each, Texts) else np.isnan(each[0]) for each in others.values())
+        missing = sum(int(np.count_nonzero(where)) for where in (np.isnan(values), *absent))
+        table = {name: found[k] for k, (name, _) in enumerate(self.columns.table)}
+        return raw_batch(table, len(cells), missing)
+
+    def _others(self, cells: Cells, features: NDArray[np.int64], places: list[int]) -> dict[int, Times | Texts]:
+        """The columns that do not hold numbers alone: moments, which can still be had as texts, or texts."""
+        kinds = [kind for _, kind in self.columns.table]
+        have_commas = cells.block.decimal == ","
+        dated = [k for k in places if kinds[k] != CATEGORY and not (kinds[k] == NUMBER and have_commas)]
+        seconds, are_times = np.empty((len(dated), len(cells))), np.empty(len(dated), np.bool_)
+        moments(cells.text, cells.starts, cells.ends, features[dated], seconds, are_times)
+        found: dict[int, Times | Texts] = {
+            dated[i]: Times(seconds[i], partial(_texts_of_one, cells, int(features[dated[i]])))
+            for i in np.flatnonzero(are_times).tolist()
+        }
+        rest = [k for k in places if k not in found]
+        for k, texts in zip(rest, texts_of(cells, features[rest]), strict=True):
+            if kinds[k] == CATEGORY:
+                texts = texts._replace(declared=True)
+            elif kinds[k] == NUMBER and have_commas:
+                texts = _with_points(texts)
+            found[k] = texts
+        return found
 
 
-def times_of(cells: Cells, j: int) -> Times | None:
-    """A column as moments, if it holds nothing else; it can still be had as texts."""
-    seconds = np.empty(len(cells))
-    is_times = moments(cells.text, cells.starts, cells.ends, j, seconds)
-    return Times(seconds, partial(texts_of, cells, j)) if is_times else None
-
-
-def texts_of(cells: Cells, j: int) -> Texts:
-    """The texts of a column, each once."""
-    n_rows = len(cells)
-    codes, spans = np.empty(n_rows, np.int64), np.empty((n_rows, 3), np.int64)
-    places = np.full(1 << max(4, (2 * n_rows).bit_length()), -1, np.int32)
-    n = int(fields.distinct(cells.text, cells.starts, cells.ends, j, codes, spans, places))
-    starts, ends, text = spans[:n, 0], spans[:n, 1], cells.block.text
-    if cells.is_utf8 and not spans[:n, 2].any():
-        return texts_in(text, starts.copy(), ends.copy(), codes)
-    names = list(Spans(text, starts, ends))
-    doubled = np.flatnonzero(spans[:n, 2]).tolist()
-    for k in doubled:
-        names[k] = names[k].replace('""', '"')
-    if len(set(names)) < n:  # what is not the same may be written alike
-        known: dict[str, int] = {}
-        same = np.array([*(known.setdefault(name, len(known)) for name in names), -1], np.int64)
-        codes, names = same[codes], list(known)
-    return Texts(codes, names)
+def _texts_of_one(cells: Cells, j: int) -> Texts:
+    return texts_of(cells, np.array([j]))[0]
 
 
 def _with_points(texts: Texts) -> Texts:

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from .columns import Texts
 from .text_kernels import hash_texts
 
+Places = NDArray[np.int64]
 LONGEST_TEXT = 200  # characters of a category that are remembered
 
 
 class Spans(Sequence[str]):
     """Texts given by where they start and end in a buffer of UTF-8."""
 
-    def __init__(self, text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    def __init__(self, text: bytes, starts: Places, ends: Places) -> None:
         self.text, self.starts, self.ends = text, starts, ends
 
     def __len__(self) -> int:
@@ -41,8 +42,16 @@ class Spans(Sequence[str]):
             yield text[start:end].decode("utf-8", "replace")
 
 
-def texts_in(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64], codes: NDArray[np.int64]) -> Texts:
-    """Distinct texts of a buffer of valid UTF-8, with their hashes if each is a category as it is written."""
-    hashes = np.empty(starts.size, np.uint32)
-    known = hash_texts(np.frombuffer(text, np.uint8), starts, ends, LONGEST_TEXT, hashes)
-    return Texts(codes, Spans(text, starts, ends), hashes=hashes if known else None)
+def texts_in(text: bytes, starts: Places, ends: Places, bounds: Places, codes: Places) -> list[Texts]:
+    """Columns of distinct texts in a buffer of valid UTF-8, with their hashes if each is a category as it is written.
+
+    The texts of column c are those from bounds[c] to bounds[c + 1], and its codes (columns, rows) count from there.
+    """
+    hashes, known = np.empty(starts.size, np.uint32), np.empty(len(codes), np.bool_)
+    hash_texts(np.frombuffer(text, np.uint8), starts, ends, bounds, LONGEST_TEXT, hashes, known)
+    found, first = [], 0
+    for own, last, are_known in zip(codes, bounds[1:].tolist(), known.tolist(), strict=True):
+        spans = Spans(text, starts[first:last], ends[first:last])
+        found.append(Texts(own, spans, hashes=hashes[first:last] if are_known else None))
+        first = last
+    return found

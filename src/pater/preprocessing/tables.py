@@ -165,7 +165,7 @@ def _spans(codes: NDArray[np.int64], texts: Any) -> Texts:
     whole = b"" if data is None else data.to_pybytes()
     whole.decode("utf-8")  # or a ValueError
     bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    return texts_in(whole, bounds[:-1], bounds[1:], codes)
+    return texts_in(whole, bounds[:-1], bounds[1:], np.array([0, len(bounds) - 1]), codes[None])[0]
 
 
 def _truths(values: NDArray[np.float64]) -> Texts:

@@ -30,19 +30,25 @@ def _is_renamed(text, start, end):
 
 
 @exact_kernel
-def hash_texts(text, starts, ends, longest, hashes):
-    """Write the CRC-32 of each text; return False if one may have another name as a category, or is too long."""
-    for k in range(starts.size):
-        size = ends[k] - starts[k]
-        if size < 1 or size > longest or not BEGINS_NO_NUMBER[text[starts[k]]] or text[ends[k] - 1] <= SPACE:
-            return False
-        if size <= 5 and _is_renamed(text, starts[k], ends[k]):
-            return False
-        h = np.uint32(0xFFFFFFFF)
-        for i in range(starts[k], ends[k]):
-            h = CRC[(h ^ text[i]) & np.uint32(0xFF)] ^ (h >> np.uint32(8))
-        hashes[k] = h ^ np.uint32(0xFFFFFFFF)
-    return True
+def hash_texts(text, starts, ends, bounds, longest, hashes, known):
+    """Write the CRC-32 of each text, and of each column whether all its texts are categories as they are written.
+
+    The texts of column c are those from bounds[c] to bounds[c + 1]. None may have another name, or be too long.
+    """
+    for c in range(known.size):
+        known[c] = True
+        for k in range(bounds[c], bounds[c + 1]):
+            size = ends[k] - starts[k]
+            if size < 1 or size > longest or not BEGINS_NO_NUMBER[text[starts[k]]] or text[ends[k] - 1] <= SPACE:
+                known[c] = False
+                break
+            if size <= 5 and _is_renamed(text, starts[k], ends[k]):
+                known[c] = False
+                break
+            h = np.uint32(0xFFFFFFFF)
+            for i in range(starts[k], ends[k]):
+                h = CRC[(h ^ text[i]) & np.uint32(0xFF)] ^ (h >> np.uint32(8))
+            hashes[k] = h ^ np.uint32(0xFFFFFFFF)
 
 
 @exact_kernel

@@ -1,6 +1,7 @@
-"""The paper's experiment: protocol to rows; tables, statistics, figures and a page from the rows.
+"""The paper's experiment: from the protocol to rows, and from rows to tables, statistics, figures and a page.
 
-Needs the libraries of ``pip install "pater[study]"``. Importing this costs nothing; the first use of a name does.
+Needs the libraries of ``pip install "pater[study]"``. Importing this costs nothing; they load with the first use of a
+name.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def reproduce(
 ) -> Reproduction:
     """Run the plan and write everything below `out`.
 
-    With `peers`, all learners of the package run by it, too; with `drift`, learners follow streams that drift. Finished
+    With `peers`, all learners of the package run, too; with `drift`, learners follow streams that drift. Finished
     units are not run again, unless `fresh` discards them. `on_start` is called with those of `all_units` that are
     finished, `on_finished` with each unit run now.
     """

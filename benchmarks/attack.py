@@ -1,11 +1,11 @@
-"""The whole attack: everything that may come in, made wrong in every way that we could think of.
+"""The whole attack: everything that may come in, damaged in every way that we could think of.
 
     python benchmarks/attack.py                 10,000 cases a kind, 1,000 kills: about an hour
     python benchmarks/attack.py --cases 300 --kills 20
 
-Each part is a script that can be run by itself, with a seed that makes it repeatable. Those that end in compiled code
-run with every place checked that it reads or writes (NUMBA_BOUNDSCHECK=1), and with the plain twins of what is written
-in LLVM (PATER_PLAIN=1), which that check does not see. docs/reliability.md shows what came of it.
+Each part is a script that can be run by itself, with a seed that makes it repeatable. Parts that end in compiled code
+run with every read and write checked (NUMBA_BOUNDSCHECK=1), and with plain versions of what is written in LLVM
+(PATER_PLAIN=1), which that check does not see. docs/reliability.md shows the results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 
 def parts(cases: int, kills: int, seed: int) -> dict[str, tuple[list[str], bool]]:
-    """The command of each part, and whether its compiled code is checked place by place."""
+    """The command of each part, and whether every read and write of its compiled code is checked."""
     seeded = ["--seed", str(seed)]
     return {
         "texts and columnar files": (["fuzz.py", "--text", str(cases), *seeded], True),

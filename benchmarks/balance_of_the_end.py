@@ -1,11 +1,11 @@
-"""Second-order PATER-II by the class balance of the end, which is a batch solution, against that of entry.
+"""Second-order PATER-II with the class balance of the end, which is a batch solution, against that of entry.
 
     PATER_DATA=… python benchmarks/balance_of_the_end.py [--runs 3]
 
 The study's protocol, folds and r = 30, as in `pater reproduce --peers`: runs of two-fold cross-validation, z-scores
 fitted on the training half, one pass, the 28 comparable data sets. With the balance of the end, SO-PATER-II is
-`TERClassifier(ridge=2·r/n, fit_intercept=False)` with a constant column of ones, n being the number of rows; the same
-with an intercept that is not penalised is beside it. In percent; scores are deterministic, there are no times here.
+`TERClassifier(ridge=2·r/n, fit_intercept=False)` on n rows with a constant column of ones; the variant with an
+unpenalised intercept is shown next to it. In percent; scores are deterministic, and nothing is timed.
 """
 
 from __future__ import annotations

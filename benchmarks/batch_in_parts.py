@@ -1,9 +1,9 @@
-"""What `TERClassifier.partial_fit` takes for a row, beside `fit` and second-order PATER, and what a solution takes.
+"""What `TERClassifier.partial_fit` costs per row, next to `fit` and second-order PATER, and what a solution costs.
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/batch_in_parts.py [--rows 100000]
 
-Dense rows of normal numbers, 20 % positives. The processor's time, the least of five runs that take turns; ratios to
-`fit` in parentheses. `lstsq` solves the system of all rows as it is. A batch has 1,000 rows, then 10.
+Dense rows of normal numbers, 20 % positives. Processor time, the least of five runs in turn; ratios to `fit` in
+parentheses. `lstsq` solves the system of all rows as it is. A batch has 1,000 rows, then 10.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def measured(columns: int, rows: int) -> dict[str, float]:
-    """Microseconds for a row; of a solution, microseconds in all."""
+    """Microseconds per row; for a solution, microseconds in all."""
     random = np.random.default_rng(columns)
     X = random.normal(size=(rows, columns))
     y = (X[:, 0] + random.normal(size=rows) > 1.2).astype(int)

@@ -1,11 +1,11 @@
-"""How good probabilities are that are fitted along the stream, beside the best curve in hindsight.
+"""How good probabilities fitted along the stream are, next to the best curve in hindsight.
 
     python benchmarks/calibration.py                   # the study's sets of 500 rows and more, in the folder PATER_DATA
     python benchmarks/calibration.py --at-least 1000
 
 Each set is shuffled, learned in one pass over its first half, as z-scores of that half, and judged on the other. The
-figure is the log loss of the probabilities as a multiple of that of the logistic curve that suits the margins of the
-judged rows best, which nobody can know beforehand; 1 is perfect. Means are geometric.
+figure is the log loss of the probabilities as a multiple of that of the logistic curve that best fits the margins of
+the judged rows, which nobody can know beforehand; 1 is perfect. Means are geometric.
 """
 
 from __future__ import annotations

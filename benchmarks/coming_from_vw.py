@@ -2,8 +2,8 @@
 
     python benchmarks/coming_from_vw.py --vw PYTHON      # an interpreter that has vowpalwabbit
 
-The page makes the files. A line of "What to type" is right if both commands end well; an option of "What VW has" if VW
-takes it. What both say of the lines of "The text" is printed, and so are their error rates on the same rows.
+The page makes the files. A line of "What to type" is right if both commands succeed; an option of "What VW has" if VW
+accepts it. What both print for the lines of "The text" is shown, and so are their error rates on the same rows.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def missing(shell: Shell) -> int:
 
 
 def text(shell: Shell) -> int:
-    """What each program says of the lines of "The text"."""
+    """Print what each program says about the lines of "The text"."""
     said = []
     for line, *_ in table("The text"):
         row = code(line)[0]
@@ -88,7 +88,7 @@ def text(shell: Shell) -> int:
 
 
 def compared(shell: Shell) -> int:
-    """The error rates of both classes, of answers given before the row was learned from."""
+    """Print the error rates of both classes, for predictions made before learning from the row."""
     shell.run("cat clicks.vw more.vw > all.vw")
     truth = [int(line.split()[0]) for line in (shell.folder / "all.vw").read_text().splitlines()]
     for options in ("", "--classweight 1:8", "-q ua", "-q ua --classweight 1:8"):

@@ -1,11 +1,11 @@
-"""Try the cells of docs/compared.md, in an environment that has everything that is compared.
+"""Try the cells of docs/compared.md, in an environment that has every library compared.
 
     pip install ".[river]" vowpalwabbit capymoa      # CapyMOA needs Java
     python benchmarks/compared.py
     python benchmarks/compared.py scikit-learn River
 
-A cell that begins with "no" says that a library has no such thing, any other that it has. Each check does what the cell
-speaks of, or looks through all public names of the library.
+A cell that begins with "no" says that a library lacks something, any other that it has it. Each check does what the
+cell is about, or looks through all public names of the library.
 """
 
 from __future__ import annotations
@@ -401,7 +401,7 @@ def cells() -> dict[str, list[str]]:
 
 
 def wrong(library: str) -> Iterator[str]:
-    """What the page says wrongly of a library."""
+    """What the page gets wrong about a library."""
     column, table = LIBRARIES.index(library), cells()
     for row, checks in CHECKS.items():
         check, cell = checks[column], table[row][column]

@@ -1,4 +1,4 @@
-"""What the checks of compared.py are made of: each library's learners, taught a little, and its public names."""
+"""The parts of the checks in compared.py: each library's learners, taught a little, and its public names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ THREE = np.arange(200) % 3
 
 
 def yes() -> bool:
-    """What needs no check: a library is itself."""
+    """For what needs no check: a library is itself."""
     return True
 
 
@@ -41,7 +41,7 @@ def fails(call: Check) -> bool:
 
 @functools.cache
 def names(package: str) -> frozenset[str]:
-    """All public names of a package, in lower case, those of its modules included."""
+    """All public names of a package, including those of its modules, in lower case."""
     module = importlib.import_module(package)
     found = {name for name in dir(module) if not name.startswith("_")}
     for each in pkgutil.walk_packages(module.__path__, f"{package}.", onerror=lambda name: None):
@@ -56,7 +56,7 @@ def names(package: str) -> frozenset[str]:
 
 
 def named(package: str, *words: str) -> Check:
-    """Whether a public name of the package holds one of these words."""
+    """Whether a public name of the package contains one of these words."""
     return lambda: any(word in name for name in names(package) for word in words)
 
 
@@ -66,12 +66,12 @@ def of_vw() -> str:
 
 
 def has(*options: str) -> Check:
-    """Whether each of these words is in what `vw --help` says."""
+    """Whether `vw --help` prints each of these words."""
     return lambda: all(option in of_vw() for option in options)
 
 
 def vw(options: str, lines: list[str]) -> list[Any]:
-    """What VW says of each line after all are learned twenty times."""
+    """What VW predicts for each line after learning all of them twenty times."""
     from vowpalwabbit import Workspace
 
     space = Workspace(f"{options} --quiet")
@@ -83,7 +83,7 @@ def vw(options: str, lines: list[str]) -> list[Any]:
 
 
 def online(*words: str) -> Check:
-    """Whether scikit-learn has an estimator that learns in parts and whose module has one of these words."""
+    """Whether scikit-learn has an estimator with `partial_fit` whose module name contains one of these words."""
     from sklearn.utils import all_estimators
 
     return lambda: any(
@@ -121,7 +121,7 @@ def schema(classes: tuple[str, ...] = ("0", "1")) -> Any:
 
 
 def moa(kind: str, y: int = 1, width: int = 3, classes: tuple[str, ...] = ("0", "1"), **more: Any) -> Any:
-    """A classifier of CapyMOA that has learned, at last from a row of this label and width."""
+    """A trained CapyMOA classifier; the last row that it learned has this label and width."""
     import capymoa.classifier
     from capymoa.core import LabeledInstance
 
@@ -152,7 +152,7 @@ def module(name: str) -> Check:
 
 
 def parameter(path: str, name: str) -> Check:
-    """Whether what is at the path has a parameter of this name."""
+    """Whether the object at the path has a parameter of this name."""
 
     def look() -> bool:
         place, last = path.rsplit(".", 1)
@@ -173,7 +173,7 @@ def merged_vw() -> bool:
 def vw_file() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         vw(f"-f {folder}/m", ["1 |a x"])
-        return not Path(folder, "m").read_bytes().startswith(b"\x80")  # which a pickle does
+        return not Path(folder, "m").read_bytes().startswith(b"\x80")  # as a pickle does
 
 
 def moa_scales() -> Any:

@@ -1,10 +1,10 @@
-"""What a new user waits for: the first call of each kind, on an empty cache, compiling included.
+"""What a new user waits for: the first call of each kind, with an empty cache, including compilation.
 
     python benchmarks/first_call.py                    this tree
     python benchmarks/first_call.py --beside OTHER     in turn with the `src` folder of another one
 
-Processor seconds of a whole process, imports included; the least of the runs. `imports` is a process that imports
-NumPy, SciPy, scikit-learn and Numba, and does nothing.
+Processor seconds of a whole process, including imports; the least of the runs. `imports` is a process that only imports
+NumPy, SciPy, scikit-learn and Numba.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CALLS = {
 
 
 def seconds(program: str, source: Path, folder: Path) -> float:
-    """Processor time of a process that runs this program with nothing compiled."""
+    """Processor time of a process that runs this program with an empty cache."""
     with tempfile.TemporaryDirectory() as cache:
         environment = os.environ | {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": cache}
         process = subprocess.Popen(

@@ -2,11 +2,11 @@
 
     python benchmarks/fit.py [--quick] [--json FILE]
 
-Times are ratios within one run: every contender is timed in turn, several rounds, and the best of each counts. `X @ w`
+Times are ratios within one run: contenders are timed in turn, for several rounds, and the best of each counts. `X @ w`
 (BLAS, or SciPy's sparse product) reads the data once and does the least arithmetic that a prediction needs.
 
-How long a passive rule takes depends on how often it learns, and on whether the processor can foresee it. So there are
-two kinds of labels: noisy ones, one in ten positive, and clean ones, that a plane through the origin separates.
+How long a passive rule takes depends on how often it learns, and on how well the processor predicts that. So there are
+two kinds of labels: noisy ones, one in ten positive, and clean ones that a plane through the origin separates.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import pater
 from pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
 
 DENSE = [(500_000, 3), (200_000, 22), (200_000, 100), (50_000, 1000)]
-CSR = (200_000, 1 << 18, 82)  # rows, columns, draws a row: about 70 distinct columns
+CSR = (200_000, 1 << 18, 82)  # rows, columns, draws per row: about 70 distinct columns
 
 
 def labels(scores: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -92,7 +92,7 @@ def contenders(X: Any, y: np.ndarray, w: np.ndarray) -> dict[str, Callable[[], A
 
 
 def one_row_calls() -> dict[str, float]:
-    """Microseconds of a one-row `partial_fit`."""
+    """Microseconds per one-row `partial_fit`."""
     rng = np.random.default_rng(0)
     X, y, _ = dense(1000, 20, rng)
     ours = PATERClassifier().partial_fit(X, y, classes=[0, 1])

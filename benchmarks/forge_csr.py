@@ -1,15 +1,15 @@
-"""Forged sparse matrices: each must be learned from as the same numbers are from a dense matrix, or be refused.
+"""Forged sparse matrices: each must give the same result as the equal dense matrix, or be refused.
 
     python benchmarks/forge_csr.py --cases 10000
 
-The arrays of sound matrices are given other types and byte orders, other lengths, indices that are negative, huge, out
-of order or twice, an indptr that goes back, numbers that are none, memory that is read-only, unaligned or in steps; up
-to three changes at once. They are handed to estimators, to a grid, to the learner of the command line and to the pass
-itself. What a matrix means is found out here by plain Python. What is looked for: a result other than that of the dense
-matrix, a forgery that is taken for sound, an error that is neither a ValueError nor a TypeError, a model that a failed
-call has changed, a matrix that was written to.
+The arrays of sound matrices get other types, byte orders and lengths; indices that are negative, huge, out of order or
+repeated; an indptr that decreases; numbers that are not finite; memory that is read-only, unaligned or strided; up to
+three changes at once. They are given to estimators, to a grid, to the command line's learner and to the pass itself.
+Plain Python finds out here what a matrix means. Failures are: a result other than that of the dense matrix, a forgery
+taken for sound, an error that is neither a ValueError nor a TypeError, a model changed by a failed call, a matrix that
+was written to.
 
-Every case follows from its seed and its number alone. To let each access of compiled code be checked, run
+Every case follows from its seed and its number alone. To check every access of compiled code, run
 
     NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=<another folder> python benchmarks/forge_csr.py
 """
@@ -57,26 +57,26 @@ class WrongError(Exception):
 
 
 class RefusedError(ValueError):
-    """What a pass says of a row, after which it is for the caller to restore the state."""
+    """What a pass raises for a row, after which the caller must restore the state."""
 
 
 @dataclass
 class Forged:
-    """What a matrix is made of, and the changes that it went through."""
+    """The parts of a matrix, and the changes made to it."""
 
     data: Any
     indices: Any
     indptr: Any
     shape: tuple[int, int]
     changes: list[str]
-    claims: bool = False  # that its columns are in order
+    claims: bool = False  # whether it claims that its columns are in order
 
     def arrays(self) -> list[Any]:
         return [self.data, self.indices, self.indptr]
 
 
 def sound(rng: np.random.Generator) -> Forged:
-    """A matrix in order; its numbers are exact in every type of floats, and so are their sums."""
+    """A matrix in order, whose numbers and their sums are exact in every floating-point type."""
     n, d = int(rng.integers(2, 12)), int(rng.choice(WIDTHS))
     X = rng.integers(1, 1024, (n, d)) / 256.0 * rng.choice([-1, 1], (n, d)) * (rng.random((n, d)) < rng.random())
     matrix = sp.csr_array(X)
@@ -84,7 +84,7 @@ def sound(rng: np.random.Generator) -> Forged:
 
 
 def _cast(array: Any, kind: str) -> Any:
-    """Another type; of floats that only hold numbers of another kind, whatever the cast makes of them."""
+    """The array in another type, whatever the cast makes of its numbers."""
     with np.errstate(all="ignore"):
         return np.zeros(len(array), "V8") if kind == "V8" else array.astype(kind)
 
@@ -241,7 +241,7 @@ CHANGES = [
 
 
 def forged(rng: np.random.Generator) -> Forged:
-    """A sound matrix and up to three changes."""
+    """A sound matrix with up to three changes."""
     f = sound(rng)
     for change in rng.choice(CHANGES, rng.integers(0, 4)):
         if all(np.ndim(array) == 1 for array in f.arrays()):
@@ -252,9 +252,9 @@ def forged(rng: np.random.Generator) -> Forged:
 
 
 def meaning(f: Forged, raw: bool) -> Any:
-    """The matrix that these arrays stand for, dense; None if they stand for none. Nothing but plain Python.
+    """The dense matrix that these arrays stand for; None if they stand for none. Plain Python only.
 
-    Rows as a pass reads them may be a part of longer arrays.
+    Rows as a pass reads them may be part of longer arrays.
     """
     n, d = f.shape
     for array in (f.indices, f.indptr):
@@ -287,7 +287,7 @@ def meaning(f: Forged, raw: bool) -> Any:
 
 
 def matrix_of(f: Forged) -> Any:
-    """The forgery as SciPy's matrix, past all that its constructor would look at."""
+    """The forgery as SciPy's matrix, without the checks of its constructor."""
     X = sp.csr_array((1, 1)) if len(f.changes) % 2 else sp.csr_matrix((1, 1))
     X._shape = f.shape
     X.data, X.indices, X.indptr = f.data, f.indices, f.indptr
@@ -302,7 +302,7 @@ def _probe(d: int) -> Any:
 
 @functools.cache
 def _taught(name: str, d: int) -> bytes:
-    """An estimator that has learned, of so many columns."""
+    """A trained estimator of this many columns, pickled."""
     rng = np.random.default_rng(d)
     X = rng.integers(-512, 512, (30, d)) / 256.0
     return pickle.dumps(ESTIMATORS[name]().fit(X, np.resize([0, 1, 1], 30)))
@@ -312,7 +312,7 @@ def _close(a: Any, b: Any) -> bool:
     return bool(np.allclose(a, b, rtol=1e-7, atol=1e-7 * (1.0 + np.abs(b).max(initial=0.0))))
 
 
-# How a case is run: a name, whether such rows can be taken at all, the call, and what is to come out of it.
+# How a case is run: a name, the model, and the call that gives the result.
 Run = tuple[str, Any, Callable[[Any], Any]]
 
 
@@ -365,7 +365,7 @@ def pass_run(y: Any, d: int) -> Run:
 
 
 def _in_kernel_form(f: Forged) -> bool:
-    """Are these arrays what a pass reads as they are?"""
+    """Whether a pass reads these arrays as they are."""
     kinds = f.indptr.dtype in ("u4", "u8") and f.indices.dtype in ("u4", "u8") and f.data.dtype in ("f4", "f8")
     return kinds and all(array.flags.c_contiguous and array.flags.aligned for array in f.arrays())
 
@@ -376,7 +376,7 @@ def _ascending(f: Forged) -> bool:
 
 
 def case(seed: int, number: int) -> tuple[str, str]:
-    """Run one case; its name and how it ended. A wrong one is an exception that says what is wrong."""
+    """Run one case; return its name and how it ended. A failure is an exception that says what is wrong."""
     rng = np.random.default_rng([seed, number])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -394,10 +394,10 @@ def case(seed: int, number: int) -> tuple[str, str]:
         run = grid_run(width, y, bool(rng.integers(2)))
     else:
         raw = True
-        if rng.random() < 0.8:  # else hardly any forgery would come as far as the columns
+        if rng.random() < 0.8:  # else hardly any forgery would get as far as the columns
             f.indices, f.indptr = (_unsigned(array) for array in (f.indices, f.indptr))
         if kind == 7:
-            f.shape = (n, width)  # rows that come without a shape are as wide as the state
+            f.shape = (n, width)  # rows without a shape are as wide as the state
         run = learner_run(y) if kind == 6 else pass_run(y, width)
     name, model, call = run
     told = f"case {number} of seed {seed}, {name}, {f.changes}"
@@ -442,7 +442,7 @@ def _bytes(array: Any) -> bytes:
 
 
 def _expected(run: Run, dense: Any) -> Any:
-    """What the same numbers give when they are dense; None if they are refused for another reason, as another width."""
+    """What the same numbers give when dense; None if they are refused for another reason, such as their width."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -457,7 +457,7 @@ def _restore(model: Any, fresh: Any) -> None:
 
 
 def main(count: int, seed: int = 0) -> collections.Counter[tuple[str, str]]:
-    """Run so many cases; how often each kind ended how."""
+    """Run this many cases; return how often each kind ended in each way."""
     return collections.Counter(case(seed, number) for number in range(count))
 
 

@@ -3,12 +3,11 @@
     python benchmarks/forge_models.py --cases 10000
     NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(mktemp -d) python benchmarks/forge_models.py --cases 10000
 
-Sound files of every family of learners are changed: bits, with and without a checksum that is made right again; values
-of the header, each removed, doubled or replaced by odd values of every type; shapes, types and places of the arrays;
-numbers in them; the text of the JSON itself. Then they are loaded by both loaders, inspected, predicted with, judged,
-learned on from, merged and resumed, with the memory of the process held to a bound. What is looked for: an exception
-that is not ours, output that is not JSON, a case that takes too long, memory that the file does not account for. The
-tests run some hundreds of cases of this.
+Sound files of every family of learners are changed: bits, with and without a corrected checksum; values of the header,
+each removed, doubled or replaced by odd values of every type; shapes, types and places of the arrays; numbers in them;
+the text of the JSON itself. Then they are loaded by both loaders, inspected, used to predict, evaluated, trained
+further, merged and resumed, in bounded memory. Failures are: an exception that is not ours, output that is not JSON, a
+case that takes too long, memory that the file does not account for. The tests run some hundreds of these cases.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ from pater.cli import main as run_verb
 from pater.files.model_file import ModelFileError
 
 SECONDS = 20
-ROOM = 3 << 30  # bytes of address space for a case, beyond what the process has
-LARGE = 1 << 28  # bytes: a state that claims more may well not fit there
+ROOM = 3 << 30  # bytes of address space for a case, beyond those in use
+LARGE = 1 << 28  # bytes: a state that claims more may not fit there
 
 NUMBERS = (0, 1, -1, 2, 3, 7, 255, 1 << 31, (1 << 31) - 1, 1 << 32, 1 << 47, 1 << 53, 1 << 63, 1 << 64, 10**18)
 NUMBERS += (10**400, 10**4000, -(10**400))
@@ -109,7 +108,7 @@ def _saved(estimator: Any, ending: str = ".svm") -> Callable[[Path, Path], None]
 
 
 def _checkpoint(rows: Path, model: Path) -> None:
-    """Of a run that was stopped after its only block."""
+    """The checkpoint of a run that was stopped after its only block."""
     rows.write_text(LIBSVM)
     (sound := model.with_name("sound")).unlink(missing_ok=True)
     checkpoint = Path(f"{sound}.checkpoint")
@@ -151,7 +150,7 @@ SEEDS: dict[str, Any] = {
 
 
 def apart(content: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
-    """The header, what it says of the arrays, and their bytes."""
+    """The header, the description of the arrays, and their bytes."""
     size = int.from_bytes(content[:8], "little")
     described = json.loads(content[8 : 8 + size])
     return json.loads(described.pop("__metadata__")["pater"]), described, content[8 + size :]
@@ -164,7 +163,7 @@ def together(header: Any, described: Any, data: bytes, edit: Callable[[str], str
 
 
 def signed(text: bytes, data: bytes) -> bytes:
-    """A file of this header and these bytes, with the right checksum if there is a place for one."""
+    """A file with this header and these bytes, with the right checksum if there is a place for one."""
     text += b" " * (-len(text) % 8)
     at = text.find(b"sha256:")
     start = len(text).to_bytes(8, "little")
@@ -176,14 +175,14 @@ def signed(text: bytes, data: bytes) -> bytes:
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths to all that a JSON value holds."""
+    """The paths to all parts of a JSON value."""
     for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield (*path, key)
         yield from _places(each, (*path, key))
 
 
 def odd(r: random.Random, value: Any = None) -> Any:
-    """A value that does not belong there; often of the type of what does."""
+    """A value that does not belong there, often of the same type as the right one."""
     if r.random() < 0.5:
         if type(value) is int:
             return r.choice((value + 1, value - 1, 2 * value, -value, r.choice(NUMBERS)))
@@ -199,7 +198,7 @@ def odd(r: random.Random, value: Any = None) -> Any:
 
 def _edit(value: Any, r: random.Random) -> None:
     """Change one thing in a JSON value."""
-    # Few of the many names and places in lists, so that what stands alone is changed as often.
+    # Take only some of the many names and places in lists, so that single values are changed as often.
     places = list(_places(value))
     *path, key = r.choice([place for place in places if len(place) <= 3 or r.random() < 0.2] or places)
     inside = value
@@ -217,7 +216,7 @@ def _edit(value: Any, r: random.Random) -> None:
 
 
 def _edit_text(told: str, r: random.Random) -> str:
-    """Change the text of the JSON itself: literals that are none, names that stand there twice."""
+    """Change the text of the JSON itself: invalid literals, names that occur twice."""
     at = r.choice([k for k, c in enumerate(told) if c in ",:[{"])
     kind = r.randrange(3)
     if kind == 0:
@@ -230,7 +229,7 @@ def _edit_text(told: str, r: random.Random) -> str:
 
 
 def _edit_arrays(described: dict[str, Any], data: bytes, r: random.Random) -> bytes:
-    """Change what is said of an array, or what is in it."""
+    """Change the description of an array, or its content."""
     name = r.choice(list(described))
     place = described[name]
     kind = r.randrange(8)
@@ -272,7 +271,7 @@ def _edit_numbers(place: Any, data: bytes, r: random.Random, doubles: tuple[floa
 
 
 def forged(content: bytes, r: random.Random) -> bytes:
-    """One to three changes of a sound file; those of the header are rightly signed."""
+    """One to three changes to a sound file; changes to the header are signed correctly."""
     kind = r.randrange(14)
     if kind == 0:  # as disks damage files
         changed = bytearray(content)
@@ -287,7 +286,7 @@ def forged(content: bytes, r: random.Random) -> bytes:
         return signed(bytes(changed[:size]), bytes(changed[size:]))
     header, described, data = apart(content)
     for _ in range(r.choice((1, 1, 1, 2, 3))):
-        if kind >= 10:  # numbers that a file may well hold, so that what comes after loading is reached
+        if kind >= 10:  # plausible numbers, so that what comes after loading is reached
             place = described[r.choice([name for name, each in described.items() if math.prod(each["shape"])])]
             data = _edit_numbers(place, data, r, FINITE)
         elif kind < 6:
@@ -299,7 +298,7 @@ def forged(content: bytes, r: random.Random) -> bytes:
 
 
 def claimed(content: bytes) -> float:
-    """How many bytes of state a file lays claim to, as far as it makes sense at all."""
+    """How many bytes of state a file claims, as far as it makes sense at all."""
     try:
         header, described, _ = apart(content)
         models = described["reals"]["shape"][0]
@@ -309,7 +308,7 @@ def claimed(content: bytes) -> float:
 
 
 def verb(*arguments: object) -> tuple[int, str, str]:
-    """Run a verb in this process: its exit code and what it wrote."""
+    """Run a verb in this process; return its exit code and its output."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -320,7 +319,7 @@ def verb(*arguments: object) -> tuple[int, str, str]:
 
 
 def try_all(path: Path, rows: Path, content: bytes, r: random.Random) -> str:
-    """Do with a file whatever can be done: "works" if it could be loaded, else "refused"."""
+    """Do everything with a file that can be done: "works" if it could be loaded, else "refused"."""
     folder = path.parent
     loaded = None
     for load in (pater.load, stream.load):
@@ -370,7 +369,7 @@ def _no_json(text: str) -> None:
 
 @contextlib.contextmanager
 def held_to(room: int) -> Iterator[None]:
-    """Let the process have so many more bytes of address space, where it can be said how many it has."""
+    """Limit the process to this many more bytes of address space, where its current size is known."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     try:
         taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -384,14 +383,14 @@ def held_to(room: int) -> Iterator[None]:
 
 
 def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Run cases; of each its name and how it ended. Of a wrong one that says which it was, and it is kept."""
+    """Run cases and yield the name of each and how it ended. A failed one says which it was, and its file is kept."""
     r = random.Random(seed)
     contents: dict[str, tuple[Path, bytes]] = {}
     for name, make in SEEDS.items():
         rows, model = folder / f"{name}{make.ending}", folder / name
         make(rows, model)
         contents[name] = rows, model.read_bytes()
-        if try_all(model, rows, contents[name][1], r) != "works":  # and compile everything before time is taken
+        if try_all(model, rows, contents[name][1], r) != "works":  # which also compiles everything before it is timed
             raise WrongError(f"{name} does not work as it is")
     names = list(contents)
     before = signal.signal(signal.SIGALRM, _too_long)
@@ -420,7 +419,7 @@ def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str]]:
 
 
 def main(count: int = 10_000, seed: int = 0) -> dict[str, Any]:
-    """Run cases and say how many ended how."""
+    """Run cases and return how many ended in which way."""
     start, ended = time.monotonic(), collections.Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         for name, how in cases(Path(folder), count, seed):

@@ -3,14 +3,14 @@
     python benchmarks/fuzz.py --cases 10000
     python benchmarks/fuzz.py --text 10000 --bounds
 
-`--cases`: valid files of every format, plain and compressed, are mutated byte by byte, line by line and by words that
-parsers stumble over, and learned from; model files of `pater train` and of an estimator are mutated and loaded. What is
-looked for: an exception that is not ours, an error that does not say where, a case that takes too long, more memory
+`--cases`: valid files of every format, plain and compressed, are mutated byte by byte, line by line and with words that
+parsers stumble over, and learned from; model files of `pater train` and of an estimator are mutated and loaded.
+Failures are: an exception that is not ours, an error that does not say where, a case that takes too long, more memory
 than the bound.
 
-The other kinds of cases are modules of their own, listed in `KINDS`. Each has a function `cases` that gives, for a
-folder, a number and a seed, the name and number of each case and what runs it. `--bounds` runs everything in a process
-of its own in which compiled code checks every place that it reads and writes. The tests run a few hundred of each kind.
+The other kinds of cases are modules of their own, listed in `KINDS`. Each has a function `cases` that takes a folder, a
+count and a seed, and gives the name and number of each case and what runs it. `--bounds` runs everything in a separate
+process in which compiled code checks every read and write. The tests run a few hundred cases of each kind.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def mutated(content: bytes, r: random.Random) -> bytes:
     return bytes(text)
 
 
-# What is wrong with a file as a whole.
+# Faults of a file as a whole.
 WHOLE = ("no row to learn from", "no column", "is empty", "compressed", "different values", "but is read as")
 
 
@@ -150,7 +150,7 @@ def _too_long(*_: Any) -> None:
 
 
 def learn(path: Path, on_error: str, model: Path | None) -> str:
-    """Learn from a damaged file: "model", or "error" if there was one that says where. Of tables, half are encoded."""
+    """Learn from a damaged file: "model", or "error" if one says where. Half of the tables are encoded."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Hint)
@@ -172,7 +172,7 @@ def learn(path: Path, on_error: str, model: Path | None) -> str:
 
 
 def open_model(path: Path, _: str, __: Path | None) -> str:
-    """Load a damaged model file: "error"; a model only if it is the one that was saved."""
+    """Load a damaged model file: "error", or "model", which is right only for the model that was saved."""
     try:
         (pater.load if path.name == ESTIMATOR else load)(path)
     except ModelFileError as error:
@@ -183,7 +183,7 @@ def open_model(path: Path, _: str, __: Path | None) -> str:
 
 
 def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str, bytes]]:
-    """Run cases; of each its name and how it ended. A wrong one is an exception that carries what caused it."""
+    """Run cases and yield the name of each and how it ended. A failure is an exception that carries its cause."""
     r = random.Random(seed)
     contents = {name: make() for name, make in SEEDS.items()}
     sound = folder / "sound.svm"
@@ -194,7 +194,7 @@ def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str, bytes
         folder / ESTIMATOR
     )
     contents |= {name: (folder / name).read_bytes() for name in MODELS}
-    for name, content in contents.items():  # compile everything before time is taken
+    for name, content in contents.items():  # compile everything before anything is timed
         (folder / name).write_bytes(content)
         (open_model if name in MODELS else learn)(folder / name, "stop", None)
     names = list(contents)
@@ -221,11 +221,11 @@ def cases(folder: Path, count: int, seed: int) -> Iterator[tuple[str, str, bytes
 
 
 def run_kind(kind: str, folder: Path, count: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Run the cases of a kind; of each its name and how it ended."""
+    """Run the cases of a kind; yield the name of each and how it ended."""
     before = signal.signal(signal.SIGALRM, _too_long)
     try:
         for name, k, run in KINDS[kind](folder, count, seed):
-            signal.alarm(SECONDS if k else 600)  # the first of a name compiles what it needs
+            signal.alarm(SECONDS if k else 600)  # the first case of a name compiles what it needs
             try:
                 yield name, run()
             except BaseException as error:
@@ -237,7 +237,7 @@ def run_kind(kind: str, folder: Path, count: int, seed: int) -> Iterator[tuple[s
 
 
 def with_bounds(arguments: list[str]) -> int:
-    """Run this script once more, with every place checked that compiled code reads and writes."""
+    """Run this script again, with every read and write of compiled code checked."""
     with tempfile.TemporaryDirectory() as cache:
         environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": cache}
         return subprocess.run([sys.executable, __file__, *arguments], env=environment, check=False).returncode

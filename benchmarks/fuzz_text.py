@@ -1,10 +1,10 @@
 """Inputs of every format with numbers, quotes and lengths at the edge of what fits: each is read, or refused by name.
 
 A kind of case for `fuzz.py`. Valid files are changed at random, always in the same way for the same seed, and read with
-options drawn as well. What comes out is held to what a pass relies on: columns within their number, in order, each
-once; finite values; importances that the rules take; as many labels, lines and tags as rows. Text is read twice, in
-blocks of the usual size and in tiny ones, and must give the same. Under NUMBA_BOUNDSCHECK=1 the compiled parsers check
-every place that they read and write.
+options that are drawn as well. The result must be what a pass relies on: columns within their number, in order, each
+once; finite values; importances that the rules accept; as many labels, lines and tags as rows. Text is read twice, in
+blocks of the usual size and in tiny ones, with the same result. Under NUMBA_BOUNDSCHECK=1 the compiled parsers check
+every read and write.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ COLUMNAR = ("arrow", "parquet")
 
 
 def mutated(content: bytes, r: random.Random, *, columnar: bool) -> bytes:
-    """Up to four changes: numbers at the edge, quotes and line ends, lengths, and what befalls any file."""
+    """Up to four changes: numbers at the edge, quotes and line ends, lengths, and damage that any file may suffer."""
     text = bytearray(content)
     for _ in range(r.choice((0, 1, 1, 2, 4))):
         at, size = r.randrange(len(text) + 1), r.choice((1, 1, 2, 8, 40))
@@ -169,7 +169,7 @@ def _change_bytes(text: bytearray, at: int, size: int, r: random.Random) -> None
 
 
 def options(r: random.Random, kind: str) -> dict[str, Any]:
-    """How to read a case."""
+    """Options for reading a case."""
     drawn: dict[str, Any] = {"on_error": r.choice(["stop", "skip", "skip"]), "labelled": r.random() < 0.8}
     drawn |= {"bits": r.choice([None, None, 1, 12]), "features": r.choice([100, 1 << 22, 1 << 30])}
     if kind not in ("libsvm", "vw"):
@@ -179,7 +179,7 @@ def options(r: random.Random, kind: str) -> dict[str, Any]:
 
 
 def check(batch: Batch, limit: int, n_lines: int) -> None:
-    """Hold a batch to what the passes rely on."""
+    """Check that a batch is what the passes rely on."""
     n = len(batch)
     if len(batch.rows) == 3:
         indptr, indices, data = (array.astype(np.int64) if array.dtype.kind == "u" else array for array in batch.rows)
@@ -226,7 +226,7 @@ def _ends(batch: Batch) -> Any:
 
 
 def hold_libsvm(lines: list[bytes], batch: Batch) -> None:
-    """Hold rows of libsvm text to what Python's own int and float make of their lines."""
+    """Compare rows of libsvm text with what Python's own int and float make of their lines."""
     ends = [0, *_ends(batch).tolist(), batch.rows[1].size]
     for k, line in enumerate(batch.lines.tolist()):
         words = [word for word in lines[line - 1].partition(b"#")[0].split() if not word.startswith(b"qid:")]
@@ -241,7 +241,7 @@ def hold_libsvm(lines: list[bytes], batch: Batch) -> None:
 
 
 def hold_csv(lines: list[bytes], batch: Batch, delimiter: str) -> None:
-    """Hold the labels of a table, in its last column, to what Python's own csv module reads."""
+    """Compare the labels of a table, in its last column, with what Python's own csv module reads."""
     for k, line in enumerate(batch.lines.tolist()):
         texts = (text.decode("latin-1") + "\n" for text in lines[line - 1 :])
         row = next(csv.reader(texts, delimiter=delimiter, strict=True))

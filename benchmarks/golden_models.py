@@ -1,8 +1,8 @@
-"""Write the golden model files of a new version of the format, and what they say of a few rows.
+"""Write the golden model files of a new version of the format, and what they predict for a few rows.
 
     python benchmarks/golden_models.py tests/files/golden/format-1.6
 
-To be run once for each version, before it is released: the files of a version that was released are never changed.
+Run this once for each version, before its release: the files of a released version never change.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ TRAINED: dict[str, dict[str, Any]] = {
 
 
 def as_file(name: str, X: np.ndarray, labels: list[str]) -> tuple[str, str]:
-    """The ending and the text of a file of rows: libsvm if the model is of that, else a table."""
+    """The ending and the text of a file of rows: libsvm if the model learns from that, else a table."""
     if "libsvm" in name:
         signs = ["1" if label == "fraud" else "-1" for label in labels]
         rows = (" ".join(f"{j}:{x}" for j, x in enumerate(row, 1)) for row in X.tolist())

@@ -1,11 +1,11 @@
-"""Kill `pater train` again and again, at random moments, and see that it always ends with the same model.
+"""Kill `pater train` again and again, at random moments, and check that it always ends with the same model.
 
     python benchmarks/kills.py --kills 1000
 
 Each run writes a checkpoint after every block and is killed (SIGKILL): one in five at a moment drawn evenly from its
-whole life, the others at one drawn evenly from the time between its first write and its end, which the renaming of the
-model is part of. The next run goes on from what is there. Whenever one gets to its end, its model must have the bytes
-of an uninterrupted run. The settings change on the way. The tests kill fifty times.
+whole life, the others at one drawn evenly from the time between its first write and its end, which includes the
+renaming of the model. The next run resumes. Whenever a run completes, its model must have the bytes of an uninterrupted
+run. The settings vary. The tests kill fifty times.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SETTINGS = [
     ("rows.svm", ["--algo", "pa-i", "--scale", "--passes", "2"]),
     ("rows.svm", ["--algo", "pater-ii", "--average", "--bits", "12"]),
     ("table.csv", ["--algo", "so-pater-i", "--covariance", "diagonal"]),  # behind an encoder
-    ("table.csv", ["--interactions", "a:city"]),  # a pool in front of which columns are crossed
+    ("table.csv", ["--interactions", "a:city"]),  # a pool with crossed columns
 ]
 LONGEST_LIFE = 60.0  # seconds
 
@@ -46,7 +46,7 @@ def make(path: Path, rows: int) -> None:
 
 
 def make_table(path: Path, rows: int) -> None:
-    """A table of numbers, texts of which ever more come, and times."""
+    """A table of numbers, ever more distinct texts, and times."""
     random_ = np.random.default_rng(3)
     numbers, hours = random_.lognormal(size=(rows, 6)).round(4), random_.integers(0, 24, rows).tolist()
     texts = (random_.zipf(1.3, rows) % 1000).tolist()
@@ -65,7 +65,7 @@ class Runs:
         self.command = [*PATER, "train", str(data), *settings, "-q", "--checkpoint-every", "1", "--resume", "-m"]
         self.settings, self.seed, self.told = settings, seed, told
         whole = folder / "whole"
-        subprocess.run([*self.command, str(whole)], check=True)  # compiles what is not compiled yet
+        subprocess.run([*self.command, str(whole)], check=True)  # compiles what is not yet compiled
         start = time.monotonic()
         with subprocess.Popen([*self.command, str(self.model)]) as process:
             self._until_it_writes(process)
@@ -80,7 +80,7 @@ class Runs:
         self._ended()
 
     def kill(self) -> bool:
-        """Start a run and kill it; False if its model was there before."""
+        """Start a run and kill it; return False if its model was there before."""
         went_on, before = self.checkpoint.exists(), self._parts()
         command = [*self.command, str(self.model)]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -101,14 +101,14 @@ class Runs:
         return True
 
     def finish(self) -> None:
-        """Go on to the end."""
+        """Run to the end."""
         subprocess.run([*self.command, str(self.model)], check=True)
         self._ended()
         assert not self.checkpoint.exists()
         assert not self._parts()
 
     def _parts(self) -> set[Path]:
-        """What is being written, or was when it was killed."""
+        """The files being written, or left behind by a kill."""
         return set(self.model.parent.glob("*.part"))
 
     def _until_it_writes(self, process: subprocess.Popen[bytes]) -> None:
@@ -117,7 +117,7 @@ class Runs:
             time.sleep(0.001)
 
     def _written(self) -> set[tuple[str, int, int]]:
-        """The checkpoint, and what is being written beside it."""
+        """The checkpoint, and the files being written next to it."""
         found = set()
         for path in self.model.parent.glob("m.checkpoint*"):
             try:

@@ -4,9 +4,9 @@
     python benchmarks/lowest.py --with river    those of an extra that needs newer versions than the others
     python benchmarks/lowest.py --keep ENV -- tests/estimators -k pickle
 
-Every requirement is pinned to its lower bound; what these require in turn is as new as pip finds it, as it would be for
-somebody who has had an old version of one library for long. A bound that cannot be installed with the others, or that
-fails a test, is too low.
+Every requirement is pinned to its lower bound; its own requirements are as new as pip finds them, as for somebody who
+has long had an old version of one library. A bound that cannot be installed with the others, or that fails a test, is
+too low.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SOME = [  # of every part
     "tests/test_imports.py",
 ]
 APART = {"river": ["tests/river/test_river_checks.py"]}
-"""Extras that need a newer version of what the package needs itself, and tests of theirs."""
+"""Extras that need newer versions of the package's own requirements, and tests for them."""
 
 
 def lowest(requirement: str) -> str | None:
@@ -57,7 +57,7 @@ def lowest(requirement: str) -> str | None:
 
 
 def pins(extra: str | None = None) -> list[str]:
-    """The lower bounds of the package and its extras but those apart; or of the package, its tests and one of these."""
+    """The lower bounds of the package and its extras outside `APART`; or of the package, its tests and one extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     names = [extra, "test"] if extra else [name for name in extras if name not in APART]
@@ -83,7 +83,7 @@ def check(folder: Path, wanted: list[str], tests: list[str]) -> int:
             return code
     environment = os.environ | {
         "PYTHONPATH": str(ROOT / "src"),
-        "NUMBA_CACHE_DIR": str(folder / "compiled"),  # what another Numba has compiled stays as it is
+        "NUMBA_CACHE_DIR": str(folder / "compiled"),  # keeps what another Numba has compiled
     }
     return subprocess.run([python, "-m", "pytest", "-q", *tests], cwd=ROOT, env=environment).returncode
 

@@ -1,10 +1,10 @@
-"""What onnxruntime answers beside what the models answer: every learner, every data set of the study that is at hand.
+"""Predictions of onnxruntime against those of the models: every learner, every available data set of the study.
 
     PATER_DATA=folder python benchmarks/onnx_answers.py
 
-Each learner learns from the first half of a set, scaled, and both are asked about the second half. Printed are the rows
-asked about, how many labels differ, and by how much margins do, in units of the largest margin or
-of 1, if that is larger. An exit code other than 0 says that a label differs, or a margin by more than 1e-12.
+Each learner learns from the first half of a set, scaled, and both predict the second half. Printed are the number of
+predicted rows, how many labels differ, and by how much margins differ, in units of the largest margin or of 1, if that
+is larger. A nonzero exit code means that a label differs, or a margin by more than 1e-12.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pater.estimators.load import ESTIMATORS
 from pater.onnx import feed, to_onnx
 from pater.stream import OnlinePipeline
 
-WIDE = 1000  # columns from which on a covariance is diagonal
+WIDE = 1000  # columns from which the covariance is diagonal
 
 
 def learner(name, width):

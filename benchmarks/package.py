@@ -1,11 +1,11 @@
-"""What would be published, built and tried as its users will: part of every release.
+"""Builds what would be published, and tries it as its users will: part of every release.
 
     python benchmarks/package.py              build, check, install into empty environments, and try
     python benchmarks/package.py --keep DIST  leave the wheel and the archive of the sources there
 
-The archive is made from the files of this folder, the wheel from the archive. The wheel goes into an environment that
-has nothing else, where every public name is imported and a model is trained, asked and evaluated by the command; then
-mypy, outside of the repository, has to know its types.
+The archive is made from the files of this folder, the wheel from the archive. The wheel goes into an empty environment,
+where every public name is imported and the command trains, uses and evaluates a model; then mypy, outside of the
+repository, must know its types.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ pater.PATERClassifier(no_such_parameter=1)
 
 
 def environment(folder: Path, *packages: str | Path) -> Path:
-    """The interpreter of a new environment that has these packages."""
+    """The interpreter of a new environment with these packages."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", *packages)
@@ -57,7 +57,7 @@ def run(*command: str | Path, folder: Path | None = None) -> None:
 
 
 def build(folder: Path, dist: Path) -> Path:
-    """The wheel, checked."""
+    """Build and check the archive and the wheel; return the wheel."""
     python = environment(folder, "build", "twine")
     run(python, "-m", "build", "--outdir", dist, ROOT)
     [wheel], [sources] = dist.glob("*.whl"), dist.glob("*.tar.gz")
@@ -68,7 +68,7 @@ def build(folder: Path, dist: Path) -> Path:
 
 
 def try_it(python: Path, folder: Path) -> None:
-    """What a new user does."""
+    """Do what a new user does."""
     folder.mkdir()
     (folder / "rows.csv").write_text(ROWS, encoding="utf-8")
     run(python, "-c", NAMES, folder=folder)
@@ -83,7 +83,7 @@ def try_it(python: Path, folder: Path) -> None:
 
 
 def check_types(python: Path, folder: Path) -> None:
-    """mypy takes the types from the installed package, and finds the one mistake."""
+    """Check that mypy takes the types from the installed package, and finds the one mistake."""
     folder.mkdir()
     (folder / "typed.py").write_text(TYPED, encoding="utf-8")
     done = subprocess.run(

@@ -2,10 +2,10 @@
 
     python benchmarks/pool.py [--quick] [--json FILE]
 
-Of a pool that has begun, every team in turn is made the winner: the others are stopped, and the pool goes on by itself
-to 20,000 rows. Then the next rows are timed in one call, the best of several rounds taken in turn with single learners
+In a pool that has begun, every team in turn is made the winner: the others are stopped, and the pool learns on up to
+20,000 rows. Then the next rows are timed in one call, the best of several rounds taken in turn with single learners
 that have seen the same rows: the default one, SO-PATER-I with r = 30, and one with the rule and prior of the winning
-team, which is what somebody would run who knew the winner. `candidates` counts those that still learn.
+team, as somebody who knew the winner would run. `candidates` counts those that still learn.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ import pater
 from pater import AROWClassifier, AutoPATERClassifier, SecondOrderPATERClassifier
 
 BEGINNING = 2_000  # rows that all candidates learn from
-WARM = 20_000  # rows before those that are timed
+WARM = 20_000  # rows before the timed ones
 STREAMS = {"noisy, 10 % positives": (1.0, 0.1), "clear, 30 % positives": (0.3, 0.3)}  # noise and share of positives
 SHAPES: list[tuple[int, int]] = [(20, 0), (100, 0), (200, 0), (1000, 0), (1 << 18, 70)]  # columns, and non-zeros a row
 DEFAULT = "SO-PATER-I"
-WORK = 10**9  # numbers of covariances that the timed rows meet, about
+WORK = 10**9  # covariance entries that the timed rows touch, about
 
 
 def stream(n: int, d: int, nnz: int, noise: float, positives: float) -> tuple[Any, np.ndarray]:
@@ -47,14 +47,14 @@ def stream(n: int, d: int, nnz: int, noise: float, positives: float) -> tuple[An
 
 
 def alone(rule: str, r: float, covariance: str) -> Any:
-    """One learner of the rule and prior of a team, without forgetting."""
+    """One learner with the rule and prior of a team, without forgetting."""
     if rule == "arow":
         return AROWClassifier(r=r, class_weight="balanced", covariance=covariance)
     return SecondOrderPATERClassifier(r=r, covariance=covariance)
 
 
 def with_winner(begun: AutoPATERClassifier, team: int, X: Any, y: np.ndarray) -> AutoPATERClassifier:
-    """The same pool, in which one team has won; it learns the rows up to those that are timed."""
+    """The same pool after one team has won; it has learned the rows before the timed ones."""
     model = copy.deepcopy(begun)
     pool, entered = model._fitted_model(), model._fitted_model().entered
     staying = [k for k in pool.models if k == entered.common or entered.teams[k] == team]
@@ -92,7 +92,7 @@ def main() -> None:
         covariance = "full" if full else "diagonal"
         learners: dict[str, Any] = {DEFAULT: SecondOrderPATERClassifier(covariance=covariance)}
         begun = AutoPATERClassifier().partial_fit(X[:1], y[:1], classes=[0, 1])
-        begun._fitted_model().in_shards = True  # none stops
+        begun._fitted_model().in_shards = True  # so that none stops
         begun.partial_fit(X[1:BEGINNING], y[1:BEGINNING])
         pool = begun._fitted_model()
         for team in sorted({pool.entered.teams[k] for k in pool.entered.places}):

@@ -1,14 +1,14 @@
-"""What one dict costs to predict and to learn, against River's own linear classifiers, in one run.
+"""What predicting and learning one dict costs, against River's own linear classifiers, in one run.
 
     python benchmarks/river_speed.py [--features 10] [--rows 10000] [--rounds 9] [--wall] [--words]
 
 Every contender predicts each row and then learns from it, as in progressive validation. They are timed in turn, each
 from the beginning of the stream in every round, and the best round counts. Labels are noisy: one in ten is positive.
-Times are those of the processor, so that a machine shared with others tells nearly the same as one that is not; all
-contenders run in one thread. With `--wall` they are those of the clock. The last lines are the same learners asked and
-taught through the estimators, a matrix of one row at a time.
+Times are processor times, so that a shared machine shows nearly the same as one that is not; with `--wall` they are
+wall-clock times. All contenders run in one thread. The last lines are the same learners used through the estimators,
+with a matrix of one row at a time.
 
-With `--words` the dicts are bags of about forty words instead, nearly each with one that was never met before.
+With `--words` the dicts are bags of about forty words instead, nearly all with one word never met before.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     "StandardScaler | River PAClassifier": lambda: preprocessing.StandardScaler() | linear_model.PAClassifier(),
     "StandardScaler | PATER-I": lambda: preprocessing.StandardScaler() | ours.PATERClassifier(),
 }
-SLOW = {"AutoPATER"}  # a twentieth of the rows will do
+SLOW = {"AutoPATER"}  # a twentieth of the rows is enough
 
 
 class Estimator:
-    """An estimator with the face of a classifier of River."""
+    """An estimator with the interface of a River classifier."""
 
     def __init__(self, estimator: Any, *, sparse: bool) -> None:
         self.estimator, self.sparse = estimator, sparse
@@ -117,7 +117,7 @@ def main() -> None:
     rows = bags(options.rows) if options.words else stream(options.rows, options.features)
     clock = time.perf_counter if options.wall else time.thread_time
     contenders = LEARNERS
-    if options.words:  # for which a full covariance is too dear, and scaling makes no sense
+    if options.words:  # for which a full covariance is too expensive, and scaling makes no sense
         contenders = {name: each for name, each in LEARNERS.items() if not {"full", "|", *SLOW} & {*name.split(), name}}
     best: dict[str, list[float]] = {name: [np.inf] * 3 for name in contenders}
     for number in range(options.rounds + 1):  # the first compiles

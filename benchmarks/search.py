@@ -2,7 +2,7 @@
 
     python benchmarks/search.py [--json FILE]
 
-Two threads against two processes of joblib, in turn, the best of several rounds of each.
+Two threads against two joblib processes, in turn; the best of several rounds counts.
 """
 
 from __future__ import annotations

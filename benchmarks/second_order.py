@@ -1,9 +1,9 @@
-"""What a row costs with a full covariance, against a rank-one update and a product by BLAS; and with a diagonal one.
+"""What a row costs with a full covariance, against BLAS's rank-one update and product; and with a diagonal one.
 
     python benchmarks/second_order.py [--quick] [--json FILE]
 
-Any second-order learner has to read and change all of Σ for a row that it learns from: by BLAS that is `dsymv` (Σx) and
-`dsyr` (Σ − kkᵀ/…). These are called here from compiled code, so that no interpreter slows them down, on one thread.
+Any second-order learner must read and change all of Σ for a row that it learns from: with BLAS, by `dsymv` (Σx) and
+`dsyr` (Σ − kkᵀ/…). These are called here from compiled code, on one thread, so that no interpreter slows them down.
 Times are ratios within one run, the best of several rounds taken in turn.
 """
 
@@ -29,7 +29,7 @@ import pater
 from pater import AROWClassifier, ConfidenceWeightedClassifier, PATERClassifier, SecondOrderPATERClassifier
 
 COLUMNS = [100, 300, 1000]
-CSR = (100_000, 1 << 18, 70)  # rows, columns, non-zeros a row
+CSR = (100_000, 1 << 18, 70)  # rows, columns, non-zeros per row
 POINTER = ctypes.c_void_p
 
 
@@ -90,7 +90,7 @@ def best_times(contenders: dict[str, Callable[[], Any]], rounds: int) -> dict[st
 
 
 def full(X: np.ndarray, y: np.ndarray) -> dict[str, Callable[[], Any]]:
-    """Learners for whom every row counts: on labels that are pure noise, nearly every row is inside the margin."""
+    """Learners that update on nearly every row: with labels of pure noise, nearly every row is inside the margin."""
     return {
         "dsymv + dsyr": rank_one(X),
         "SO-PATER-II": lambda: SecondOrderPATERClassifier("II").fit(X, y),

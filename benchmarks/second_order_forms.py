@@ -3,8 +3,8 @@
     PATER_DATA=… python benchmarks/second_order_forms.py [--runs 4] [--jobs 2]
 
 The study's protocol and folds: runs of two-fold cross-validation, z-scores fitted on the training half, one pass, the
-28 comparable data sets. Merging: each training half of three large sets in 32 shards, against one model of the whole.
-Bags of words, whose rows have length 1, are apart. Scores are deterministic; there are no times here.
+28 comparable data sets. For merging, each training half of three large sets is cut into 32 shards, against one model of
+the whole. Bags of words, whose rows have length 1, are treated separately. Scores are deterministic; nothing is timed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ BY_R = {"SO-PATER-I": ONE, "SO-PATER-II": TWO, "AROW": AROW, "AROW, balanced": B
 IN_TURN = {name: FORMS[name] for name in ("SO-PATER-I", "SO-PATER-II", "SO-PATER-II, step", "AROW", "AROW, balanced")}
 
 WORDS = ("20news-talk", "20news-comp", "20news-sci")
-RS_OF_WORDS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # rows of length 1, not columns of variance 1
+RS_OF_WORDS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # for rows of length 1 instead of columns of variance 1
 ON_WORDS = {
     "SO-PATER-I, diagonal, averaged": FORMS["SO-PATER-I, diagonal, averaged"],
     "AROW, diagonal": AROW._replace(covariance="diagonal"),
@@ -72,7 +72,7 @@ Scores = dict[tuple[str, ...], tuple[float, float]]
 
 
 def scores_of(says: np.ndarray, codes: np.ndarray) -> tuple[float, float]:
-    """Balanced accuracy and accuracy in per cent."""
+    """Balanced accuracy and accuracy, in percent."""
     right = says == codes
     return 50 * (right[codes == 1].mean() + right[codes == 0].mean()), 100 * right.mean()
 
@@ -92,13 +92,13 @@ def learned(fold: Fold, specs: list[Spec]) -> tuple[dict[Spec, tuple[float, floa
 
 
 def in_turn(fold: Fold, first: int) -> Fold:
-    """The training rows of one class before those of the other."""
+    """The fold with the training rows of one class before those of the other."""
     order = np.argsort(fold.train_codes != first, kind="stable")
     return fold._replace(X_train=fold.X_train[order], train_codes=fold.train_codes[order])
 
 
 def forms_on(fold: Fold) -> Scores:
-    """Every form and setting on one fold."""
+    """The scores of every form and setting on one fold."""
     by_r = {(name, r): spec._replace(r=r) for (name, spec), r in product(BY_R.items(), RS)}
     specs = [*FORMS.values(), *by_r.values(), *(spec for some in CHOSEN.values() for spec in some)]
     scores, progressive = learned(fold, list(dict.fromkeys(specs)))
@@ -112,7 +112,7 @@ def forms_on(fold: Fold) -> Scores:
 
 
 def words_on(fold: Fold) -> Scores:
-    """Diagonal learners on a bag of words, by r."""
+    """The scores of diagonal learners on a bag of words, by r."""
     specs = {(name, r): spec._replace(r=r) for (name, spec), r in product(ON_WORDS.items(), RS_OF_WORDS)}
     scores, _ = learned(fold, list(specs.values()))
     return {("words", name, f"{r:g}"): scores[spec] for (name, r), spec in specs.items()}
@@ -134,7 +134,7 @@ def losses_on(fold: Fold) -> Scores:
 
 
 def on_set(key: str, runs: int) -> tuple[Scores, Scores]:
-    """Means over the folds of a data set: of the forms, and of what merging loses."""
+    """Means over the folds of a data set: for the forms, and for what merging loses."""
     halves = [fold for run in range(runs) for fold in folds(data.load(key), 0, run)]
     if key in WORDS:
         return mean([words_on(fold) for fold in halves]), {}

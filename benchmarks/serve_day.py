@@ -1,12 +1,12 @@
-"""A day of a service, with a drift in it, played to a real server in a minute or so.
+"""A service's day with a drift in it, played to a real server in about a minute.
 
     python benchmarks/serve_day.py                  # plays it, and says what came of it
     python benchmarks/serve_day.py --pictures DIR   # and takes pictures of the page, with Chromium
     python benchmarks/serve_day.py --stay           # and goes on serving, to be looked at, until Ctrl-C
 
-Payments come as people pay through a day. Each is predicted under an id; whether it was fraud is told one to four hours
-later. From 13:00 on the thieves do something else. The server is that of `pater serve`, in a process of its own, but it
-is told the time, by a file.
+Payments come as people pay during a day. Each is predicted under an id; whether it was fraud becomes known one to four
+hours later. From 13:00 on, the thieves change their ways. The server is that of `pater serve`, in a process of its own,
+but it gets the time from a file.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ import numpy as np
 
 MIDNIGHT = 1_767_571_200.0  # 2026-01-05, a Monday, in UTC
 HOUR = 3600.0
-STEP = 120.0  # seconds of the day from one request to the next
+STEP = 120.0  # seconds of the day between requests
 DRIFT = 13 * HOUR
 COUNTRIES = ["DE", "FR", "NL", "PL", "ES", "IT", "AT", "BE"]
 SHOPS = ["groceries", "fuel", "travel", "electronics", "games", "clothes", "books", "gift cards"]
-VOLUMES = [2, 1, 1, 1, 1, 2, 4, 8, 12, 13, 14, 17, 20, 18, 15, 15, 16, 19, 20, 17, 13, 9, 6, 4]  # by the hour
+VOLUMES = [2, 1, 1, 1, 1, 2, 4, 8, 12, 13, 14, 17, 20, 18, 15, 15, 16, 19, 20, 17, 13, 9, 6, 4]  # by hour
 SIZES = {"light": (1280, 3260), "dark": (1280, 3260), "phone": (390, 2600)}
 
 
 def payments(n: int, moment: float, random: np.random.Generator) -> tuple[list[dict[str, Any]], list[str]]:
-    """Payments at some moment of the day, and what each was."""
+    """Payments at some moment of the day, and whether each was fraud."""
     is_fraud = random.random(n) < 0.04
     rows = []
     for fraud in is_fraud.tolist():
         country, shop = str(random.choice(COUNTRIES)), str(random.choice(SHOPS))
         amount, age, tries = random.gamma(2, 25), random.gamma(2, 400), int(random.poisson(0.2))
-        if fraud and moment < DRIFT:  # large sums abroad, for what can be sold
+        if fraud and moment < DRIFT:  # large sums abroad, for goods that can be resold
             amount, tries, country = random.gamma(3, 90), int(random.poisson(1.5)), str(random.choice(["PL", country]))
             shop = str(random.choice(["electronics", "gift cards", shop]))
-        elif fraud:  # many small ones, from accounts that are new
+        elif fraud:  # many small ones, from new accounts
             amount, age, shop = random.gamma(2, 9), random.gamma(1.2, 25), str(random.choice(["games", "games", shop]))
         told = {"amount": round(amount, 2), "country": country, "shop": shop, "account age in days": round(age, 1)}
         rows.append({**told, "failed attempts": tries, "hour": int(moment // HOUR) % 24})
@@ -58,7 +58,7 @@ def payments(n: int, moment: float, random: np.random.Generator) -> tuple[list[d
 
 
 class Clock:
-    """The time of the server, in a file that both map."""
+    """The server's time, in a file that both processes map."""
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
@@ -72,7 +72,7 @@ class Clock:
 
 
 def serve(folder: Path) -> None:
-    """The server, in this process, by the clock that it is told."""
+    """Run the server in this process, with the time from the file."""
     from types import SimpleNamespace
 
     import pater.serve.store.log as log
@@ -86,7 +86,7 @@ def serve(folder: Path) -> None:
 
 @contextlib.contextmanager
 def server(folder: Path) -> Iterator[tuple[Clock, int]]:
-    """A server of its own, and its port."""
+    """A server in a process of its own: its clock and its port."""
     (folder / "clock").write_bytes(struct.pack("d", MIDNIGHT))
     child = subprocess.Popen([sys.executable, __file__, "--serve", str(folder)], stdout=subprocess.PIPE, text=True)
     try:
@@ -110,7 +110,7 @@ def asking(connection: http.client.HTTPConnection, path: str, body: Any = None) 
 
 
 def history(folder: Path, random: np.random.Generator) -> None:
-    """A model of the days before."""
+    """Train a model on the days before."""
     rows, labels = payments(6_000, 0.0, random)
     for row in rows:
         row["hour"] = int(random.integers(24))
@@ -123,7 +123,7 @@ def history(folder: Path, random: np.random.Generator) -> None:
 
 
 def play(connection: http.client.HTTPConnection, clock: Clock, rows: int, random: np.random.Generator) -> int:
-    """The day: what is predicted is told of one to four hours later."""
+    """Play the day: labels follow one to four hours after their predictions; return the number of payments."""
     due: list[tuple[float, str, str]] = []
     sent = 0
     for moment in np.arange(0.0, 24 * HOUR, STEP).tolist():
@@ -147,7 +147,7 @@ def play(connection: http.client.HTTPConnection, clock: Clock, rows: int, random
 
 
 def take(port: int, folder: Path) -> None:
-    """Pictures of the page, light, dark and on a phone, in few colours, so that they are small."""
+    """Take pictures of the page, light, dark and on a phone, with few colours to keep them small."""
     from PIL import Image
 
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -2,9 +2,9 @@
 
     python benchmarks/serve_fuzz.py --requests 10000
 
-Every request must be answered by something other than a 500, or by a closed connection, within `--patience` seconds.
-Between, sound rows are learned, so that it shows if nonsense is: at the end the log must hold what was acknowledged,
-row for row, and the process must not have grown beyond `--growth` megabytes since a tenth of the requests had come.
+Every request must get an answer other than a 500, or a closed connection, within `--patience` seconds. Sound rows are
+learned in between, to show if nonsense was learned: at the end the log must hold as many rows as were acknowledged, and
+the process must not have grown by more than `--growth` megabytes since the first tenth of the requests.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ METHODS = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", 
 
 
 class Nonsense:
-    """Requests by a seed."""
+    """Random requests, from a seed."""
 
     def __init__(self, seed: int, model: bytes = b"") -> None:
         self.random, self._model = random.Random(seed), model
@@ -81,7 +81,7 @@ class Nonsense:
         return {"amount": round(pick.lognormvariate(3, 1), 2), "country": pick.choice("ABC"), "n": pick.randrange(9)}
 
     def sound(self, path: str) -> Any:
-        """A body that would be taken."""
+        """A body that would be accepted."""
         pick = self.random
         name = f"id {pick.randrange(50)}"
         if path == "/v1/labels":
@@ -107,7 +107,7 @@ class Nonsense:
         return _packed("POST", path, [f"Content-Type: {JSON}"], text)
 
     def _changed(self, body: Any) -> Any:
-        """The same with something odd somewhere in it."""
+        """The same body with something odd somewhere in it."""
         body = copy.deepcopy(body)
         places: list[tuple[Any, Any]] = []
 
@@ -216,7 +216,7 @@ def _packed(method: str, path: str, headers: list[str], body: bytes) -> bytes:
 
 
 def answered(port: int, content: bytes, patience: float) -> bytes:
-    """All that comes back until the connection is closed; TimeoutError if it is not."""
+    """Everything received until the connection is closed; TimeoutError if it stays open."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
         with contextlib.suppress(ConnectionError):
@@ -238,12 +238,12 @@ def ask(port: int, method: str, path: str, body: Any = None) -> Any:
 
 
 def memory(process: int) -> float:
-    """Megabytes that are resident."""
+    """Resident megabytes."""
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096 / 1e6
 
 
 def fuzz(port: int, process: int, requests: int, *, seed: int = 0, patience: float = 20.0) -> dict[str, Any]:
-    """Send nonsense; the statuses that came, and megabytes at a tenth and at the end."""
+    """Send nonsense; return the statuses received, and the megabytes after a tenth and at the end."""
     first = {"rows": [{"features": Nonsense(k).features(), "label": k % 2} for k in range(1_200)]}
     acknowledged = ask(port, "POST", "/v1/learn", first)["learned"]
     nonsense = Nonsense(seed, ask(port, "GET", "/v1/model"))

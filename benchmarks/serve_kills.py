@@ -2,15 +2,15 @@
 
     python benchmarks/serve_kills.py --kills 1000
 
-Several clients learn row by row and in bulk, in JSON and in Arrow, by keys and by ids; predict, and tell the labels
+Several clients learn row by row and in bulk, in JSON and in Arrow, by keys and by ids; predict, and give the labels
 later; repeat what was answered before; and swap the model. The server writes snapshots all the time. It is killed
-(SIGKILL): one time in five at a moment drawn from its start, which recovery is part of, else while it answers; one time
+(SIGKILL): one time in five at a moment drawn from its start, which includes recovery, else while it answers; one time
 in twenty it is asked to end (SIGTERM) and killed while it does. Clients send again what was not answered, as they
-should. In the end everything that was acknowledged is in the log, nothing is in it twice, and the model that is served
-has the bytes of the one that `pater train` makes of the exported log. So it is after every so many kills.
+should. At the end, and after every so many kills, everything that was acknowledged is in the log, nothing is in it
+twice, and the served model has the bytes of the one that `pater train` makes from the exported log.
 
-All that a killed server leaves is its state directory: each start is a process of its own. It is a copy (a fork) of one
-that has imported and compiled everything, which saves most of the time of a start; with `--fresh` it is not.
+All that a killed server leaves is its state directory: each start is a new process. It is a fork of one that has
+imported and compiled everything, which saves most of the time of a start; with `--fresh` it is not.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SETTINGS: dict[str, list[str]] = {
     "numbered features": ["--algo", "arow", "--covariance", "diagonal"],
 }
 CLIENTS, UNIT = 4, 1 << 20
-PATIENCE = 60.0  # seconds that anything may take of a server that is there
+PATIENCE = 60.0  # seconds that anything may take while the server is up
 ARROW = "application/vnd.apache.arrow.stream"
 COPIES = """
 import asyncio, json, os, sys
@@ -127,7 +127,7 @@ class Server:
             self.pid = int(self._fork.stdout.readline())
 
     def port(self) -> int:
-        """Wait until it answers; its port."""
+        """Wait until the server answers; return its port."""
         while time.monotonic() < self._began + PATIENCE:
             said = self._out.read_text()
             if said.endswith("\n"):
@@ -167,7 +167,7 @@ class Server:
 
 
 class Rows:
-    """Rows that can be told from each other."""
+    """Rows that can be told apart."""
 
     def __init__(self, *, tables: bool) -> None:
         self.tables = tables
@@ -176,7 +176,7 @@ class Rows:
         self._numbers = iter(range(1, 1 << 40))
 
     def row(self, choice: random.Random) -> tuple[int, Any, int]:
-        """A number of its own, features that hold it, and a label."""
+        """A unique number, features that contain it, and a label."""
         with self._lock:
             number = next(self._numbers)
             self.asked.add(number)
@@ -211,7 +211,7 @@ class Clients(Rows):
         self._up.set()
 
     def wait_for(self, answers: int) -> None:
-        """Wait for so many answers, but not for ever."""
+        """Wait for this many answers, but not forever."""
         wanted, end = self.told.total() + answers, time.monotonic() + 5
         while self.told.total() < wanted and time.monotonic() < end:
             time.sleep(0.001)
@@ -220,7 +220,7 @@ class Clients(Rows):
         self._up.clear()
 
     def stop(self) -> None:
-        """Let each client finish what it has begun; the server is up."""
+        """Let each client finish what it has begun, while the server is up."""
         self._stop = True
         for thread in self._threads:
             thread.join(PATIENCE)
@@ -243,13 +243,13 @@ class Clients(Rows):
 
 
 class _Client:
-    """One of them: sends each request until it is answered."""
+    """One client, which sends each request until it is answered."""
 
     def __init__(self, all_: Clients, number: int, choice: random.Random) -> None:
         self.all, self.number, self.choice = all_, number, choice
         self._connection: http.client.HTTPConnection | None = None
         self._count = 0
-        self._waiting: deque[tuple[int, str, int]] = deque()  # predicted, and not labelled yet
+        self._waiting: deque[tuple[int, str, int]] = deque()  # predicted, but not yet labelled
         self._before: list[tuple[str, Any, dict[str, str], Any]] = []  # requests with keys, and their answers
 
     def run(self) -> None:
@@ -268,7 +268,7 @@ class _Client:
         return f"{self.number}-{self._count}"
 
     def ask(self, path: str, body: Any, headers: dict[str, str] | None = None, method: str = "POST") -> tuple[Any, int]:
-        """The answer, and how often it was not to be had before."""
+        """The answer, and how many tries failed before."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         tries, end = 0, time.monotonic() + 10 * PATIENCE
         while True:
@@ -361,7 +361,7 @@ class _Client:
 
 
 def check_all(server: Server, clients: Clients, port: int) -> int:
-    """See that nothing is lost, nothing is there twice, and the model is that of the log. Clients are at rest."""
+    """Check that no row is lost or repeated, and that the model is that of the log, while clients are at rest."""
     from pater.serve.store.export import command, lines
     from pater.serve.store.log import Log
 
@@ -394,11 +394,11 @@ def check_all(server: Server, clients: Clients, port: int) -> int:
 def run(
     folder: Path, settings: list[str], kills: int, seed: int, *, fresh: bool = False, every: int = 100
 ) -> dict[str, Any]:
-    """Kill a server so often; what was done until then."""
+    """Kill a server this many times; return what was done in the meantime."""
     choice = random.Random(seed)
     server = Server(folder, settings, fresh=fresh)
     clients = Clients(seed, tables=are_tables(settings))
-    rows, life, longest = 0, 1.0, 2.5 if fresh else 0.15  # the first request of a process loads what is compiled
+    rows, life, longest = 0, 1.0, 2.5 if fresh else 0.15  # the first request of a process loads compiled code
     try:
         for kill in range(kills + 1):
             server.start()
@@ -410,7 +410,7 @@ def run(
             port = server.port()
             life = min(server.starts)
             if kill and kill % every == 0:
-                check_all(server, clients, port)  # clients wait, since they do not know the port
+                check_all(server, clients, port)  # clients wait, as they do not know the port
             clients.up(port)
             if kill == kills:
                 break

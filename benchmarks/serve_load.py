@@ -1,13 +1,13 @@
-"""`pater serve` under load, on loopback: predictions while it learns, durable learning one by one and in bulk, memory.
+"""`pater serve` under load, on loopback: predictions while it learns, durable learning singly and in bulk, memory.
 
     python benchmarks/serve_load.py
     python benchmarks/serve_load.py --requests 1000000 --only memory
 
 Servers and clients are processes of their own. One-row predictions are compared with the same server answering a
-constant to the same requests, in turn, while rows to learn are sent at a steady rate; figures are the medians of some
-rounds, and ratios the medians of those of each round, with their range. On a busy machine times say little, and the
-work of the server's process more, which includes learning; there, `--only windows` looks at the quieter quarter of many
-short windows. Every run is bounded by `--seconds` or by counts.
+constant to the same requests, in turn, while rows to learn are sent at a steady rate; figures are medians over some
+rounds, and ratios are medians of the rounds' ratios, with their range. On a busy machine, times say little, and the
+processor time of the server, which includes learning, says more; there, `--only windows` looks at the quieter quarter
+of many short windows. Every run is bounded by `--seconds` or by counts.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ import uvloop
 
 COUNTRIES = [f"country {k}" for k in range(30)]
 KINDS = ["card", "transfer", "cash", "cheque"]
-ROWS = 5_000  # that are learned before anything is measured
-BODIES = 1_000  # different ones
+ROWS = 5_000  # learned before anything is measured
+BODIES = 1_000  # distinct ones
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 
 
 def rows(n: int, seed: int) -> list[dict[str, Any]]:
-    """Rows of eight columns, and a label that depends on some of them."""
+    """Rows of eight columns, with a label that depends on some of them."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(n):
@@ -62,7 +62,7 @@ def packed(value: Any) -> bytes:
 
 
 class Caller(asyncio.Protocol):
-    """Sends a request, waits for the answer, sends the next; or one each so many seconds, if told so."""
+    """Sends a request, waits for the answer, sends the next; or, if wanted, one every so many seconds."""
 
     def __init__(self, requests: Iterator[bytes], taken: list[float], every: float = 0.0) -> None:
         self._requests, self._taken, self._every = requests, taken, every
@@ -117,7 +117,7 @@ class Caller(asyncio.Protocol):
 
 
 class LineCaller(Caller):
-    """The same for a daemon that answers a line with a line."""
+    """The same for a daemon that answers each line with a line."""
 
     def _is_whole(self) -> bool:
         return self._buffer.endswith(b"\n")
@@ -154,7 +154,7 @@ def counted(bodies: list[bytes]) -> Callable[[], Iterator[bytes]]:
     return lambda: left
 
 
-# Roles of this script as a process of its own
+# Roles of this script in a process of its own
 
 
 def predicting(port: int, connections: int, seconds: float) -> dict[str, float]:
@@ -167,7 +167,7 @@ def asking_vw(port: int, seconds: float) -> dict[str, float]:
 
 
 def line_of(features: dict[str, Any], label: str = "") -> str:
-    """A row in VW's text."""
+    """A row as VW text."""
     told = (f"{name}={value}" if isinstance(value, str) else f"{name}:{value}" for name, value in features.items())
     return f"{label}| {' '.join(each.replace(' ', '_') for each in told)}\n"
 
@@ -206,7 +206,7 @@ def in_bulk(port: int, kind: str, size: int, times: int) -> dict[str, float]:
 
 
 def remembering(port: int, first: int, ids: int) -> dict[str, float]:
-    """Predictions with ids, a hundred a request; their labels do not come."""
+    """Predictions with ids, a hundred per request; their labels never come."""
     some = rows(BODIES, 4)
     bodies = []
     for start in range(first, first + ids, 100):
@@ -218,7 +218,7 @@ def remembering(port: int, first: int, ids: int) -> dict[str, float]:
 
 
 def answering_a_constant() -> None:
-    """The same server with an application that reads the body, parses it and answers a constant."""
+    """Run the same server with an application that reads the body, parses it and answers a constant."""
     import orjson
 
     from pater.serve.web.journal import Journal
@@ -247,7 +247,7 @@ def answering_a_constant() -> None:
 
 @contextlib.contextmanager
 def server(command: list[str]) -> Iterator[tuple[int, int]]:
-    """A server while the block runs; its port and process."""
+    """A server that runs during the block; its port and process."""
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None
@@ -278,20 +278,20 @@ def result(process: subprocess.Popen[str]) -> dict[str, float]:
 
 
 def memory(process: int) -> float:
-    """Megabytes that are resident."""
+    """Resident megabytes."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def spent(process: int) -> float:
-    """Seconds of processors that a process has had."""
+    """Processor seconds that a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
 def pater(*options: str) -> Iterator[tuple[int, int]]:
-    """`pater serve`, with some rows learned."""
+    """`pater serve`, after it has learned some rows."""
     folder = tempfile.mkdtemp(prefix="serve-load-")
     command = [sys.executable, "-m", "pater", "serve", "--state", folder, "--port", "0", "--probabilities", *options]
     try:
@@ -331,13 +331,13 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def _ratio(ours: list[dict[str, float]], theirs: list[dict[str, float]], name: str) -> str:
-    """The median of the ratios of the rounds, and the least and the largest."""
+    """The median of the rounds' ratios, with the least and the largest."""
     ratios = np.array([mine[name] / other[name] for mine, other in zip(ours, theirs, strict=True)])
     return f"{np.median(ratios):.2f} ({ratios.min():.2f} to {ratios.max():.2f})"
 
 
 def in_windows(port: int, other: int, windows: int) -> dict[str, float]:
-    """Predictions of one connection, half a second of one server and half a second of the other in turn."""
+    """Predictions of one connection, in turn half a second from one server and half a second from the other."""
     features = [{"rows": [{"features": r["features"]}]} for r in rows(BODIES, 1)]
     asked = [request("/v1/predict", packed(each)) for each in features]
     told = [request("/v1/learn", packed({"rows": [r]})) for r in rows(BODIES, 2)]
@@ -358,7 +358,7 @@ def in_windows(port: int, other: int, windows: int) -> dict[str, float]:
 
 
 def beside_others(arguments: argparse.Namespace) -> None:
-    """The same on a machine that others use, too: short windows in turn, and of each figure the lower quartile."""
+    """The same on a shared machine: short windows in turn, and the lower quartile of each figure."""
     constant = [sys.executable, __file__, "--as", '["answering_a_constant"]']
     with pater() as (port, _), server(constant) as (other, _):
         found = result(client("in_windows", port, other, arguments.windows))
@@ -375,7 +375,7 @@ def has_vw(python: str) -> bool:
 
 
 def beside_vw(arguments: argparse.Namespace) -> None:
-    """One connection, nothing is learned meanwhile: the daemon of the Python package takes one at a time."""
+    """One connection, with no learning meanwhile: the daemon of the Python package takes one at a time."""
     with tempfile.TemporaryDirectory() as folder, pater() as (port, _):
         data, model = Path(folder, "rows.vw"), Path(folder, "model.vw")
         data.write_text("".join(line_of(r["features"], "1 " if r["label"] else "-1 ") for r in rows(ROWS, 3)))

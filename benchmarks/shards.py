@@ -4,9 +4,9 @@
     python benchmarks/shards.py --generated 10000000 --shards 1 8 64 256   # a table made by the script
 
 Each data set is learned on one random half and judged on the other; z-scores are those of the training half, tables are
-raw. "second round" broadcasts the merged model: every shard goes on from it with its first tenth, and these are merged.
-The generated table has six numbers, three categories and 5 % positives, and is judged on 200,000 further rows. Figures
-are points of balanced accuracy and accuracy lost against one pass.
+raw. "second round" broadcasts the merged model: every shard continues from it with its first tenth, and the results are
+merged. The generated table has six numbers, three categories and 5 % positives, and is judged on 200,000 further rows.
+Figures are points of balanced accuracy and accuracy lost against one pass.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
 from pater.study.halves import raw_table
 
-BLOCK = 39_063  # rows of the generated table that are made at a time
+BLOCK = 39_063  # rows of the generated table made at a time
 LEARNERS: dict[str, Callable[[], Any]] = {
     "PATER-I": lambda: PATERClassifier("I"),
     "PATER-I, averaged": lambda: PATERClassifier("I", average=True),
@@ -40,11 +40,11 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     "Auto": lambda: AutoPATERClassifier(),
     "Auto on the table": lambda: OnlinePipeline([("table", TableEncoder()), ("model", AutoPATERClassifier())]),
 }
-Batches = Callable[[], Iterator[tuple[Any, Any]]]  # of a shard, anew for each call
+Batches = Callable[[], Iterator[tuple[Any, Any]]]  # of a shard, restarted by each call
 
 
 def learned(make: Callable[[], Any], shards: list[Batches], classes: Any) -> Any:
-    """The model of all shards; of one, in one pass."""
+    """The merged model of all shards; for one shard, that of one pass."""
     model = make()
     if len(shards) == 1:
         return _passed(model, shards[0], classes)
@@ -56,7 +56,7 @@ def learned(make: Callable[[], Any], shards: list[Batches], classes: Any) -> Any
 
 
 def _beginning(shards: list[Batches]) -> Iterator[tuple[Any, Any, None]]:
-    """The first rows of eight shards, spread over all; of more, if these are short."""
+    """The first rows of eight shards, spread over all; of more shards if these are short."""
     number = min(8, len(shards))
     while number < len(shards) and len(next(shards[0]())[1]) < BEGINNING // number:
         number = min(2 * number, len(shards))
@@ -76,7 +76,7 @@ def _passed(model: Any, shard: Batches, classes: Any) -> Any:
 
 
 def second_round(merged: Any, shards: list[Batches], classes: Any) -> Any:
-    """Every shard goes on from the merged model with its first tenth; the models of these are merged."""
+    """The merged models of all shards, each continued from the merged model with its first tenth."""
 
     def gone_on(shard: Batches) -> Any:
         model = copy.deepcopy(merged)
@@ -88,7 +88,7 @@ def second_round(merged: Any, shards: list[Batches], classes: Any) -> Any:
 
 
 def judged(model: Any, batches: Batches) -> np.ndarray:
-    """Balanced accuracy and accuracy, in per cent."""
+    """Balanced accuracy and accuracy, in percent."""
     right, seen = np.zeros(2), np.zeros(2)
     for X, y in batches():
         said = model.predict(X)
@@ -113,7 +113,7 @@ def of_set(key: str, seed: int, *, as_table: bool) -> tuple[Callable[[int], list
 
 
 def generated(block: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """A block of the table: its rows depend on its number alone."""
+    """A block of the table, whose rows depend on its number alone."""
     rng = np.random.default_rng((7, block))
     z = rng.standard_normal((BLOCK, 6))
     codes = [rng.integers(0, n, BLOCK) for n in (4, 40, 400)]

@@ -2,10 +2,10 @@
 
     python benchmarks/stream.py --folder stream-benchmark --megabytes 500 --repeats 3
 
-The benchmark makes its data: rows of about 50 non-zeros among 2^18 features, an eighth of them positive, in libsvm form
-and in VW's own. Every contestant is a process of its own, timed from start to end, the best of some repeats, after one
+The benchmark makes its data: rows of about 50 non-zeros among 2^18 features, an eighth of them positive, as libsvm and
+as VW text. Every contestant is a separate process, timed from start to end; the best of some repeats counts, after one
 that warms the caches of compiled code and of the disk. Memory is the largest resident size of `pater train` on the file
-and on a tenth of it; with checkpoints, going on from one, and of `pater predict` with what `auto` has learned.
+and on a tenth of it, with checkpoints, continuing from a model, and of `pater predict` with what `auto` has learned.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def make(folder: Path, megabytes: int) -> tuple[Path, Path]:
 
 
 def race(commands: dict[str, list[str]], repeats: int) -> dict[str, float]:
-    """Seconds of the fastest run of each, after one to warm up; in turn, so that a busy machine is busy for all."""
+    """Seconds of the fastest run of each, after a warm-up; in turn, so that a busy machine is busy for all."""
     times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(repeats + 1):
         for name, command in commands.items():
@@ -93,7 +93,7 @@ def race(commands: dict[str, list[str]], repeats: int) -> dict[str, float]:
     return {name: min(each[1:]) for name, each in times.items()}
 
 
-# A small process in between: what counts as the largest size of a process includes that of the one it was forked from.
+# A small process in between: a process's largest size includes that of the process it was forked from.
 MEASURED = """
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)

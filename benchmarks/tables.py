@@ -1,15 +1,15 @@
-"""A table as it comes, end to end from CSV and Parquet: `pater train` against scikit-learn, River and Vowpal Wabbit.
+"""A raw table, end to end from CSV and Parquet: `pater train` against scikit-learn, River and Vowpal Wabbit.
 
     python benchmarks/tables.py --folder tables-benchmark --rows 1000000
 
 The benchmark makes its table: 20 numbers on different scales with outliers, 10 categories of 2 to 20,000 values, two
-dates, 2 % missing, 1.5 % positives, and an effect of each column that is known and additive. Every contestant is a
-process of its own, from start to end, in turn; the best of some repeats counts, after one on few rows that warms the
-caches of compiled code. Afterwards each is judged on rows that none has seen. River learns from the first rows only,
-and is judged on fewer. How many times as fast each is as scikit-learn is told by time of the processor, and by the
-clock, from the start of the process to its end, also of scikit-learn with bins, whose encoding is like ours: "× bins".
-With `--more 10`, the memory of `pater train` is also measured on ten times the rows, of which the table is the
-beginning. River and vowpalwabbit must be installed; a contestant that is not there is left out.
+dates, 2 % missing, 1.5 % positives, and a known additive effect of each column. Every contestant is a separate process,
+timed from start to end, in turn; the best of some repeats counts, after one on few rows that warms the caches of
+compiled code. Afterwards each is judged on rows that none has seen. River learns only from the first rows, and is
+judged on fewer. How many times as fast each is as scikit-learn is given in processor time and in wall-clock time; the
+latter also against scikit-learn with bins, whose encoding is like ours: "× bins". With `--more 10`, the memory of
+`pater train` is also measured on ten times the rows, which begin with the same table. River and vowpalwabbit must be
+installed; a contestant that is missing is left out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CHUNK = 50_000
 POSITIVE, MISSING, OUTLIERS = 0.015, 0.02, 0.001
 CARDINALITIES = (2, 3, 5, 8, 12, 30, 100, 300, 1000, 20_000)
 NUMBERS, CATEGORIES, DATES = [f"n{k:02}" for k in range(1, 21)], [f"c{k:02}" for k in range(1, 11)], ["at", "born"]
-FIRST_HELD_OUT = 10_000  # the number of the first chunk of the rows to judge by
+FIRST_HELD_OUT = 10_000  # the number of the first chunk of held-out rows
 BEGIN, STEP = np.datetime64("2024-01-01T00:00:00"), np.timedelta64(30, "s")
 RIVER_ROWS = 20_000
 
@@ -50,7 +50,7 @@ def _effect(z: np.ndarray, j: int) -> np.ndarray:
 
 
 def _number(z: np.ndarray, j: int) -> np.ndarray:
-    """A column by its ranks: normal, log-normal, a count or a share, from thousandths to thousands."""
+    """A column from normal scores: normal, log-normal, a count or a share, from thousandths to thousands."""
     size = 10.0 ** (j % 7 - 3)
     forms: tuple[Callable[[], np.ndarray], ...] = (
         lambda: size * (z + 2),
@@ -62,7 +62,7 @@ def _number(z: np.ndarray, j: int) -> np.ndarray:
 
 
 def _drawn(number: int) -> tuple[dict[str, pa.Array], np.ndarray, np.random.Generator]:
-    """The columns of a chunk, the sum of their effects, and what goes on drawing."""
+    """The columns of a chunk, the sum of their effects, and the generator for further draws."""
     random, fixed = np.random.default_rng([11, number]), np.random.default_rng(5)
     at = BEGIN + STEP * (number % FIRST_HELD_OUT * CHUNK + np.arange(CHUNK))
     born = np.datetime64("1940-01-01") + random.integers(0, 25_000, CHUNK)
@@ -84,7 +84,7 @@ def _drawn(number: int) -> tuple[dict[str, pa.Array], np.ndarray, np.random.Gene
 
 @functools.cache
 def _shift() -> float:
-    """What is taken off the sum of effects so that as many rows are positive as wanted."""
+    """The offset to subtract from the sum of effects for the wanted share of positives."""
     effect = _drawn(FIRST_HELD_OUT - 1)[1]
     low, high = 0.0, 30.0
     for _ in range(50):
@@ -94,7 +94,7 @@ def _shift() -> float:
 
 
 def chunk(number: int) -> tuple[pa.Table, np.ndarray]:
-    """Some rows, and the log odds that their labels were drawn from; the same for the same number."""
+    """Some rows, and the log odds from which their labels were drawn; the same for the same number."""
     columns, effect, random = _drawn(number)
     odds = effect - _shift()
     y = (random.random(CHUNK) < 1 / (1 + np.exp(-odds))).astype(np.int8)
@@ -102,7 +102,7 @@ def chunk(number: int) -> tuple[pa.Table, np.ndarray]:
 
 
 def vw_lines(table: pa.Table) -> str:
-    """Rows as Vowpal Wabbit reads them; hour, weekday and month are written out for it."""
+    """Rows as Vowpal Wabbit reads them, with hour, weekday and month written out."""
     frame = with_parts_of_dates(table.to_pandas())
     fields = ["1" if label else "-1" for label in frame["y"]]
     for name in NUMBERS:
@@ -113,7 +113,7 @@ def vw_lines(table: pa.Table) -> str:
 
 
 def csv_writer(path: Path, schema: pa.Schema) -> Any:
-    """No field needs quotes, so none has them, as pandas and Python's own module write it."""
+    """A writer of CSV without quotes, which no field needs, as pandas and Python's own module write it."""
     options = pyarrow.csv.WriteOptions(quoting_style="none", quoting_header="none")
     return pyarrow.csv.CSVWriter(path, schema, write_options=options)
 
@@ -123,7 +123,7 @@ def parquet_writer(path: Path, schema: pa.Schema) -> Any:
 
 
 def make(folder: Path, name: str, chunks: range, *, forms: tuple[str, ...] = ("csv", "parquet", "vw")) -> np.ndarray:
-    """The table in files, unless they are there, chunk by chunk; the log odds of its rows."""
+    """Write the table to files, unless they exist, chunk by chunk; return the log odds of its rows."""
     odds, forms = [], tuple(form for form in forms if not (folder / f"{name}.{form}").exists())
     with ExitStack() as stack:
         writers: dict[str, Any] = {}
@@ -143,13 +143,13 @@ def make(folder: Path, name: str, chunks: range, *, forms: tuple[str, ...] = ("c
     return np.concatenate(odds)
 
 
-# What the others are made of.
+# The parts of the other contestants.
 
 PARTS = ["at hour", "at weekday", "at month", "born year"]
 
 
 def with_parts_of_dates(frame: Any) -> Any:
-    """What other learners are told of dates."""
+    """The table with dates replaced by the parts that other learners get."""
     import pandas as pd
 
     at, born = (pd.to_datetime(frame[name]) for name in DATES)
@@ -202,7 +202,7 @@ def judge_scikit_learn(fitted: Any, path: Path) -> np.ndarray:
 
 
 def _river_rows(path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    """Rows as dicts without what is missing, dates taken apart."""
+    """Rows as dicts without missing values, with the parts of dates."""
     import csv
     from datetime import datetime
 
@@ -253,7 +253,7 @@ PATER = {
     "pater train --algo pater-i": ["--algo", "pater-i"],
 }
 
-# A small process in between: what counts as the largest size of a process includes that of the one it was forked from.
+# A small process in between: a process's largest size includes that of the process it was forked from.
 MEASURED = """
 import resource, subprocess, sys, time
 begin = time.perf_counter()
@@ -263,12 +263,12 @@ print(used.ru_utime + used.ru_stime, elapsed, used.ru_maxrss * 1024 / 1e6)
 """
 
 
-# Python may keep what it has compiled of every contestant, as it has of those that were installed by pip.
+# Python may cache the bytecode of every contestant, as it does for those installed by pip.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def measured(command: list[str]) -> tuple[float, float, float]:
-    """Seconds of the processor and of the clock, and the largest resident size in millions of bytes."""
+    """Processor and wall-clock seconds, and the largest resident size in millions of bytes."""
     command = [sys.executable, "-c", MEASURED, *command]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=ENVIRONMENT)
     cpu, elapsed, size = map(float, done.stdout.split())
@@ -276,7 +276,7 @@ def measured(command: list[str]) -> tuple[float, float, float]:
 
 
 def contestants(folder: Path, forms: list[str]) -> dict[tuple[str, str], Callable[[str, Path], list[str]]]:
-    """Who learns from which form, as commands of the table's name and the place of the model."""
+    """Who learns from which form, as functions from the table's name and the model's path to a command."""
     python = [sys.executable]
 
     def pater(options: list[str], form: str) -> Callable[[str, Path], list[str]]:
@@ -299,7 +299,7 @@ def contestants(folder: Path, forms: list[str]) -> dict[tuple[str, str], Callabl
 
 
 def margins(who: str, form: str, model: Path, folder: Path) -> np.ndarray:
-    """What a model says of the rows that were held out."""
+    """The margins of a model for the held-out rows."""
     held, said = folder / f"held.{form}", folder / "said.csv"
     if who in PATER:
         command = [sys.executable, "-m", "pater", "predict", str(model), str(held), "--margins", "--output", str(said)]
@@ -374,7 +374,7 @@ def told(result: dict[str, float]) -> str:
 
 
 def report(best: dict[tuple[str, str], dict[str, float]], output: Path, n_rows: int) -> None:
-    """The table of the race: processor time, rows a second by the clock, and how many times scikit-learn's each is."""
+    """Print and store the results: processor time, rows per second by the clock, and ratios to scikit-learn."""
     heads = ["µs a row", "× sklearn", "rows a s", "× sklearn", "× bins", "MB", "bal. acc.", "AUC"]
     print(f"\n{n_rows:,} rows, least of all repeats\n{'':56} " + " ".join(f"{head:>9}" for head in heads))
     for (who, form), one in best.items():

@@ -1,12 +1,12 @@
-"""`pater train --workers 2` against `--workers 1` on a large libsvm file and a Parquet table of that size, as ratios.
+"""`pater train --workers 2` against `--workers 1` on a large libsvm file and an equally large Parquet table, as ratios.
 
     python benchmarks/workers.py --megabytes 500 --repeats 2
 
 The benchmark makes its data in a folder that is removed, unless `--folder` names one: the rows of `stream.py` and the
-table of `tables.py`. Every run is a process of its own, timed from start to end, in turn; the best of some repeats
-counts, after one on few rows that warms the caches of compiled code. Learning is what begins when the workers are there
-and ends with the last merge. Models must have the same bytes. The bytes that a shard sends are those of its model; what
-a merge takes is timed alone, as it is what more workers do not shrink.
+table of `tables.py`. Every run is a separate process, timed from start to end, in turn; the best of some repeats
+counts, after one on few rows that warms the caches of compiled code. Learning begins when the workers are up and ends
+with the last merge. Models must have the same bytes. The bytes that a shard sends are those of its model; a merge is
+timed alone, as it does not get shorter with more workers.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def make_libsvm(path: Path, megabytes: int) -> None:
 
 
 def make_parquet(path: Path, megabytes: int) -> None:
-    """The mixed table of `tables.py`, a group of rows for each of its chunks."""
+    """The mixed table of `tables.py`, with a group of rows for each of its chunks."""
     number, writer = 0, None
     while writer is None or path.stat().st_size < megabytes * 1_000_000:
         table, _ = chunk(number)
@@ -74,7 +74,7 @@ def timed(arguments: list[str]) -> tuple[float, dict[str, Any]]:
 
 
 def of_a_merge(path: Path, folder: Path, options: dict[str, Any]) -> dict[str, float]:
-    """What two small shards send, and how long it takes to merge them and to write what comes of it."""
+    """What two small shards send, and how long it takes to merge them and to write the result."""
     plan = make_plan(path, Beginning(**options), path.stat().st_size // 2)
     models = []
     for shard in plan.shards[:2]:

@@ -1,7 +1,7 @@
-"""`PATER_QUICK_SECONDS=3 pytest`: the run fails if a quick test takes more processor time, or compiles a seldom form.
+"""`PATER_QUICK_SECONDS=3 pytest`: the run fails if a quick test takes more processor time, or compiles a rare form.
 
-What is compiled of the common forms is not counted: whoever is first does it for all who come later. Of a test in a
-child process all is counted. For runs in one process: with `-n` nobody adds up.
+Compiling common forms is not counted: the first test does it for all later ones. For a test in a child process,
+everything is counted. For runs in one process: with `-n`, nothing is added up.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 from numba.core import event
 
-SELDOM = ("float32", "uint64")  # of the rows that a pass learns from
+SELDOM = ("float32", "uint64")  # in the rows that a pass learns from
 
 
 def _spent() -> float:
-    """Seconds of the processor, of this process and of its children that have ended."""
+    """Processor seconds of this process and of its ended children."""
     uses = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(use.ru_utime + use.ru_stime for use in uses)
 
 
 class Compiling(event.Listener):
-    """How long this thread has compiled, and which forms that are seldom."""
+    """How long this thread has compiled, and which rare forms."""
 
     def __init__(self) -> None:
         self.seconds, self.seldom, self._depth, self._began = 0.0, [], 0, 0.0
@@ -43,7 +43,7 @@ class Compiling(event.Listener):
 
 
 class Budget:
-    """A plugin of pytest that tells who took too long."""
+    """A pytest plugin that reports tests that took too long."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.told = seconds, []

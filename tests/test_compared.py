@@ -1,4 +1,4 @@
-"""What docs/compared.md says of the libraries that the tests have, tried by benchmarks/compared.py."""
+"""What docs/compared.md says about the libraries installed for the tests, checked by benchmarks/compared.py."""
 
 from __future__ import annotations
 

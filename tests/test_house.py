@@ -39,7 +39,7 @@ def test_no_function_takes_many_arguments_by_position(path):
 
 
 def is_kernel(node):
-    """Compiled functions take the arrays that they work on one by one, wherever they stand."""
+    """Compiled functions take the arrays that they work on one by one, wherever they are defined."""
     decorators = getattr(node, "decorator_list", [])
     return any("kernel" in ast.unparse(each) or "intrinsic" in ast.unparse(each) for each in decorators)
 
@@ -50,7 +50,7 @@ def test_the_root_holds_rooms_and_little_else():
 
 @pytest.mark.parametrize("marks", [(), ("slow",)])
 def test_a_quick_test_that_takes_long_is_told_by_those_who_ask(marks):
-    """As `PATER_QUICK_SECONDS=0.05 pytest` would; on a busy machine no test fails by itself."""
+    """As `PATER_QUICK_SECONDS=0.05 pytest` would; without it, no test fails on a busy machine."""
     budget, session = Budget(0.05), SimpleNamespace(exitstatus=pytest.ExitCode.OK)
     item = SimpleNamespace(nodeid="test_a.py::test_b", get_closest_marker=lambda name: name if name in marks else None)
     running = budget.pytest_runtest_protocol(item)

@@ -1,4 +1,4 @@
-"""Importing is cheap, the public names are few, and what the docstrings show is true."""
+"""Importing is cheap, the public names are few, and the examples in docstrings are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is published: every file of the package and nothing else, in a wheel and in an archive of the sources."""
+"""What is published: every file of the package and nothing else, in a wheel and in a source archive."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ print(build.build_sdist(sys.argv[1]), build.build_wheel(sys.argv[1]))
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The archive of the sources, and the wheel."""
+    """The source archive, and the wheel."""
     folder = tmp_path_factory.mktemp("dist")
     done = subprocess.run([sys.executable, "-c", BUILD, folder], cwd=ROOT, capture_output=True, text=True, check=True)
     sources, wheel = done.stdout.split()

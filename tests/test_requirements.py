@@ -1,4 +1,4 @@
-"""What is imported is required, with bounds that can be checked."""
+"""Imports are listed as requirements, with bounds that can be checked."""
 
 from __future__ import annotations
 

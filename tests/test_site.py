@@ -28,7 +28,7 @@ def builder():
 
 
 def public_names(module):
-    """The names that a module exports, read from its text, since its libraries may not be there."""
+    """The names that a module exports, read from its source, since its libraries may be missing."""
     folder = ROOT / "src" / "pater" / module
     file = folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
     body = ast.parse(file.read_text()).body if file.exists() else []
@@ -54,7 +54,7 @@ def inside(there):
 
 
 class Shape(HTMLParser):
-    """What a page is made of: how often each element, and its words."""
+    """The structure of a page: how often each element occurs, and its words."""
 
     def __init__(self, html):
         super().__init__()
@@ -79,7 +79,7 @@ def site(builder):
 def test_the_api_is_complete(site):
     names = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
     described = {line.split()[0] for line in names.splitlines()}
-    described |= {re.sub(r"\.(\w+)\.\1$", r".\1", name) for name in described}  # a function named as its module
+    described |= {re.sub(r"\.(\w+)\.\1$", r".\1", name) for name in described}  # a function with the name of its module
     missing = set().union(*map(public_names, PUBLIC)) - described - {"pater.__version__"}
     assert not missing
 
@@ -102,7 +102,7 @@ def test_the_api_tells_the_defaults_of_the_signatures():
 
 @pytest.mark.slow
 def test_a_page_is_read_there_as_on_a_code_host(site, builder):
-    """Two dialects of Markdown: lists want an empty line before them, and four spaces before what is inside an item."""
+    """Two dialects of Markdown: lists need an empty line before them, and four spaces before the content of an item."""
     commonmark = MarkdownIt("commonmark").enable("table")
     for source in builder.markdown():
         page = builder.placed(source).relative_to(builder.PAGES).with_suffix(".html")

@@ -35,7 +35,7 @@ def clean_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Server:
-    """Answers on the loopback interface what a test has told it to, and counts who asked."""
+    """Gives the answers that a test has set, on the loopback interface, and counts the requests."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answer] = {}
@@ -52,11 +52,11 @@ class Server:
 
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._http.server_port}"
-        # The default interval would make every test wait half a second for the end.
+        # With the default interval, every test would take half a second longer to end.
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def serve(self, path: str, content: bytes, *, claimed_length: int | None = None) -> None:
-        """Serve content at a path, perhaps promising more than will come."""
+        """Serve content at a path, perhaps announcing more than will come."""
 
         def answer(handler: BaseHTTPRequestHandler) -> None:
             handler.send_response(200)

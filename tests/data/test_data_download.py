@@ -51,7 +51,7 @@ def tiny_entry(*addresses: str, content: bytes = b"1,1\n0,2\n") -> Entry:
 
 @pytest.fixture
 def register(monkeypatch: pytest.MonkeyPatch) -> Callable[[Entry], None]:
-    """Make an entry the only one of the registry."""
+    """Make an entry the only one in the registry."""
 
     def replace(entry: Entry) -> None:
         monkeypatch.setattr("pater.data.registry.DATA_SETS", {entry.key: entry})
@@ -127,7 +127,7 @@ def test_the_next_address_is_asked_when_one_fails(
 
 
 def refuse(cache: Path, base_url: str, complaint: str, timeout: float = 5) -> None:
-    """Fetch, expect a complaint that names file, address and remedy, and an empty cache."""
+    """Fetch; expect an error that names file, address and remedy, and an empty cache."""
     with pytest.raises(DataError, match=complaint) as caught:
         fetch("tic-tac-toe", cache_dir=cache, base_url=base_url, timeout=timeout)
     message = str(caught.value)

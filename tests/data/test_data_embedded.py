@@ -1,4 +1,4 @@
-"""The two data sets that need no file are the ones in the files."""
+"""The two data sets that need no file equal those in the files."""
 
 from __future__ import annotations
 

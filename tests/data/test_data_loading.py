@@ -1,4 +1,4 @@
-"""Where data is looked for, what is verified, and that all 31 sets come out as documented."""
+"""Where data is looked for, what is verified, and that all 31 sets are as documented."""
 
 from __future__ import annotations
 

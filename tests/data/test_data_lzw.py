@@ -13,7 +13,7 @@ from pater.data.lzw import CLEAR, MAGIC, decompress
 
 
 def compress(content: bytes, widest: int = 16, clear_after: int | None = None) -> bytes:
-    """Pack content; after ``clear_after`` codes start the table anew."""
+    """Pack content; clear the table after ``clear_after`` codes."""
     packed, block_bits, width = "", 0, 9
     table = {bytes([i]): i for i in range(256)}
     entries, codes = CLEAR + 1, 0

@@ -1,4 +1,4 @@
-"""20 Newsgroups made from an archive as the public one, with the documents in another order."""
+"""20 Newsgroups from an archive like the public one, with the documents in another order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEWS_PATH = "/~jason/20Newsgroups/"
 
 
 def newsgroups_archive(data_folder: Path) -> bytes:
-    """An archive as the public one: all documents of a split by group, in another order."""
+    """An archive like the public one: all documents of a split by group, in another order."""
     rng = np.random.default_rng(0)
     parts: dict[str, list[tuple[int, np.ndarray]]] = {
         "train": [(1, np.array([[1, 1]]))],

@@ -1,4 +1,4 @@
-"""What the registry says, and that it agrees with itself."""
+"""The content of the registry, and that it is consistent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_published_row_agrees_with_the_coding(entry: pater.data.Entry) -> None:
     assert entry.why
     assert entry.description
     if not entry.key.startswith("20news"):
-        # The paper rounds, and most of its ratios lie a little above the exact one.
+        # The paper rounds, and most of its ratios are slightly above the exact one.
         assert entry.positives / entry.negatives == pytest.approx(paper.ratio, rel=0.03, abs=0.005)
     if isinstance(entry.format, Table):
         assert len(entry.format.feature_names) == paper.features

@@ -1,4 +1,4 @@
-"""The document of a model, scored by the page of plain Python, says what `predict` says."""
+"""The document of a model, scored by the plain Python of the page, gives what `predict` gives."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ TOLERANCE = 1e-12
 
 
 def scorer_of(model: Any) -> Scorer:
-    """The page, with the document as a file would hold it."""
+    """The page's scorer, with the document as a file would hold it."""
     return Scorer(json.loads(json.dumps(document(model), allow_nan=False)))
 
 
 def check(model: Any, X: Any, rows: list[Any]) -> Scorer:
-    """The page says of rows what a model says of X."""
+    """Check that the page scores rows as a model scores X."""
     scorer = scorer_of(model)
     margins = [scorer.margins(row) for row in rows]
     told = np.asarray(model.decision_function(X)).reshape(len(rows), -1)
@@ -214,7 +214,7 @@ def test_of_rows_that_are_held_back_as_if_the_stream_ended_here():
 
 
 class Said:
-    """A learner of files with the face of an estimator: X is the path of a file to predict."""
+    """A learner of files with the interface of an estimator: X is the path of a file to predict."""
 
     def __init__(self, path: Any) -> None:
         self.learner = stream.load(path)
@@ -234,7 +234,7 @@ class Said:
 
 
 def check_file(tmp_path, text, ending, new, rows, **options):
-    """The page says of rows what a model that has learned from a file says of another file with these rows."""
+    """Check that the page scores rows as a model trained on a file scores another file with these rows."""
     path, model, unseen = tmp_path / f"rows.{ending}", tmp_path / "rows.pater", tmp_path / f"new.{ending}"
     path.write_text(text)
     unseen.write_text(new)
@@ -285,7 +285,7 @@ def test_plain_columns_of_a_table(tmp_path, scale):
         told = check_file(tmp_path, text, "csv", new, rows[:100], **options)
         assert told["input"]["names"] == list("abcdefg")
         assert (told["input"]["means"] is not None) == scale
-        assert (6 in told["input"]["columns"]) is not scale  # it does not vary
+        assert (6 in told["input"]["columns"]) is not scale  # as it does not vary
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -341,7 +341,7 @@ def test_encoded_tables_of_files(tmp_path, algo):
     assert (told["threshold"] != 0) == (algo == "auto")
 
 
-# What cannot be.
+# What cannot be exported.
 
 
 def test_what_cannot_be_exported_is_said():

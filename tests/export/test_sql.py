@@ -1,4 +1,4 @@
-"""Queries made from documents, run in SQLite and, where it is installed, in DuckDB, say what `predict` says."""
+"""Queries made from documents, run in SQLite and, where installed, in DuckDB, give what `predict` gives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAIRS = [("country", "amount"), ("country", "code"), ("born", "flag"), ("member"
 
 
 def answers(query: str, rows: pd.DataFrame, dialect: str, name: str = "rows") -> pd.DataFrame:
-    """What a database says."""
+    """The result of a query in a database."""
     if dialect == "duckdb":
         connection = pytest.importorskip("duckdb", reason="needs DuckDB: pip install duckdb").connect()
         texts = [column for column in rows if rows[column].dtype == "str"]  # which versions before 1.4 do not know
@@ -41,7 +41,7 @@ def answers(query: str, rows: pd.DataFrame, dialect: str, name: str = "rows") ->
 
 
 def check(model: Any, rows: pd.DataFrame, dialect: str, X: Any = None) -> str:
-    """A query gives the margins, the labels and the probabilities of a model."""
+    """Check that a query gives the margins, labels and probabilities of a model."""
     told = document(model)
     query = sql(told, dialect=dialect, keys=rows.columns[:1])
     found, X = answers(query, rows, dialect), rows if X is None else X
@@ -71,7 +71,7 @@ def test_plain_columns(dialect):
 
 
 def numbers_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """A table as a database has it: marks of currencies are for people."""
+    """A table as in a database: without currency marks, which are for people."""
     price = rows["price"].str.replace("[$,]", "", regex=True).astype(float)
     return rows.assign(
         price=price, preis=rows["preis"].str.replace(r"[ €.]", "", regex=True).str.replace(",", ".").astype(float)

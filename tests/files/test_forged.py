@@ -99,7 +99,7 @@ def _wide_text(header: Any, described: Any, data: bytes) -> bytes:
 
 
 def _wide_text_of_its_size(header: Any, described: Any, data: bytes) -> bytes:
-    """All else fits: there are as many models as classes."""
+    """Everything else fits: there are as many models as classes."""
     header["classes"] |= {"type": "<U99999", "values": [f"{k:06}" for k in range(20_000)]}
     return _of_models(20_000, header, described)
 
@@ -110,7 +110,7 @@ def _no_classes(header: Any, described: Any, data: bytes) -> bytes:
 
 
 def _of_models(n: int, header: Any, described: Any) -> bytes:
-    """So many models of no columns, all of whose numbers are zero."""
+    """This many models without columns, all of whose numbers are zero."""
     header["state"] |= {"models": n, "features": 0, "kept": 0}
     offset = 0
     for name, place in described.items():
@@ -122,7 +122,7 @@ def _of_models(n: int, header: Any, described: Any) -> bytes:
 
 
 def _many_models(header: Any, described: Any, data: bytes) -> bytes:
-    """10⁸: ten thousand classes, ten thousand specs, and vectors of no columns."""
+    """10⁸ models: ten thousand classes, ten thousand specs, and vectors without columns."""
     header["specs"] *= 10_000
     header["classes"]["values"] = list(range(10_000))
     header["state"] |= {"models": 10**8, "features": 0, "kept": 0}
@@ -237,7 +237,7 @@ def test_an_estimator_that_is_none(tmp_path: Path, content: bytes, name: str) ->
 
 
 def test_more_columns_than_the_machine_has_room_for(tmp_path: Path) -> None:
-    """The columns that are zero take no room in a file, so that there is nothing in it to hold them against."""
+    """Columns of zeros take no room in a file, so nothing in it contradicts their number."""
     (tmp_path / "a.svm").write_text("1 1:1 900:1\n-1 5:1\n")
     stream.train(tmp_path / "a.svm", model=tmp_path / "m", algo="pater-i")
     header, described, data = forge.apart((tmp_path / "m").read_bytes())
@@ -291,4 +291,4 @@ def test_inspecting_takes_no_memory_for_columns_of_zeros(tmp_path: Path) -> None
     finally:
         tracemalloc.stop()
     assert {name for name, _ in told["largest_weights"][0]["weights"]} == {"1", "5", "4000000"}
-    assert peak < 3 * 4_200_000  # of one byte a column
+    assert peak < 3 * 4_200_000  # of one byte per column

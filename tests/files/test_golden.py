@@ -1,7 +1,7 @@
-"""Model files as every version has written them: they load for ever, say what they said, and go on learning.
+"""Model files as every version has written them: they load forever, predict as they did, and learn on.
 
-Each folder of `golden` holds files of one version of the format, and in `said.json` what was said of a few rows when
-they were written (`0.1` are those of pater 0.1, of version 1.0). A new version adds a folder; none is ever changed.
+Each folder of `golden` holds files of one version of the format, and in `said.json` what they predicted for a few rows
+when written (`0.1` holds those of pater 0.1, of version 1.0). A new version adds a folder; none ever changes.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def rewritten(path, out, change):
 
 
 def without(header, arrays):
-    """As a version would have written it that had fewer settings, numbers and parameters."""
+    """Change it to what a version with fewer settings, numbers and parameters would have written."""
     for spec in header["specs"]:
         del spec["approximation"], spec["eta"]
     names = header["state"]["counts"]
@@ -86,7 +86,7 @@ def without(header, arrays):
 
 
 def with_more(header, arrays):
-    """As a later version may write it, with more of everything."""
+    """Change it to what a later version may write, with more of everything."""
     header["version"] = "1.99"
     header["mood"] = "good"
     for spec in header["specs"]:

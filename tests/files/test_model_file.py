@@ -1,4 +1,4 @@
-"""The model file: it comes back bit for bit, anyone can open it, and nothing damaged gets in."""
+"""The model file: it is restored bit for bit, anyone can open it, and nothing damaged is accepted."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_nothing_cut_off_or_added_gets_in(tmp_path: Path, content: bytes, data: 
 
 
 def forged(content: bytes, path: Path, change: Any) -> None:
-    """The same file with another header, rightly signed."""
+    """Write the same file with another header, correctly signed."""
     size = int.from_bytes(content[:8], "little")
     described = json.loads(content[8 : 8 + size])
     header = json.loads(described.pop("__metadata__")["pater"])
@@ -278,7 +278,7 @@ def test_loading_takes_the_memory_of_the_model_once(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert_same(model, saved.model)
     assert saved.model.state.layout == "herd"
-    assert peak < 4 * 8 * (1 << 16)  # the model itself takes large pages, which are not counted here: some vectors
+    assert peak < 4 * 8 * (1 << 16)  # some vectors; the model itself uses large pages, which are not counted here
 
 
 def test_a_newer_version_is_refused_by_name(tmp_path: Path, content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:

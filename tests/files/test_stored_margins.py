@@ -1,4 +1,4 @@
-"""The histograms of an operating point in a model file: what is forged is refused with its reason."""
+"""The histograms of an operating point in a model file: forged ones are refused with the reason."""
 
 from __future__ import annotations
 

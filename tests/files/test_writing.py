@@ -1,4 +1,4 @@
-"""Where files are written: through links, never over what is read or what is no file, and by one at a time."""
+"""Where files are written: through links, never over inputs or special files, and by one process at a time."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_link_to_itself(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def special(kind: str, path: Path) -> Iterator[None]:
-    """Something that is no plain file."""
+    """Something other than a plain file."""
     if kind == "folder":
         path.mkdir()
     elif kind == "pipe":
@@ -170,9 +170,9 @@ with writing(sys.argv[1]) as file:
 
 @pytest.mark.parametrize("to", ["pipe", "file"])
 def test_text_goes_to_standard_output_by_its_name(tmp_path: Path, to: str) -> None:
-    """Where standard output is appended to a file, that file is not replaced.
+    """If standard output is appended to a file, that file is not replaced.
 
-    The name is a link like /dev/stdout, which a failure of this test could replace for everybody.
+    The name is a link like /dev/stdout, which a failure of this test could otherwise replace for everybody.
     """
     (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
     command = [sys.executable, "-c", TO_STANDARD_OUTPUT, str(tmp_path / "stdout")]
@@ -220,7 +220,7 @@ with alone(sys.argv[1]):
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:
-    """Also through a link; and a lock whose holder was killed is none."""
+    """Also through a link; and a lock whose holder was killed does not count."""
     (tmp_path / "link").symlink_to("a")
     with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path / "a")], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
@@ -265,7 +265,7 @@ def test_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_pipe_in_the_place_of_the_lock_is_no_lock(tmp_path: Path) -> None:
-    """To open it would wait for ever."""
+    """Opening it would block forever."""
     os.mkfifo(tmp_path / "m.lock")
     with pytest.raises(OSError, match="no plain file, and no lock"), alone(tmp_path / "m"):
         pass

@@ -1,4 +1,4 @@
-"""Whatever was learned can be saved, and what was saved can be loaded: read back before the old file is replaced."""
+"""What was learned can be saved, and what was saved can be loaded: it is read back before it replaces the old file."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_squares_that_rounding_leaves_below_zero(tmp_path: Path) -> None:
 
 
 def broken_disk(monkeypatch: pytest.MonkeyPatch, *, after: int = 0) -> None:
-    """From the next write but `after` on, what is on the disk is not what was written."""
+    """After `after` more writes, the disk no longer holds what was written."""
     left = [after]
     parts = container._parts
 
@@ -117,7 +117,7 @@ def broken_disk(monkeypatch: pytest.MonkeyPatch, *, after: int = 0) -> None:
 
 
 def test_what_comes_back_changed_does_not_replace_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The checksum is right, but the numbers are others."""
+    """The checksum is right, but the numbers differ."""
     model = PATERClassifier("I").fit([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.25]], [0, 1])
     model.save(tmp_path / "m")
     before = (tmp_path / "m").read_bytes()
@@ -202,7 +202,7 @@ def test_names_of_files_that_are_no_text(tmp_path: Path) -> None:
 
 
 def test_a_run_beside_another(libsvm_file: Path, tmp_path: Path) -> None:
-    """Nothing of the first is touched; and it ends as if it had been alone."""
+    """The first run is untouched, and ends as if it had been alone."""
     whole = tmp_path / "whole"
     train(libsvm_file, model=whole, algo="pater-i")
     refused = []

@@ -1,4 +1,4 @@
-"""Columnar files: of both kinds, whole and cut off while they are read."""
+"""Columnar files of both kinds, whole and truncated while they are read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_files_and_streams(kind: str, tmp_path: Path) -> None:
 @pytest.mark.first_quick
 @pytest.mark.parametrize("format", ["arrow", "parquet"])
 def test_a_file_that_is_cut_off_while_it_is_read_is_an_error(format: str, tmp_path: Path) -> None:
-    """Were it mapped into memory, the process would be ended by the system."""
+    """If it were mapped into memory, the system would end the process."""
     script = f"""
 import os, sys
 import pyarrow as pa, pyarrow.parquet as pq

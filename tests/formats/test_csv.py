@@ -232,7 +232,7 @@ def test_one_long_label_does_not_widen_all_others(tmp_path: Path) -> None:
     (batch,) = read(tmp_path / "a.csv", threads=1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 100e6  # 800 MB, were each row as wide as the longest
+    assert peak < 100e6  # 800 MB if each row were as wide as the longest
     assert batch.labels is not None
     assert batch.labels[0] == long
     assert batch.labels[1:5].tolist() == ["a", "b", "a", "b"]
@@ -273,7 +273,7 @@ def test_a_wide_table_is_read_in_linear_time(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"the header names column0, .* column19 and 99,981 more") as error:
         list(read(path, label="q"))
     assert len(str(error.value)) < 1000
-    assert time.process_time() - start < 20  # a look at each name for each name takes minutes
+    assert time.process_time() - start < 20  # comparing every name with every other takes minutes
 
 
 @pytest.mark.slow

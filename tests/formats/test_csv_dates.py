@@ -1,4 +1,4 @@
-"""Dates of CSV, read by compiled code, against Python's own reading of them."""
+"""CSV dates, read by compiled code, against Python's own reading of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pater.preprocessing.values import moment_in, moments_in
 
 
 def read(texts):
-    """The seconds, or None where the column is not one of dates."""
+    """The seconds, or None if the column does not hold dates."""
     data = np.frombuffer("".join(f"{text}," for text in texts).encode() + b"\n", np.uint8)
     lengths = np.array([len(text.encode()) + 1 for text in texts])
     ends = np.cumsum(lengths) - 1

@@ -1,4 +1,4 @@
-"""Headers that stand where none is expected: once more among the rows, and below a line for a spreadsheet."""
+"""Headers in unexpected places: repeated among the rows, and below a line for a spreadsheet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_header_among_the_rows_is_no_data(tmp_path: Path, again: str, encoded:
     path.write_text(TABLE + again + ROWS)
     columns = make_input(path, encoded=encoded, on_error="skip").describe()
     assert columns.numeric_labels
-    assert dict(columns.table)["amount"] == "number"  # which the header does not change
+    assert dict(columns.table)["amount"] == "number"  # despite the header among the rows
     with pytest.raises(InputError, match=r"joined.csv, line 7: this is the header once more.*a.csv b.csv"):
         list(make_input(path, columns=columns, labelled=labelled).batches())
     batches = list(make_input(path, columns=columns, labelled=labelled, on_error="skip").batches())

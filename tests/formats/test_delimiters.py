@@ -1,4 +1,4 @@
-"""What stands between the fields of a table, and files that are not what their name says."""
+"""Delimiters of a table, and files that are not what their name says."""
 
 from __future__ import annotations
 
@@ -122,11 +122,11 @@ def test_points_between_thousands_are_for_an_encoder(tmp_path: Path) -> None:
     with pytest.warns(Hint, match=r"column 'a' holds numbers with marks in them, such as 1\.234,50.* an encoded table"):
         list(read(path))
     (batch,) = make_input(path, encoded=True).batches()
-    assert list(batch.table["a"].names) == ["1.234,50", "2,5"]  # which the encoder reads
+    assert list(batch.table["a"].names) == ["1.234,50", "2,5"]  # for the encoder to read
 
 
 def test_thousands_that_come_late_are_numbers_still(tmp_path: Path) -> None:
-    """A column of the first block holds 999,5; a later one 1.234,5 and 2,5."""
+    """The first block of a column holds 999,5; a later one 1.234,5 and 2,5."""
     path = tmp_path / "a.csv"
     path.write_text("a;y\n" + "999,5;1\n" * 200_000 + "1.234,5;0\n2,5;0\n")
     *_, last = make_input(path, encoded=True).batches()

@@ -1,4 +1,4 @@
-"""A few hundred cases of each kind of benchmarks/fuzz.py, and inputs that Hypothesis thinks of."""
+"""A few hundred cases of each kind of benchmarks/fuzz.py, and inputs made up by Hypothesis."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_numbers_quotes_and_lengths_at_the_edge_are_read_or_refused(tmp_path: Pa
 
 
 def test_no_place_outside_of_an_array_is_touched() -> None:
-    """Numba does not know of this check when it looks into its cache, so the cache is another, and the process too."""
+    """Numba's cache ignores this check, so it runs in another process with another cache."""
     command = [sys.executable, fuzz.__file__, "--text", "60", "--seed", "2", "--bounds"]
     environment = os.environ | {"PYTHONPATH": str(Path(pater.__file__).parents[1])}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

@@ -1,4 +1,4 @@
-"""Names behind hashed columns: kept in the order of the rows, whatever the format, the threads and the cuts."""
+"""Names behind hashed columns: kept in the order of the rows, for any format, threads and cuts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def named(line, format):
 
 
 def expected(lines, format, bits):
-    """The first name of each column, and the first of another mark."""
+    """The first name of each column, and the first with another mark."""
     found = {}
     for line in lines:
         for name in named(line, format):

@@ -1,4 +1,4 @@
-"""Rows of JSON: what each cell means, whatever stands beside it, and what is wrong with a row."""
+"""JSON rows: what each cell means, whatever is next to it, and what may be wrong with a row."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ STYLED = st.one_of(
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_what_a_cell_means_does_not_depend_on_its_neighbours(data: st.DataObject) -> None:
-    """A stream cut at random is encoded to the same bits, by an encoder that begins in the middle of it."""
+    """A randomly cut stream is encoded to the same bits, by an encoder that begins in the middle of it."""
     n = data.draw(st.integers(4, 40))
     texts = data.draw(st.sampled_from([VALUES, STYLED]))
     rows = [{"x": data.draw(texts), "y": data.draw(VALUES), "z": data.draw(VALUES)} for _ in range(n)]
@@ -170,7 +170,7 @@ def _encoded(columns: Columns, rows: list[Any], cuts: list[int]) -> list[Any]:
         assert not faults
         try:
             found += [piece for piece, _ in encoder.take(batch.table)]
-        except ValueError:  # no column says anything
+        except ValueError:  # no column holds any information
             return []
     arrays = [each.rows("nested") for each in found]
     assert encoder.encoding is not None

@@ -1,4 +1,4 @@
-"""JSON lines as an input: both shapes, what is wrong with a line, and the same model as from CSV and Parquet."""
+"""JSON lines as an input: both shapes, faults in a line, and the same model as from CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_lines_that_are_wrong_are_told_with_their_number(tmp_path: Path) -> None
         b'{"features": {"x": 1}, "label": 1, "wieght": 2}', b"[" * 5000,
     ]  # fmt: skip
     text = b'{"x": 1, "c": "a", "label": 1}\n\n' + b"\n".join(wrong) + b"\n  \n" + b'{"x": 1, "label": 0}'
-    # The names of the first block are columns: the line that is to have one too many comes after it.
+    # The names in the first block are columns, so the line with one too many comes after it.
     first = b'{"x": 1, "c": "a", "label": 1}\n' * (1 + (1 << 20) // 31)
     path = tmp_path / "a.jsonl"
     path.write_bytes(first + text)

@@ -1,4 +1,4 @@
-"""libsvm text: what the format allows, what it does not, and that it agrees with scikit-learn's loader."""
+"""libsvm text: what the format allows and forbids, and agreement with scikit-learn's loader."""
 
 from __future__ import annotations
 

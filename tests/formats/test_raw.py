@@ -1,4 +1,4 @@
-"""Tables handed over as they are: numbers, texts and times, from CSV and from Parquet and Arrow."""
+"""Tables passed on raw: numbers, texts and times, from CSV and from Parquet and Arrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files, globs, standard input, compression; and that reading ahead changes nothing."""
+"""Files, globs, standard input, compression; and reading ahead changes nothing."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_formats_by_ending(tmp_path: Path) -> None:
 
 
 class Dribble(io.RawIOBase):
-    """A pipe that delivers as it likes."""
+    """A pipe that delivers arbitrary amounts."""
 
     def __init__(self, text: bytes) -> None:
         self.text, self.random = io.BytesIO(text), np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""VW text: labels, importance, tags, namespaces; and what is none of it."""
+"""VW text: labels, importance, tags, namespaces; and text that is not VW."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many bytes at a time: the same fields and numbers as one by one."""
+"""Many bytes at a time: the same fields and numbers as byte by byte."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ short_number = entrance(part_of_numbers)
 
 
 def short(text: str) -> tuple[float, bool]:
-    """The number, among bytes that are none of its own."""
+    """The number, surrounded by bytes that are not part of it."""
     before, after = b"1.5,98765432.1234567,", b",7" + b"8" * 20
     data = before + text.encode() + after
     return short_number(np.frombuffer(data, np.uint8), len(before), len(data) - len(after))
@@ -51,7 +51,7 @@ def test_nothing_is_read_outside_of_a_text() -> None:
 
 
 def split(data: bytes, width: int, n_rows: int) -> tuple[list[int], list[int]] | None:
-    """Where the fields of so many rows start and end, or None if the text has others."""
+    """Where the fields of this many rows start and end, or None if the text has other rows."""
     starts, ends = np.empty(n_rows * width + SPARE, np.int32), np.empty(n_rows * width, np.int32)
     if not split_plain(np.frombuffer(data, np.uint8), ord(","), width, starts, ends):
         return None

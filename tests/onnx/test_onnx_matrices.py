@@ -1,4 +1,4 @@
-"""What onnxruntime answers for rows of numbers is what `predict`, `decision_function` and `predict_proba` answer."""
+"""For rows of numbers, onnxruntime gives what `predict`, `decision_function` and `predict_proba` give."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def session(model):
 
 
 def check(model, X, *, of=None, **how):
-    """All that is answered for X is the same; of `model` itself, or of what is converted."""
+    """Check that all outputs for X are the same, for `model` itself or for `of`, which is converted in its place."""
     runner = session(to_onnx(of or model, **how))
     names = [output.name for output in runner.get_outputs()]
     found = dict(zip(names, runner.run(None, feed(of or model, X, **how)), strict=True))

@@ -1,4 +1,4 @@
-"""Pipelines of scikit-learn that end with a classifier of pater are converted by skl2onnx."""
+"""Scikit-learn pipelines that end with a classifier of pater are converted by skl2onnx."""
 
 from __future__ import annotations
 

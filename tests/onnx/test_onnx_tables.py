@@ -1,4 +1,4 @@
-"""What onnxruntime answers for raw columns of a table is what the model answers."""
+"""For raw columns of a table, onnxruntime gives what the model gives."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_the_best_of_several_learners():
 
 
 def test_another_runtime_answers_alike():
-    """Patterns of the reference are those of Python, so that no category may be a number here."""
+    """The reference runtime uses Python's patterns, so no category may be a number here."""
     rows = TABLE.replace({"country": {"7": "seven", "2.5": "two", "inf": "many"}})
     encoder = TableEncoder(warm_up=300, max_categories=20, interactions=PAIRS)
     model = OnlinePipeline([("table", encoder), ("model", pater.PATERClassifier(probability=True))])
@@ -146,7 +146,7 @@ WRITTEN = [*WORDS.split("|"), *NUMBERS.split("|"), "DE" * 150, "0" * 300 + "7", 
 
 
 def test_texts_as_people_write_them():
-    """Texts are fed as they are, not as `feed` calls them."""
+    """Texts are fed as they are, not as `feed` would write them."""
     model = OnlinePipeline([("table", TableEncoder(warm_up=300)), ("model", pater.PATERClassifier())])
     model.partial_fit(TABLE[["country", "amount"]], Y)
     names = model.named_steps["table"].encoding_.columns[0].names

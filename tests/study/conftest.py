@@ -1,4 +1,4 @@
-"""A clean environment, the data folder if there is one, and rows made by hand."""
+"""A clean environment, the data folder if there is one, and handmade rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def nothing_at_hand(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytes
 
 
 def _rows(*lines: tuple[Any, ...], **others: Any) -> pd.DataFrame:
-    """Rows of (data set, algorithm, α⁻, α⁺, accuracies of the folds 0, 1, 2, ...)."""
+    """Rows from (data set, algorithm, α⁻, α⁺, accuracies of the folds 0, 1, 2, ...)."""
     table = []
     for data_set, algorithm, alpha_neg, alpha_pos, *accuracies in lines:
         for place, accuracy in enumerate(accuracies):

@@ -1,4 +1,4 @@
-"""The drift study as a part of the study: beside the paper's, resumed, in the report."""
+"""The drift study as a part of the study: next to the paper's, resumed, in the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PLAN = Plan(("wdbc",), algorithms=("PE", "PA", "PATER-I"), runs=1)
 
 @pytest.fixture(scope="module")
 def short_streams() -> Iterator[None]:
-    """Streams of a tenth of their length, which keep their kind."""
+    """Streams of the same kinds with a tenth of their length."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(unit, "rows_of", lambda stream, seed, run, n=4000: streams.rows_of(stream, seed, run, n))
         yield

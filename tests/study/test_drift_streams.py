@@ -1,4 +1,4 @@
-"""The streams: seeded, of the share and shape that they say, with the class means where a drift has taken them."""
+"""The streams: seeded, with the stated share and shape, and class means that follow the drift."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pater.study.drift.streams import STREAMS, Stream
 
 
 def _direction(X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where the positives are, in the metric of the negatives."""
+    """The direction of the positives, in the metric of the negatives."""
     negatives = X[y == 0]
     w = np.linalg.solve(np.cov(negatives.T), X[y == 1].mean(axis=0) - negatives.mean(axis=0))
     return np.asarray(w / np.linalg.norm(w))
 
 
 def _angles(stream: Stream, parts: int) -> list[float]:
-    """Between the best weights of the first part of a long stream and those of each part, in degrees."""
+    """The angles between the best weights of the first part of a long stream and those of each part, in degrees."""
     X, y = streams.rows_of(stream, 7, 0, 160_000)
     white = np.linalg.cholesky(np.linalg.inv(np.cov(X[y == 0].T)))
     found = [_direction(some @ white, own) for some, own in zip(np.split(X, parts), np.split(y, parts), strict=True)]

@@ -1,4 +1,4 @@
-"""Scores along the streams from counts made by hand."""
+"""Scores along the streams, from handmade counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PEER = "ACOG-II rate 1 γ 10"
 
 
 def _rows(**known: int) -> pd.DataFrame:
-    """Two runs of two windows with 100 positives and negatives each; of both classes 50 are known, or more."""
+    """Two runs of two windows with 100 positives and negatives each; about 50 of each are recognised, or as given."""
     known = {"auto": 80, "best": 82, "no_memory": 60, "peer": 75} | known
     named = {AUTO: known["auto"], BEST: known["best"], NO_MEMORY: known["no_memory"], PEER: known["peer"]}
     lines = []

@@ -1,4 +1,4 @@
-"""One stream of the drift study: judged before learning, counted by windows, the same as the estimators say."""
+"""One stream of the drift study: judged before learning, counted by window, the same as from the estimators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows() -> tuple[Any, Any]:
 
 
 class _Recorder:
-    """A model that knows the last row it has learned from."""
+    """A model that counts the rows it has learned from."""
 
     def __init__(self) -> None:
         self.learned = 0
@@ -38,7 +38,7 @@ class _Recorder:
         self.learned += len(X)
 
     def predict(self, X: Any) -> Any:
-        assert self.learned == X[0, 0]  # everything before is learned, nothing of this
+        assert self.learned == X[0, 0]  # everything before is learned, and nothing of this chunk
         return np.ones(len(X))
 
 

@@ -1,4 +1,4 @@
-"""The compiled descents do what the references do, on dense rows and on sparse ones."""
+"""The compiled descents match the references, on dense and on sparse rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DESCENTS: dict[Descent, Reference] = {
 
 @pytest.fixture(scope="module")
 def rows() -> tuple[Any, Any]:
-    """Rows with many zeros and a column of nothing else, a third of them positive, the first ones all negative."""
+    """Rows with many zeros and an all-zero column, a third of them positive, the first ones all negative."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 7)) * (rng.random((400, 7)) < 0.6)
     X[:, 3] = 0

@@ -1,4 +1,4 @@
-"""The comparison as a part of the study: beside the paper's, resumed, in the report; and what it shows on the data."""
+"""The comparison as a part of the study: next to the paper's, resumed, in the report; and its results on the data."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_bags_of_words_are_run_in_their_span_and_are_in_no_average(data_folder: 
 
 @pytest.fixture(scope="module")
 def comparable_sets(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    """The averages of one run on all sets that can be compared."""
+    """The averages of one run on all comparable sets."""
     plan = Plan(tuple(key for key in DATA_SETS if key not in NOT_COMPARABLE), algorithms=("PE", "PA"), runs=1)
     made = reproduce(plan, tmp_path_factory.mktemp("peers"), data_dir=data_folder, peers=True, jobs=2)
     return pd.read_csv(made.page.parent / "tables" / "peers_averages.csv").set_index("algorithm")

@@ -1,4 +1,4 @@
-"""In the span of the training rows a learner of a full covariance does what it does in all columns."""
+"""In the span of the training rows, a learner with a full covariance gives the same as in all columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FULL = list(dict.fromkeys(spec for learner in LEARNERS for spec in learner.specs
 
 
 def _wide(n: int = 40, d: int = 90) -> tuple[csr_array, csr_array, np.ndarray]:
-    """Sparse rows of more columns than rows, and their classes, of which one is rare."""
+    """Sparse rows with more columns than rows, and their classes, one of which is rare."""
     generator = np.random.default_rng(5)
     X = csr_array(np.asarray(random_array((2 * n, d), density=0.2, rng=generator).toarray()))
     codes = (X.toarray() @ generator.standard_normal(d) > 0.3).astype(np.int64)

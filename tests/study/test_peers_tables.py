@@ -1,4 +1,4 @@
-"""Averages and ranks of the comparison from rows made by hand."""
+"""Averages and ranks of the comparison, from handmade rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETS = ("wdbc", "pima", "heart")
 
 
 def _rows(sets: tuple[str, ...] = SETS, **best: float) -> pd.DataFrame:
-    """Two folds of every set, on which learner k has 0.5 + k/200, but for those in `best`."""
+    """Two folds of every set, on which learner k scores 0.5 + k/200, except for those in `best`."""
     lines = []
     for key in sets:
         for k, name in enumerate((*ONE_PASS, *TABLES, *LINES)):

@@ -1,4 +1,4 @@
-"""One unit of the comparison: what it writes is what the estimators would say, and the test half has no part in it."""
+"""One unit of the comparison: it writes what the estimators would give, and the test half has no influence."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def fold() -> Fold:
 
 @pytest.fixture(scope="module")
 def lines(fold: Fold) -> dict[str, dict[str, Any]]:
-    """The rows of that fold, by learner."""
+    """The rows of this fold, by learner."""
     rows = unit.run_unit(load("wdbc"), 0, Plan(("wdbc",))).rows
     named = [dict(zip(unit.COLUMNS["rows"], row, strict=True)) for row in rows]
     return {row["algorithm"]: row for row in named if row["fold"] == 0}
@@ -144,7 +144,7 @@ def test_a_descent_is_the_best_of_its_references_in_the_pass(lines: dict[str, di
         scores = [float(balanced_accuracy(Confusion.of(positive, says, True, places))) for says in answers]
         best = [w[-1] for w, score in zip(settings, scores, strict=True) if score == max(scores)]
         accuracies = [np.mean((test @ w >= 0) == (fold.test_codes == 1)) for w in best]
-        assert lines[name]["accuracy"] in accuracies  # of equals the first, in an order that is not repeated here
+        assert lines[name]["accuracy"] in accuracies  # the first among equals, in an order that is not repeated here
         assert (lines[name]["alpha_neg"], lines[name]["r"]) == ("", "")
 
 
@@ -175,7 +175,7 @@ def test_an_area_is_that_of_the_estimator(lines: dict[str, dict[str, Any]], fold
 
 @pytest.mark.slow
 def test_no_second_holds_a_compilation(fold: Fold, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on an empty cache: whoever is first to call a pass by a rule has to wait."""
+    """As with an empty cache: the first to call a pass with a rule has to wait."""
     learn, known = passes.learn, set()
 
     def slow_at_first(rows: Any, codes: Any, state: Any, settings: Any, **more: Any) -> int:

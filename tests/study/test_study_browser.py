@@ -1,4 +1,4 @@
-"""The page in a real browser: a silent console, no network, what a click, a word and a pointer do, and its width."""
+"""The page in a real browser: a silent console, no network, what clicks, search and pointer do, and its width."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _open(page: Path, profile: Path, *options: str) -> tuple[dict[str, Any], str]:
-    """What the probe found, and what the browser has to say on the console."""
+    """What the probe found, and what the browser wrote to the console."""
     assert BROWSER is not None
     command = [
         BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
@@ -117,7 +117,7 @@ def test_one_can_filter_jump_and_point(page: Path, on_a_desk: tuple[dict[str, An
     assert found["rows"]
     assert all("AROW" in row or "Auto" in row for row in found["rows"])
     columns = [name.replace("\u2060", "") for name in found["columns"]]
-    assert columns[: len(found["rows"])] == found["rows"]  # then those behind an encoder, which are below the others
+    assert columns[: len(found["rows"])] == found["rows"]  # then those behind an encoder, below the others
     assert re.fullmatch(rf"{len(found['rows'])} of \d+", found["count"])
     assert found["all"]
     ids = re.findall(r'\bid="([^"]+)"', page.read_text())

@@ -1,4 +1,4 @@
-"""Which weight stands for wPATER."""
+"""Which weights stand for wPATER."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds and scaling: what a model may know of the test half is nothing."""
+"""Folds and scaling: a model knows nothing of the test half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop that runs every reading of the pseudo-code agrees with the paper transcribed literally."""
+"""The loop that runs every reading of the pseudo-code agrees with a literal transcription of the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole study: on what is always at hand, and on all 31 data sets where they are."""
+"""The whole study: on the sets that are always at hand, and on all 31 where they are."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_data_sets_are_the_papers(all_sets: Reproduction) -> None:
     table = _table(all_sets, "table1_data_sets").query("comparable")
     assert (table["rows"] == table["published_rows"]).all()
     assert (table["features"] == table["published_features"]).all()
-    # The paper's ratios of small sets are a little above the exact ones, up to 3 %.
+    # The paper's ratios for small sets are slightly above the exact ones, by up to 3 %.
     assert ((table["ratio"] / table["published_ratio"] - 1).abs() < 0.075).all()
 
 
@@ -86,7 +86,7 @@ def _pages(folder: Path) -> Iterator[str]:
 
 
 class _Tags(HTMLParser):
-    """Which tags are left open, and what the page asks for from elsewhere."""
+    """Which tags are left open, and what the page loads from elsewhere."""
 
     VOID = frozenset({"meta", "link", "br", "img", "path", "use", "rect"})
 
@@ -140,7 +140,7 @@ def test_the_same_rows_give_the_same_tables_and_figures(tmp_path: Path) -> None:
     def written() -> dict[str, bytes]:
         reproduce(plan, tmp_path)
         found = (path for kind in ("tables", "figures") for path in (tmp_path / kind).iterdir())
-        return {path.name: path.read_bytes() for path in found if path.name != "made.json"}  # which says when
+        return {path.name: path.read_bytes() for path in found if path.name != "made.json"}  # which holds the time
 
     first = written()
     assert first == written()

@@ -1,4 +1,4 @@
-"""Running: the same rows whatever the number of jobs, and whatever interrupted it."""
+"""Running: the same rows for any number of jobs, and after any interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks, the Friedman test and the Nemenyi test, held against the paper's own words and another library."""
+"""Ranks, the Friedman test and the Nemenyi test, compared with the paper's statements and another library."""
 
 from __future__ import annotations
 

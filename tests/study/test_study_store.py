@@ -1,4 +1,4 @@
-"""The files: units whole or not at all, studies never mixed."""
+"""The files: units are whole or absent, and studies are never mixed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAN = Plan(("wdbc", "tic-tac-toe"), runs=2)
 
 
 def _outcome(data_set: str, run: int) -> Outcome:
-    """A unit of two rows, one line of progress and no other reading."""
+    """A unit with two rows, one line of progress and no other reading."""
     model = (data_set, "PE", 1.0, 1.0, run)
     rows = [(*model, fold, 0.5, 0.5, 0.5, 0.5, 1.0, 1e-05, 7) for fold in (0, 1)]
     return Outcome(rows, [(*model, 0, 10, 5)], [], [(data_set, run, 20, 3, 10, 10, 0.1, 3)])

@@ -1,4 +1,4 @@
-"""The tables, on rows small enough to be worked out by hand, and the published figures as they are printed."""
+"""The tables, on rows small enough to work out by hand, and the published figures as printed."""
 
 from __future__ import annotations
 

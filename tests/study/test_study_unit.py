@@ -104,7 +104,7 @@ def _busy(seconds: float) -> None:
 
 @pytest.mark.slow
 def test_no_second_holds_a_compilation(boards: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on an empty cache: whoever is first to call a pass by a rule has to wait."""
+    """As with an empty cache: the first to call a pass with a rule has to wait."""
     learn, known = passes.learn, set()
 
     def slow_at_first(rows: Any, codes: Any, state: Any, settings: Any, **more: Any) -> int:
@@ -121,7 +121,7 @@ def test_no_second_holds_a_compilation(boards: DataSet, monkeypatch: pytest.Monk
 
 
 def test_no_second_holds_a_pause(boards: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when Python collects its garbage in the middle of a pass."""
+    """As when Python collects garbage in the middle of a pass."""
     learn, calls = passes.learn, itertools.count()
 
     def slow_at_times(*arguments: Any, **more: Any) -> int:

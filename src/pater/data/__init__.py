@@ -1,7 +1,7 @@
 """The 31 data sets of the paper: where they come from, how they are coded, and why.
 
-``load`` reads one, ``available`` lists what is at hand, ``fetch`` downloads, and ``DATA_SETS`` is
-the registry. No data is part of this package.
+``load`` reads one, ``available`` lists those at hand, ``fetch`` downloads, and ``DATA_SETS`` is the registry. No data
+is part of this package.
 """
 
 from pater.data.download import fetch

@@ -1,8 +1,7 @@
 """Download data sets into the per-user cache.
 
-A download stays in memory until its checksum is right, and then takes its place in the cache in one
-step, so whatever goes wrong (no network, a cut connection, a wrong file, a full disk), the cache
-holds whole and verified files only.
+A download stays in memory until its checksum is right, and is then moved into the cache in one step. So whatever goes
+wrong (no network, a cut connection, a wrong file, a full disk), the cache holds only whole and verified files.
 """
 
 from __future__ import annotations
@@ -38,13 +37,11 @@ def fetch(
     timeout: float = 30.0,
     on_progress: Progress | None = None,
 ) -> Path:
-    """Download what is missing of the data sets from their public sources; return the folder.
+    """Download the missing files of the data sets from their public sources; return the folder.
 
-    Files that are there and have the right checksum are not downloaded again. ``base_url`` stands
-    in for the scheme and host of the sources (a mirror with the same paths). ``timeout`` is the
-    longest silence, in seconds, that is waited through. As bytes arrive,
-    ``on_progress(file, done_bytes, total_bytes)`` is called; the total is 0 where the server does
-    not tell it.
+    Files that are there and have the right checksum are not downloaded again. ``base_url`` replaces the scheme and host
+    of the sources (a mirror with the same paths). ``timeout`` is the longest silence to wait for, in seconds. As bytes
+    arrive, ``on_progress(file, done_bytes, total_bytes)`` is called; the total is 0 if the server does not state it.
 
     Needs pooch, which comes with ``pip install "pater[study]"``.
     """
@@ -58,7 +55,7 @@ def fetch(
 
 
 def cache_folder() -> Path | None:
-    """The per-user cache; ``None`` without pooch, which is the only one to fill it."""
+    """The per-user cache; ``None`` without pooch, as only pooch fills it."""
     try:
         return Path(_pooch().os_cache("pater"))
     except DataError:
@@ -74,7 +71,7 @@ def _pooch() -> Any:
 
 
 def _fetch_entry(entry: Entry, folder: Path, source: _Source) -> None:
-    """Complete a data set: verify the whole before a single file is put in its place."""
+    """Complete a data set; everything is verified before any file is put in its place."""
     if _holds_good(folder, entry):
         return
     known = {file.name: _at_hand(folder, file) for file in entry.files}
@@ -105,7 +102,7 @@ def _holds_good(folder: Path, entry: Entry) -> bool:
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Write beside the place, then rename: a reader sees the whole file or none."""
+    """Write a new file, then rename it: a reader sees the whole file or none."""
     partial = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +166,7 @@ class _Source:
             progressbar=progress,
             chunk_size=CHUNK_BYTES,
             timeout=self.timeout,
-            # Compression on the way would make the byte counts of the progress meaningless.
+            # Compression in transit would make the byte counts of the progress meaningless.
             headers={"Accept-Encoding": "identity"},
         )
         content = io.BytesIO()
@@ -181,7 +178,7 @@ class _Source:
 
 
 class _ProgressBar:
-    """Gives pooch the progress bar it knows how to drive, and the caller a plain function."""
+    """Gives pooch the progress bar that it expects, and the caller a plain function."""
 
     def __init__(self, name: str, report: Progress) -> None:
         self.name, self.report = name, report

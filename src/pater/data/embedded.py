@@ -18,7 +18,7 @@ Board = tuple[int, ...]
 
 
 def wdbc() -> Parsed:
-    """Wdbc from the copy that scikit-learn carries, which also has benign as the class 1."""
+    """Wdbc from the copy in scikit-learn, in which class 1 is also benign."""
     from sklearn.datasets import load_breast_cancer
 
     X, benign = load_breast_cancer(return_X_y=True)
@@ -29,8 +29,8 @@ def wdbc() -> Parsed:
 def tic_tac_toe() -> Parsed:
     """All boards on which a game of tic-tac-toe, begun by x, can end.
 
-    The order is that of the UCI file: x has won, o has won, drawn; within each, the squares from
-    the top left as digits x < o < blank.
+    The order is that of the UCI file: x has won, o has won, drawn; within each, sorted by the squares from the top
+    left, x < o < blank.
     """
     boards = [board for board in product((X_MARK, O_MARK, BLANK), repeat=9) if _is_over(board)]
     boards.sort(key=lambda board: (not _has_line(board, X_MARK), not _has_line(board, O_MARK)))
@@ -39,7 +39,7 @@ def tic_tac_toe() -> Parsed:
 
 
 def _is_over(board: Board) -> bool:
-    """Whether play can have ended here: x begins, and who completes a line has moved last."""
+    """Whether play can have ended here: x begins, and whoever completes a line has moved last."""
     lead = board.count(X_MARK) - board.count(O_MARK)
     x_won, o_won = _has_line(board, X_MARK), _has_line(board, O_MARK)
     if x_won:

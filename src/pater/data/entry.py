@@ -1,6 +1,6 @@
-"""What is known about one data set: where it comes from, how it is read, and why it is read so.
+"""What is known about one data set: where it comes from, how it is read, and why.
 
-Knows no file system and no network; it is the vocabulary the other modules of the package share.
+Knows no file system and no network; it is the vocabulary that the other modules of the package share.
 """
 
 from __future__ import annotations
@@ -47,10 +47,9 @@ class Format(Protocol):
 class SourceFile:
     """One file of a data set.
 
-    ``name`` is the path below a data folder. ``sha256`` is that of the uncompressed content, so it
-    holds whatever compression a copy has. ``addresses`` are tried in order; a file without one is
-    made from the entry's archive. ``any_order`` marks a file whose rows the public source lists in
-    another order than the copy the checksum was taken from.
+    ``name`` is the path below a data folder. ``sha256`` is that of the uncompressed content, so it does not depend on
+    how a copy is compressed. ``addresses`` are tried in order; a file without one is made from the entry's archive.
+    ``any_order`` marks a file whose rows the public source lists in another order than the copy with this checksum.
     """
 
     name: str
@@ -61,7 +60,7 @@ class SourceFile:
 
 @dataclass(frozen=True)
 class Archive:
-    """A public archive out of which some files of a data set are made.
+    """A public archive from which some files of a data set are made.
 
     ``unpack`` maps the archive's bytes to contents by file name.
     """
@@ -90,8 +89,8 @@ class Entry:
     """One data set of the paper: its files, its coding, and the reason for the coding.
 
     ``positives`` and ``negatives`` count the rows that remain after the missing-value rule.
-    ``same_data`` goes with files in any order: it says whether contents with another checksum hold
-    the same rows with the same labels.
+    ``same_data`` goes with files in any order: it says whether contents with another checksum hold the same rows with
+    the same labels.
     """
 
     number: int
@@ -126,5 +125,5 @@ def numbered(prefix: str, count: int) -> tuple[str, ...]:
 
 
 def listed(names: str) -> tuple[str, ...]:
-    """Names out of a comma-separated listing."""
+    """Names from a comma-separated listing."""
     return tuple(names.split(", "))

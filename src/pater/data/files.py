@@ -35,7 +35,7 @@ def holds(folder: Path, entry: Entry) -> bool:
 
 
 def decompress(content: bytes, name: str) -> bytes:
-    """Undo the compression that the name's suffix tells of, if any."""
+    """Undo the compression that the suffix of the name indicates, if any."""
     undo = DECOMPRESS.get(Path(name).suffix)
     if undo is None:
         return content
@@ -64,10 +64,9 @@ def read(folder: Path, entry: Entry) -> list[RawFile]:
 
 
 def verify(entry: Entry, raw: Sequence[RawFile], remedy: str) -> None:
-    """Raise unless the contents are those whose checksums the entry holds.
+    """Raise unless the contents have the checksums in the entry.
 
-    Hashing all data sets takes a twentieth of the time of reading them, so nothing is remembered
-    from one call to the next.
+    Hashing all data sets takes a twentieth of the time of reading them, so no result is remembered between calls.
     """
     for file, (where, content) in zip(entry.files, raw, strict=True):
         actual = hashlib.sha256(content).hexdigest()

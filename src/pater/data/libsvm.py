@@ -19,7 +19,7 @@ class LibSVM:
     features: int
 
     def parse(self, files: Sequence[RawFile]) -> Parsed:
-        """Read the files one below the other."""
+        """Read the files one after the other."""
         parts = [self._rows(file) for file in files]
         X = np.concatenate([X for X, _ in parts])
         y = np.concatenate([y for _, y in parts])
@@ -30,7 +30,7 @@ class LibSVM:
         return "Labels are +1 and -1 in the file. Indices that are left out are zeros."
 
     def _rows(self, file: RawFile) -> tuple[NDArray[np.float64], Labels]:
-        """Read with the parser of streams, which is compiled and imported only when data is read."""
+        """Read with the compiled parser of streams, which is imported only when data is read."""
         from pater.formats.blocks import START, Block
         from pater.formats.libsvm import LibsvmParser
 

@@ -1,4 +1,4 @@
-"""Load a data set from wherever it is at hand."""
+"""Load a data set from wherever it is available."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ENVIRONMENT = "PATER_DATA"
 class DataSet:
     """A data set, ready for a classifier.
 
-    ``X`` holds one row a sample: a C-ordered float64 array, or for 20 Newsgroups a CSR matrix of
-    word counts. ``y`` holds -1 and +1. Nothing is scaled.
+    ``X`` holds one row per sample: a C-ordered float64 array, or for 20 Newsgroups a CSR matrix of word counts. ``y``
+    holds -1 and +1. Nothing is scaled.
     """
 
     key: str
@@ -41,10 +41,9 @@ class DataSet:
 def load(key: str, *, data_dir: str | os.PathLike[str] | None = None, fetch: bool = False) -> DataSet:
     """Load one of the paper's data sets.
 
-    Looked for in ``data_dir``, else in the folder that the environment variable PATER_DATA names;
-    then in the per-user cache; then among the sets that need no file (Wdbc and Tic-tac-toe).
-    Only with ``fetch=True`` is what is still missing downloaded. Files are verified by checksum
-    every time.
+    It is looked for in ``data_dir``, else in the folder that the environment variable PATER_DATA names; then in the
+    per-user cache; then among the sets that need no file (Wdbc and Tic-tac-toe). Only with ``fetch=True`` is it then
+    downloaded if missing. Files are verified by checksum every time.
 
     >>> boards = load("tic-tac-toe")
     >>> boards.X.shape, int((boards.y == 1).sum())
@@ -83,7 +82,7 @@ def _parsed(entry: Entry, folders: list[Path], fetch: bool) -> Parsed:
 
 
 def _folders(data_dir: str | os.PathLike[str] | None) -> list[Path]:
-    """Where files may be, first choice first."""
+    """Where files may be, in order of preference."""
     chosen = data_dir if data_dir is not None else os.environ.get(ENVIRONMENT)
     cache = download.cache_folder()
     return [Path(folder) for folder in (chosen, cache) if folder]

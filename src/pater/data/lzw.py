@@ -1,4 +1,4 @@
-"""The Unix ``compress`` format (.Z): the UCI repository still serves it, Python cannot read it."""
+"""The Unix ``compress`` format (.Z): the UCI repository still serves it, but Python cannot read it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ HEADER_BITS = 24
 def decompress(data: bytes) -> bytes:
     """Undo ``compress``.
 
-    Codes are packed from the low bit up and grow from 9 bits to the width the header allows. They
-    are written in blocks of eight, and a block is padded when the width changes, so the reader
-    jumps to the next block there.
+    Codes are packed from the low bit up and grow from 9 bits to the width that the header allows. They are written in
+    blocks of eight, and a block is padded when the width changes, so the reader then skips to the next block.
     """
     if data[:2] != MAGIC or len(data) < 3:
         raise ValueError("not in the compress (.Z) format")
@@ -34,7 +33,7 @@ def decompress(data: bytes) -> bytes:
             position = block_start = _next_block(position, block_start, width)
             table, previous, width = literals.copy(), b"", 9
             continue
-        # A code may name the entry it completes: the previous text and its first letter again.
+        # A code may name the entry that it completes: the previous text followed by its first letter.
         if code == len(table) and previous:
             text = previous + previous[:1]
         elif code < len(table):

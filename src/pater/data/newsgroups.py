@@ -1,7 +1,7 @@
-"""20 Newsgroups as word counts: ``document word count`` triplets, two groups a data set.
+"""20 Newsgroups as word counts: ``document word count`` triplets, two groups per data set.
 
-The public archive holds all twenty groups, split by date into train and test. A data set here takes
-two groups out of it: the train documents, then the test documents, numbered anew.
+The public archive holds all twenty groups, split by date into train and test. A data set here takes two groups from it:
+the train documents, then the test documents, renumbered.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WordCounts:
-    """Three files: triplets, the group of each document, and the vocabulary, one word a line.
+    """Three files: triplets, the group of each document, and the vocabulary, one word per line.
 
     Documents and words are numbered from 1. ``positive`` and ``negative`` are group numbers.
-    ``documents_sha256`` is what ``fingerprint`` gives for the right documents.
+    ``documents_sha256`` is the ``fingerprint`` of the right documents.
     """
 
     positive: int
@@ -37,7 +37,7 @@ class WordCounts:
     documents_sha256: str
 
     def parse(self, files: Sequence[RawFile]) -> Parsed:
-        """Read the counts as a CSR matrix with one column for each word of the vocabulary."""
+        """Read the counts as a CSR matrix with a column for each word of the vocabulary."""
         X, y = self._labelled_counts(files)
         return Parsed(X, y, _words(files[2]))
 
@@ -49,7 +49,7 @@ class WordCounts:
         )
 
     def same_documents(self, files: Sequence[RawFile]) -> bool:
-        """Whether these are the right documents with the right labels, in whatever order."""
+        """Whether these are the right documents with the right labels, in any order."""
         try:
             return self.fingerprint(files) == self.documents_sha256
         except DataError:
@@ -85,7 +85,7 @@ def _words(vocabulary: RawFile) -> tuple[str, ...]:
 
 
 def unpack_pair(archive: bytes, groups: tuple[int, int], folder: str) -> Mapping[str, bytes]:
-    """Make ``pair.data`` and ``pair.label`` of two groups out of the public archive's content."""
+    """The ``pair.data`` and ``pair.label`` of two groups, from the content of the public archive."""
     members = _members(archive, ("train.data", "train.label", "test.data", "test.label"))
     triplets, labels, documents = [], [], 0
     for split in ("train", "test"):
@@ -107,7 +107,7 @@ def unpack_pair(archive: bytes, groups: tuple[int, int], folder: str) -> Mapping
 
 
 def _members(archive: bytes, names: Sequence[str]) -> dict[str, RawFile]:
-    """Read members of the archive by their last name: the folders around them have varied."""
+    """Read members of the archive by file name, as the folders around them have varied."""
     found = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:

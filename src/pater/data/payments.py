@@ -1,4 +1,4 @@
-"""Payments that are made up: a small table of rare events, for a first look."""
+"""Made-up payments: a small table of rare events, for a first look."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SECONDS_OF_A_DAY = 86_400
 
 
 class Payment(NamedTuple):
-    """One line of the table, as text; what is missing is empty."""
+    """One line of the table, as text; missing values are empty."""
 
     when: str
     amount: str
@@ -27,7 +27,7 @@ class Payment(NamedTuple):
 
 
 def made_payments(n: int, seed: int = 0) -> Iterator[Payment]:
-    """`n` payments in the order of time, about one in thirty of them a fraud.
+    """`n` payments in chronological order, about one in thirty of them a fraud.
 
     Fraud is likelier at night, for amounts between 80 and 250, in France, on a laptop and after several tries.
     """

@@ -25,7 +25,7 @@ DATA_SETS: Mapping[str, Entry] = MappingProxyType(
 
 
 def entry_of(key: str) -> Entry:
-    """The entry of a key; an unknown key is answered with the nearest ones."""
+    """The entry of a key; the error for an unknown key suggests the nearest ones."""
     if key in DATA_SETS:
         return DATA_SETS[key]
     wanted = key.lower()

@@ -1,4 +1,4 @@
-"""Delimited text: one row a line, a label column, perhaps ids, categories and missing values."""
+"""Delimited text: one row per line, a label column, perhaps ids, categories and missing values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Convert = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a delimited file and what becomes of each.
+    """The columns of a delimited file and how each is used.
 
     ``columns`` names every column of the file. ``label`` is the class column, with the text that
     stands for the positive and for the negative class; ``ignored`` columns are ids and the like;
@@ -28,9 +28,8 @@ class Table:
     ``codes`` gives, for a categorical column, its values in the order in which the data set's
     documentation lists them, blank-separated; a value becomes its position in that list, from 0.
 
-    ``missing`` says what becomes of "?": ``"none"`` where there is none (one would be an error),
-    ``"drop"`` where the row is left out, ``"value"`` where it is a category of its own and so
-    stands in ``codes``.
+    ``missing`` says what happens to "?": ``"none"`` where there is none (one would be an error), ``"drop"`` where the
+    row is left out, ``"value"`` where it is a category of its own and so is listed in ``codes``.
 
     ``separator`` is ``None`` for runs of blanks.
     """
@@ -51,7 +50,7 @@ class Table:
         return tuple(c for c in self.columns if c != self.label and c not in self.ignored)
 
     def parse(self, files: Sequence[RawFile]) -> Parsed:
-        """Read the files one below the other."""
+        """Read the files one after the other."""
         values = np.concatenate([self._values(file) for file in files])
         features = [self.columns.index(name) for name in self.feature_names]
         X = np.ascontiguousarray(values[:, features])
@@ -94,7 +93,7 @@ class Table:
         return bool(line.strip()) and not (self.missing == "drop" and MISSING in line)
 
     def _converters(self) -> dict[int | str, Convert]:
-        """What turns the text of a column into a number, for the columns that are not numbers."""
+        """The functions that turn text into a number, for the columns that are not numbers."""
         converters: dict[int | str, Convert] = {self.columns.index(name): _ignore for name in self.ignored}
         for name, listing in self.codes.items():
             codes = {value: float(i) for i, value in enumerate(listing.split())}

@@ -1,4 +1,4 @@
-"""What is said of a column or a file that is not there: what there is, and what may have been meant.
+"""Messages about a column or a file that is missing: what there is, and what may have been meant.
 
 Knows `errors` only.
 """
@@ -15,19 +15,19 @@ from .errors import InputError, listed, shortened
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(r"[0-9]{1,18}")
-_OTHER_DELIMITERS = "|:^~ "  # that are not recognised by themselves
+_OTHER_DELIMITERS = "|:^~ "  # not recognised by themselves
 DATA_FIRST = "the first line looks like a row, not like names: put a line with the names of the columns above it"
 
 
 def no_column(name: str, header: Sequence[str], source: str, names_it: str = "the header names") -> InputError:
-    """The error of a table without a column of that name."""
+    """The error for a table without a column of this name."""
     meant = nearest(name, header)
     hint = f"did you mean {shortened(meant)!r}? {names_it.capitalize()}" if meant is not None else names_it
     return InputError(f"{source}: there is no column {shortened(name)!r}; {hint} {listed(header)}.{_todo(header)}")
 
 
 def nearest(name: str, known: Sequence[str], alike: float = 0.6) -> str | None:
-    """The one of the names that is most like this one, if any is."""
+    """The known name that is most like this one, if any is."""
     folded = {each.strip().casefold(): each for each in reversed(known)}
     wanted = name.strip().casefold()
     if wanted in folded:
@@ -37,7 +37,7 @@ def nearest(name: str, known: Sequence[str], alike: float = 0.6) -> str | None:
 
 
 def file_like(path: str) -> str:
-    """`; did you mean …?` if there is a file of nearly that name in the same folder."""
+    """`; did you mean …?` if the same folder holds a file of nearly this name."""
     folder, name = os.path.split(path)
     try:
         meant = nearest(name, sorted(os.listdir(folder or "."))[:10_000], alike=0.8)
@@ -47,15 +47,15 @@ def file_like(path: str) -> str:
 
 
 def label_to_name(header: Sequence[str], source: str) -> InputError:
-    """The error of a table of which nobody says which column is the label."""
+    """The error for a table whose label nobody has named."""
     what = f"name the label column with --label; the header names {listed(header)}"
     return InputError(f"{source}: {what}.{_todo(header)}")
 
 
 def looks_like_a_row(header: Sequence[str]) -> bool:
-    """Whether a header holds numbers that are no names: any that is not whole, or nothing but whole ones in disorder.
+    """Whether a header holds numbers that cannot be names: any that is not whole, or only whole ones out of order.
 
-    0, 1, 2 are the names that data frames give, and years in their order may be names, too.
+    Data frames use 0, 1, 2 as names, and years in order may be names, too.
     """
     if any(_NUMBER.fullmatch(name) and not _WHOLE.fullmatch(name) for name in header):
         return True
@@ -63,7 +63,7 @@ def looks_like_a_row(header: Sequence[str]) -> bool:
 
 
 def _todo(header: Sequence[str]) -> str:
-    """What to do about a header that cannot be right."""
+    """Advice about a header that cannot be right."""
     if len(header) == 1:
         between = next((mark for mark in _OTHER_DELIMITERS if mark in header[0].strip()), None)
         return f" If fields are separated by {between!r}, use --delimiter {between!r}." if between else ""

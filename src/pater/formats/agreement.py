@@ -1,4 +1,4 @@
-"""Whether what a caller says of columns can be done: with those that a model has learned from, and in this format.
+"""Whether what a caller says about columns is possible: with those that a model has learned from, and in this format.
 
 Knows `columns` and `schema`.
 """
@@ -16,14 +16,14 @@ from .sources import STANDARD_INPUT, Source
 
 
 def check_columns_named(wishes: Wishes, found: Sequence[Source]) -> None:
-    """Raise an error where columns are named, but no source has names for them."""
+    """Raise an error if columns are named but no source has column names."""
     if any(source.format not in ROWS_OF_INDICES for source in found):
         return
     named = [name for name in (wishes.label, wishes.weight) if name is not None]
     first = found[0]
     for name in (*named, *wishes.categorical, *wishes.drop):
         if first.name != STANDARD_INPUT:
-            first.open().close()  # which says so if it is something else altogether
+            first.open().close()  # raises an error if it is another kind of file altogether
         raise InputError(
             f"{first.shown} is read as {first.format}, which has no column {name!r}; "
             "if it is a table, use --format csv."
@@ -33,8 +33,7 @@ def check_columns_named(wishes: Wishes, found: Sequence[Source]) -> None:
 def agreed(columns: Columns | None, wishes: Wishes) -> tuple[Columns | None, Wishes]:
     """The columns of a model, if there is one, with the label and the importance where the caller says they are.
 
-    What was a feature when the model learned stays one, and numbers are written as they were, unless the caller says
-    otherwise.
+    Features of the model stay features, and the decimal mark stays as it was unless the caller gives another.
     """
     if columns is None:
         return None, wishes

@@ -1,7 +1,7 @@
-"""Parquet and Arrow files: the same tables, by columns.
+"""Parquet and Arrow files: the same tables, column by column.
 
-Knows pyarrow (the extra `arrow`), `columns` and `batches`. Places count rows here. A file of this kind is read from
-where its footer says, so it cannot come from a pipe.
+Knows pyarrow (the extra `arrow`), `columns` and `batches`. Places count rows here. Such a file is read from where its
+footer says, so it cannot come from a pipe.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def is_truth(kind: Any) -> bool:
 
 
 def is_whole(kind: Any) -> bool:
-    """Whether labels of this type may be numbers; floats are looked at one by one."""
+    """Whether labels of this type may be numbers; floats are checked one by one."""
     return is_number(kind)
 
 
@@ -72,7 +72,7 @@ def schema_of(source: Source) -> Any:
 
 
 def parquet_groups(source: Source) -> list[tuple[int, int]]:
-    """How many rows, and how many stored bytes, each group of rows has."""
+    """The number of rows and of stored bytes in each row group."""
     file = _open(source)
     with file:
         told = file.metadata
@@ -107,7 +107,7 @@ class _open:  # noqa: N801 - used as a function
             stop = self._file.num_row_groups if self._source.stop is None else self._source.stop
             groups = range(self._source.start, stop)
             return self._file.schema_arrow, self._file.iter_batches(ROWS, row_groups=groups, use_threads=False)
-        self._file = pa.OSFile(self._source.name)  # not mapped: a file cut off meanwhile would end the process
+        self._file = pa.OSFile(self._source.name)  # not mapped: if the file is cut off meanwhile, the process survives
         try:
             reader = pa.ipc.open_file(self._file)
             return reader.schema, (reader.get_batch(k) for k in range(reader.num_record_batches))
@@ -118,7 +118,7 @@ class _open:  # noqa: N801 - used as a function
 
     @property
     def metadata(self) -> Any:
-        """What the footer of a Parquet file says."""
+        """The footer of a Parquet file."""
         return self._file.metadata
 
     def __exit__(self, *_: object) -> None:
@@ -189,7 +189,7 @@ class RecordParser:
         return batch
 
     def batch(self, there: dict[str, Any], n: int, faults: dict[int, str], source: str) -> Batch:
-        """The rows of a block, without their labels; `faults` takes note of what is wrong with some."""
+        """The rows of a block, without their labels; what is wrong with some of them is noted in `faults`."""
         return self.plain.batch(
             n, lambda name: _numbers(there, name, source)[0], lambda name: _coded(there[name], name, source), faults
         )
@@ -219,7 +219,7 @@ class RecordParser:
         return texts.array()
 
     def _words(self, column: Any, name: str, source: str) -> NDArray[np.float64]:
-        """Labels that are no numbers as such: the words for truth values, if labels are known to be these."""
+        """Labels that are not numbers: the words for truth values, if the labels are known to be these."""
         if not self.columns.truths:
             return np.full(len(column), np.inf)
         texts = _texts(column, name, source)
@@ -236,7 +236,7 @@ def _texts(column: Any, name: str, source: str) -> Texts:
 
 
 def _numbers(there: dict[str, Any], name: str, source: str) -> tuple[NDArray[np.float64], int]:
-    """A column as floats, NaN where nothing is there, and how often that is."""
+    """A column as floats, NaN where a value is missing, and how many are missing."""
     pa, column = pyarrow(), there[name]
     try:
         values = floats_of(column, pa)
@@ -246,7 +246,7 @@ def _numbers(there: dict[str, Any], name: str, source: str) -> tuple[NDArray[np.
 
 
 def _coded(column: Any, name: str, source: str) -> tuple[list[Any], NDArray[np.int64]]:
-    """The values of a column, each once, and which of them each row has; one more for nothing."""
+    """The distinct values of a column, and the code of each row; the code after the last stands for nothing."""
     pa = pyarrow()
     try:
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()

@@ -1,6 +1,6 @@
-"""Work done ahead of the one who asks for it: in threads, bounded, in order.
+"""Work done in threads ahead of demand, bounded and in order.
 
-Knows threads only. What comes out is the same as without threads, item by item, errors included.
+Knows threads only. The results are the same as without threads, item by item, errors included.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _END = object()
 
 
 def ahead(items: Iterable[T], *, depth: int) -> Generator[T]:
-    """The items, taken by a thread of their own, at most `depth` before they are asked for."""
+    """The items, taken by a separate thread, at most `depth` ahead of demand."""
     ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(depth)
     stopped = threading.Event()
 
@@ -41,7 +41,7 @@ def ahead(items: Iterable[T], *, depth: int) -> Generator[T]:
         except BaseException as error:
             put(_END, error)
 
-    # A daemon: a thread that waits for standard input cannot be woken, and must not hold up the end of the program.
+    # A daemon: a thread that waits for standard input cannot be woken, and must not keep the program from ending.
     threading.Thread(target=run, daemon=True, name="pater-read").start()
     try:
         while True:
@@ -56,7 +56,7 @@ def ahead(items: Iterable[T], *, depth: int) -> Generator[T]:
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], *, threads: int, depth: int) -> Generator[R]:
-    """work(item) for each item, in order, computed by `threads` threads, at most `depth` before they are asked for."""
+    """work(item) for each item, in order, computed by `threads` threads, at most `depth` ahead of demand."""
     pending: deque[Future[R]] = deque()
     with ThreadPoolExecutor(threads, thread_name_prefix="pater-parse") as pool:
         try:

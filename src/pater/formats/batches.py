@@ -1,4 +1,4 @@
-"""What every format becomes: rows, labels, importances, and where each row stood.
+"""What every format becomes: rows, labels, importances, and the place of each row in its source.
 
 Knows NumPy, `labels`, and `rows` in the form that the passes read.
 """
@@ -36,8 +36,8 @@ class Batch:
     """Some rows of one source, in its order.
 
     `labels` is None where a source has none. `weights` is empty where every row has importance 1. `faults` are the
-    malformed lines among the rows, which are not in `rows`; `missing` counts the values that were not there, and
-    `zeroed` says that they stand as 0 in a table of numbers, instead of NaN.
+    malformed lines among the rows, which are not in `rows`; `missing` counts the missing values, and `zeroed` says that
+    they are 0 in a table of numbers, instead of NaN.
     """
 
     rows: Rows
@@ -48,14 +48,14 @@ class Batch:
     source: str = ""
     source_number: int = 0
     lines: NDArray[np.int64] = field(default_factory=lambda: NO_LINES)
-    unit: str = "line"  # what `lines` counts; "row" in a file that has no lines
+    unit: str = "line"  # what `lines` counts; "row" in a file without lines
     faults: list[Fault] = field(default_factory=list)
     missing: int = 0
     end: Place = START
     news: News | None = None  # names behind hashed columns that were not known yet
     zeroed: bool = False
-    small: bool = False  # its numbers are known to be: an encoder has made them
-    unread: dict[str, Unread] = field(default_factory=dict)  # by an encoder: cells that count as missing
+    small: bool = False  # whether its numbers are known to be small, as an encoder made them
+    unread: dict[str, Unread] = field(default_factory=dict)  # cells that an encoder could not read, counted as missing
 
     def __len__(self) -> int:
         return number_of_rows(self.rows)
@@ -73,13 +73,13 @@ class Batch:
         )
 
     def line_of(self, row: int) -> int:
-        """Where a row stands in its source: its line, or its place where lines are not known."""
+        """The line of a row in its source, or its place in the batch where lines are not known."""
         return int(self.lines[row]) if self.lines.size else int(row) + 1
 
     def check_form(self, *, to_scale: bool) -> None:
-        """An error if the rows are not sound, or not as many columns wide as it says. Sparse rows are scanned once.
+        """Raise an error if the rows are not sound or not as wide as `n_features` says. Sparse rows are scanned once.
 
-        One who is to scale them takes what is missing for the mean, so it is an error if that is 0 already.
+        A scaling learner takes missing values for the mean, so with `to_scale` it is an error if they are already 0.
         """
         if to_scale and self.zeroed:
             raise InputError(
@@ -93,7 +93,7 @@ class Batch:
         self.rows = rows if len(rows) == 1 else checked(rows, self.n_features)
 
     def check_to_learn(self, classes: NDArray[Any], width: int) -> None:
-        """An error if labels or importances do not fit the rows, or a model of these classes and so many columns."""
+        """Raise an error if labels or importances do not fit the rows, or a model of these classes and this width."""
         if self.labels is None:
             raise InputError(f"{self.source}: the rows have no labels to learn from.")
         try:
@@ -111,9 +111,9 @@ class Batch:
             raise InputError(f"{self.source}: the rows have {self.n_features} columns, but the model has {width}.")
 
     def check_labels(self, classes: NDArray[Any]) -> None:
-        """An error if labels are of another kind than the classes of a model; truth values go with 0 and 1 only.
+        """Raise an error if labels and a model's classes differ in kind; truth values go with 0 and 1 only.
 
-        Truth values are spelled as the classes are.
+        Truth values are changed to the spelling of the classes.
         """
         if not classes.size or self.labels is None or not self.labels.size:
             return
@@ -124,7 +124,7 @@ class Batch:
         self.labels = as_known(self.labels, classes)
 
     def refuse(self, bad: NDArray[np.bool_], why: str, *, skip: bool) -> list[Fault]:
-        """An error for the first bad row; with `skip`, all bad rows are taken out and returned as faults."""
+        """Raise an error for the first bad row; with `skip`, take all bad rows out and return them as faults."""
         if not bad.any():
             return []
         faults = [Fault(self.source, self.line_of(r), 0, why, self.unit) for r in np.flatnonzero(bad).tolist()]
@@ -134,7 +134,7 @@ class Batch:
         return faults
 
     def that_weighs(self) -> Batch:
-        """The rows whose importance is not 0; if there are no others, this batch."""
+        """The rows whose importance is not 0; this batch itself if that is all of them."""
         if not self.weights.size or self.weights.all() or self.weights.shape != (len(self),):
             return self
         kept = copy(self)
@@ -142,7 +142,7 @@ class Batch:
         return kept
 
     def take(self, keep: NDArray[np.bool_]) -> None:
-        """Leave out the rows that are not kept."""
+        """Keep only these rows."""
         self.rows = taken(self.rows, keep)
         if self.labels is not None:
             self.labels = self.labels[keep]
@@ -156,10 +156,10 @@ class Batch:
 
 @exact_kernel
 def tidy(indptr, indices, data, codes, twice, not_finite):
-    """Put the entries of each row in order of their columns, in place.
+    """Sort the entries of each row by column, in place.
 
-    Equal columns add up; or, with `twice` not 0, the row gets it as its code. A sum that overflows gives the row the
-    code `not_finite`.
+    Entries of the same column are added up; or, if `twice` is not 0, it becomes the code of the row. A sum that
+    overflows gives the row the code `not_finite`.
     """
     place = 0
     start = np.int64(indptr[0])
@@ -193,14 +193,14 @@ def tidy(indptr, indices, data, codes, twice, not_finite):
 
 
 def too_large(rows: Rows) -> NDArray[np.bool_]:
-    """Which rows no pass takes."""
+    """Which rows are too large for any pass."""
     bad = np.zeros(number_of_rows(rows), np.bool_)
     _mark_too_large(tuple(rows), bad)
     return bad
 
 
 def too_large_to_scale(rows: Rows) -> NDArray[np.bool_]:
-    """Which rows hold a number whose square is none; one that is missing is not."""
+    """Which rows hold a number too large to square; missing ones are not."""
     bad = np.zeros(number_of_rows(rows), np.bool_)
     far = np.abs(rows[-1]) > LARGEST_TO_SCALE
     if far.any():
@@ -209,7 +209,7 @@ def too_large_to_scale(rows: Rows) -> NDArray[np.bool_]:
 
 
 def _rows_of(rows: Rows, there: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The rows that some entries of sparse rows stand in."""
+    """The rows in which these entries of sparse rows are."""
     return np.searchsorted(rows[0].astype(np.int64), np.flatnonzero(there), side="right") - 1
 
 

@@ -1,7 +1,7 @@
 """A stream of bytes cut into blocks of whole lines.
 
-Knows `sources` and `wide`. Where a block ends depends on where it begins and on the bytes alone, not on how they
-arrive: a run that goes on from the end of a block cuts the rest as the first run would have.
+Knows `sources` and `wide`. Where a block ends depends only on where it begins and on the bytes, not on how they arrive:
+a run that resumes at the end of a block cuts the rest as the first run would have.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NEWLINE = 10
 
 
 class Place(NamedTuple):
-    """How far a source was read: decompressed bytes and lines, or, of a columnar file, rows twice; and their hash."""
+    """How far a source was read: decompressed bytes and lines (in a columnar file, rows twice), and their hash."""
 
     offset: int = 0
     lines: int = 0
@@ -33,18 +33,18 @@ START = Place()
 
 
 class Block(NamedTuple):
-    """Some whole lines, the last one closed by a newline, and the place after them."""
+    """Some whole lines, the last one ended by a newline, and the place after them."""
 
     text: bytes
     first_line: int
     end: Place
 
 
-B = TypeVar("B", bound=Any)  # a block of any format: it has an `end`
+B = TypeVar("B", bound=Any)  # a block of any format, with an `end`
 
 
 def last_newline(text: bytes) -> int:
-    """Where the last line ends that is whole, or −1."""
+    """Where the last whole line ends, or −1."""
     return text.rfind(b"\n")
 
 
@@ -85,7 +85,7 @@ def blocks(
 
 
 def after(place: Place, blocks: Iterator[B], source: str) -> Iterator[B]:
-    """The blocks that come after `place`; an error if what comes before is not what it was."""
+    """The blocks after `place`; an error if what comes before has changed."""
     if place.offset == 0:
         yield from blocks
         return

@@ -1,6 +1,6 @@
 """What the columns of the rows mean: indices as given, hashed names, or the columns of a table.
 
-Knows JSON's types only. It is part of the model file, so that a model reads new data as it read what it learned from.
+Knows JSON's types only. Part of the model file, so that a model reads new data as it read its training data.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ class Columns:
     bits
         Of the hash; 0 where nothing is hashed.
     table
-        Name and kind ("number" or "category") of the columns of a table that are features. Of an encoded table it is
-        "text" where the encoder decides what texts are, and "category" only where the caller says so.
+        Name and kind ("number" or "category") of the columns of a table that are features. In an encoded table the kind
+        is "text" where the encoder decides what texts are, and "category" only where the caller says so.
     label
         The table's column with the label.
     weight
         The table's column with the importance of a row.
     numeric_labels
-        Whether the labels of the table are whole numbers, or text.
+        Whether the labels of the table are whole numbers rather than text.
     truths
-        Whether labels that are numbers are known to be truth values, so that their words are read as 1 and 0. It is
-        not kept in a file, whose classes say it.
+        Whether labels that are numbers are known to be truth values, so that words for these are read as 1 and 0. Not
+        kept in a file, as its classes show it.
     decimal
-        What stands in the numbers of text, a point or a comma, where the caller has said so.
+        The decimal mark in text, a point or a comma, if the caller has given it.
     """
 
     kind: str = INDICES
@@ -50,7 +50,7 @@ class Columns:
     def to_json(self) -> dict[str, Any]:
         told = {**asdict(self), "table": [list(column) for column in self.table]}
         del told["truths"]
-        if self.decimal is None:  # as in files of before
+        if self.decimal is None:  # as in older files
             del told["decimal"]
         return told
 
@@ -82,7 +82,7 @@ class Columns:
         return cls(**{**value, "table": tuple((name, kind) for name, kind in table)})
 
     def name_of(self, column: int) -> str | None:
-        """What a user calls a column; None where a hash has forgotten it."""
+        """What a user calls a column; None if its name was hashed."""
         if self.kind == TABLE:
             return self.table[column][0]
         return str(column) if self.kind == INDICES else None

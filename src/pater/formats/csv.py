@@ -1,8 +1,8 @@
 """CSV and TSV with a header: columns by name, text hashed as `column=value`.
 
-Knows `csv_blocks`, `csv_cells`, `columns` and `batches`. Which columns are numbers is decided by the first block,
-unless a model or the caller says it. A missing value contributes nothing: 0 in a column of numbers (with scaling, its
-mean), no feature in a hashed one.
+Knows `csv_blocks`, `csv_cells`, `columns` and `batches`. The first block decides which columns are numbers, unless a
+model or the caller does. A missing value contributes nothing: 0 in a column of numbers (with scaling, its mean), no
+feature in a hashed one.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ class TableParser:
         return (indptr, indices[:filled], data[:filled]), missing, news
 
     def _name(self, cells: Cells, row: int, feature: int, j: int) -> str:
-        """What a category is hashed as."""
+        """The name under which a category is hashed."""
         start, end = int(cells.starts[row, j]), int(cells.ends[row, j])
         text, quoted = cells.block.text[start:end].strip(b" \t"), cells.block.text[start - 1 : start] == b'"'
         value = (text.replace(b'""', b'"') if quoted else text).decode("utf-8", "replace")

@@ -1,6 +1,6 @@
 """Whole rows of CSV and TSV, block by block, each with the header of its file.
 
-Knows `csv_fields`, `delimiters` and `blocks`. What parts fields and stands in numbers is recognised once a file.
+Knows `csv_fields`, `delimiters` and `blocks`. The delimiter and the decimal mark are recognised once per file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def table_blocks(
             first = next(whole)
             header, delimiter = first.header, first.delimiter
 
-    begins: int | None = None  # where the header does: below a line that is for a spreadsheet
+    begins: int | None = None  # where the header begins: after a line for a spreadsheet, if there is one
 
     def cut(text: bytes) -> int:
         nonlocal delimiter, begins
@@ -60,7 +60,7 @@ def table_blocks(
         assert delimiter is not None
         if header is None:
             text, first_line = text[begins:], first_line + bool(begins)
-            end = _row_end(text, delimiter, first=True) % max(1, len(text))  # an open quote leaves the whole text
+            end = _row_end(text, delimiter, first=True) % max(1, len(text))  # all of it if a quote stays open
             header = _header(text[:end], delimiter, f"{source.shown}, line {first_line}")
             text, first_line = text[end + 1 :], first_line + text.count(b"\n", 0, end + 1)
         yield TableBlock(text, header, first_line, block.end, delimiter, decimal_of(delimiter, decimal))

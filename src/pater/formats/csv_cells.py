@@ -28,10 +28,10 @@ _WRONG = {
 
 
 class Cells:
-    """The fields of a block, of those rows that have as many as the header.
+    """The fields of those rows of a block that have as many as the header.
 
-    `faults` are the other rows. What turns out to be wrong with the rows that are here is in `what`, by row: the column
-    of the text and the message; `codes` is not 0 for them.
+    `malformed` are the other rows. Faults found later in these rows are in `what`, by row: the column of the text and
+    the message; their `codes` are not 0.
     """
 
     def __init__(self, block: TableBlock, delimiter: int, source: str) -> None:
@@ -65,7 +65,7 @@ class Cells:
     @cached_property
     def is_utf8(self) -> bool:
         """Whether every text can be decoded without loss."""
-        if self.block.text.isascii():  # which takes no copy
+        if self.block.text.isascii():  # needs no copy
             return True
         try:
             self.block.text.decode("utf-8")
@@ -75,7 +75,7 @@ class Cells:
 
     @cached_property
     def with_points(self) -> bytes:
-        """The text of the block with a point in every number; what ends a field stays."""
+        """The text of the block with a point in every number; delimiters stay."""
         if self.block.decimal == ".":
             return self.block.text
         text = np.where(self.text == ord(","), np.uint8(ord(".")), self.text)
@@ -84,12 +84,12 @@ class Cells:
 
     @property
     def faults(self) -> list[Fault]:
-        """All rows that are malformed, in order."""
+        """All malformed rows, in order."""
         here = [Fault(self.source, int(self.lines[r]), *wrong) for r, wrong in self.what.items()]
         return sorted([*self.malformed, *here], key=lambda fault: fault.line)
 
     def texts(self, j: int) -> Texts:
-        """What stands in column j."""
+        """The texts in column j."""
         text, spans = self.block.text, zip(self.starts[:, j].tolist(), self.ends[:, j].tolist(), strict=True)
         rows = (
             text[start:end] if text[start - 1 : start] != b'"' else text[start:end].replace(b'""', b'"')
@@ -100,7 +100,7 @@ class Cells:
     def numbers(
         self, wanted: NDArray[np.int64], *, by_column: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-        """The numbers of some columns, and of which kind each is, (rows, wanted); those of a column side by side."""
+        """The numbers of some columns and the kind of each, (rows, wanted), optionally stored column by column."""
         order: Literal["C", "F"] = "F" if by_column else "C"
         values = np.empty((len(self), wanted.size), order=order)
         kinds = np.empty(values.shape, np.uint8, order=order)

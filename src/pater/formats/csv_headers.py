@@ -1,4 +1,4 @@
-"""First lines of a table of text that stand where none is expected: the header once more, and a line for a spreadsheet.
+"""Lines of a text table that are not rows: the header repeated, and a first line meant for a spreadsheet.
 
 Knows NumPy only.
 """
@@ -23,16 +23,16 @@ _SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([;,|\t:^~!# ])\"?\r?\n", re.
 
 
 def told_delimiter(text: bytes) -> tuple[str | None, int]:
-    """The delimiter that a first line tells a spreadsheet, `sep=;`, and where the next line begins; else None and 0."""
+    """The delimiter in a first line such as `sep=;`, and where the next line begins; None and 0 without such a line."""
     found = _SEPARATOR.match(text)
     return (found[1].decode("latin-1"), found.end()) if found else (None, 0)
 
 
 def headers_again(cells: Any) -> NDArray[np.int64]:
-    """The rows of some cells that are the header of their file, field by field.
+    """The rows of these cells that repeat the header of their file, field by field.
 
-    It takes next to no time: one or two columns, by the sizes of their fields and the first bytes, leave nothing to
-    compare. Names that are numbers may well be data.
+    This takes next to no time: the field sizes and first bytes of one or two columns usually leave nothing to compare.
+    Names that are numbers may well be data, so they are not looked for.
     """
     header, text = cells.block.header, cells.text
     rows: NDArray[np.int64] = np.zeros(0, np.int64)
@@ -51,7 +51,7 @@ def headers_again(cells: Any) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=32)
 def _telling(header: tuple[str, ...]) -> tuple[tuple[int, bytes], ...]:
-    """The two longest names that are no numbers, which are least like data."""
+    """The two longest names that are not numbers, which are least like data."""
     names = [(j, name.replace('"', '""').encode()) for j, name in enumerate(header) if name and not _is_number(name)]
     return tuple(sorted(names, key=lambda found: -len(found[1]))[:2])
 
@@ -68,7 +68,7 @@ def _is_header(cells: Any, r: int) -> bool:
     text = cells.block.text
     for name, start, end in zip(cells.block.header, cells.starts[r].tolist(), cells.ends[r].tolist(), strict=True):
         field = text[start:end].removeprefix(BYTE_ORDER_MARK).strip()
-        if field[:1] == b'"' == field[-1:]:  # which does not open a field behind a mark
+        if field[:1] == b'"' == field[-1:]:  # after a byte order mark, it does not open a field
             field = field[1:-1]
         if field != name.encode() and field.replace(b'""', b'"').strip() != name.encode():
             return False

@@ -1,4 +1,4 @@
-"""What stands between the fields of a table, and in its numbers: what the caller says, or what fits its first lines.
+"""The delimiter and the decimal mark of a text table: as the caller gives them, or as they fit its first lines.
 
 Knows `errors`.
 """
@@ -11,15 +11,15 @@ from itertools import islice
 
 from .errors import InputError
 
-FIXED = {"csv": None, "tsv": "\t"}  # None: it is recognised
+FIXED = {"csv": None, "tsv": "\t"}  # None: recognised
 _LIKELY = ",;\t"
-_ROWS, _BYTES = 10, 1 << 16  # that are looked at
+_ROWS, _BYTES = 10, 1 << 16  # looked at
 _NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
-_OF_FIELDS = '"+-.'  # what quotes fields and what numbers are made of
+_OF_FIELDS = '"+-.'  # quotes, and what numbers are made of
 
 
 def checked(delimiter: str | None) -> str | None:
-    """A delimiter as a caller names it; an InputError if it is none."""
+    """A delimiter as a caller names it; an InputError if it cannot be one."""
     if delimiter is None:
         return None
     found = _NAMES.get(delimiter.lower(), delimiter)
@@ -30,7 +30,7 @@ def checked(delimiter: str | None) -> str | None:
 
 
 def checked_decimal(decimal: str | None) -> str | None:
-    """What a caller says stands between the whole and the rest of a number; an InputError if it is neither of both."""
+    """The decimal mark as a caller names it; an InputError if it is neither a point nor a comma."""
     found = None if decimal is None else {"comma": ",", "point": "."}.get(decimal.lower(), decimal)
     if found not in (None, ".", ","):
         raise InputError(f"decimal must be '.' or ',', got {decimal!r}.")
@@ -38,7 +38,7 @@ def checked_decimal(decimal: str | None) -> str | None:
 
 
 def decimal_of(delimiter: str, wished: str | None) -> str:
-    """What stands in numbers: a comma where fields are parted by semicolons, as spreadsheets write them, else a point.
+    """The decimal mark: a comma where fields are separated by semicolons, as spreadsheets write them, else a point.
 
     Numbers with a point are read in any case.
     """
@@ -48,8 +48,8 @@ def decimal_of(delimiter: str, wished: str | None) -> str:
 def recognised(text: bytes) -> str:
     """The delimiter of a text that begins with a header.
 
-    A comma, unless it does not fit the first rows and a semicolon or a tab does; if none fits them all, the first that
-    the header holds.
+    A comma, unless it does not fit the first rows and a semicolon or a tab does; if none fits all of them, the first
+    that the header contains.
     """
     start = text[:_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     widths = {delimiter: _widths(start, delimiter, cut=len(text) > _BYTES) for delimiter in _LIKELY}
@@ -59,7 +59,7 @@ def recognised(text: bytes) -> str:
 
 
 def _widths(text: str, delimiter: str, *, cut: bool) -> list[int]:
-    """How many fields the first rows have."""
+    """The number of fields in each of the first rows."""
     try:
         rows = [row for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), _ROWS) if row]
     except csv.Error:

@@ -1,4 +1,4 @@
-"""What can be wrong with an input, told so that it can be mended: the file, the line, the column."""
+"""What can be wrong with an input, reported so that it can be mended: with the file, the line and the column."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from ..kernels.errors import SentWhole
-from ..models.hints import Hint as Hint  # for all who read
+from ..models.hints import Hint as Hint  # re-exported for readers
 
 LONGEST_SHOWN = 40  # characters of a word that a message repeats
 MOST_SHOWN = 20  # names that a message lists
 
 
 def shortened(text: bytes | str) -> str:
-    """A word of the input as a message repeats it."""
+    """A word of the input, cut short for a message."""
     text = text[: LONGEST_SHOWN + 1] if isinstance(text, str) else text[: 4 * LONGEST_SHOWN].decode("utf-8", "replace")
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
@@ -39,7 +39,7 @@ class InputError(ValueError):
 
 
 class Skipped:
-    """What was left out of a stream: how many rows, and the first few of them. The others are not kept."""
+    """The rows left out of a stream: how many, and the first few of them. The others are not kept."""
 
     KEPT = 5
 
@@ -47,7 +47,7 @@ class Skipped:
         self.count, self.first = count, list(first)
 
     def add(self, faults: Sequence[Fault]) -> None:
-        """Take note of the faults of one more batch."""
+        """Add the faults of one more batch."""
         self.count += len(faults)
         room = self.KEPT - len(self.first)
         if room > 0:
@@ -69,7 +69,7 @@ class Fault(NamedTuple):
 
 
 class MalformedError(SentWhole, InputError):
-    """A malformed line, where none may be skipped."""
+    """A malformed line, where skipping is not allowed."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault}. --on-error skip leaves such {fault.unit}s out.")

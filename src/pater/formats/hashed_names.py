@@ -1,7 +1,7 @@
 """The names behind hashed columns: a bounded dictionary, filled in the order of the rows.
 
-Knows `hashing`. Readers tell of names that the columns they land in are not known by yet; what a reader that is ahead
-tells twice is left out here, so that names do not depend on threads, nor on where a stream is cut.
+Knows `hashing`. Readers report names that are new for their columns; repeats from a reader that is ahead are dropped
+here, so that names do not depend on threads or on where a stream is cut.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from .hashing import marked_place_of
 
-MOST_COLUMNS = 1 << 16  # that have names
-SEVERAL = 255  # the mark of a column of which no more is to be told: it has two names, or there is no room
-LONGEST = 200  # characters of a name that are kept
+MOST_COLUMNS = 1 << 16  # with names
+SEVERAL = 255  # the mark of a column that needs no more names: it has two, or there is no room
+LONGEST = 200  # kept of a name
 NOTHING_SEEN = np.zeros(0, np.uint8)
 
 
 class News(NamedTuple):
-    """Names that a block of text has shown, each once, in the order of its rows."""
+    """Names found in a block of text, each once, in the order of its rows."""
 
     columns: NDArray[np.int64]
     marks: NDArray[np.int64]
@@ -29,7 +29,7 @@ class News(NamedTuple):
 
 
 def news_of(found: NDArray[np.int64], decode: Any) -> News | None:
-    """The news in lines of column, mark and what `decode` makes a name of, without those that come again."""
+    """The news in lines of column, mark and what `decode` makes a name from, without repeats."""
     if not len(found):
         return None
     first = np.sort(np.unique(found[:, 0] * 256 + found[:, 1], return_index=True)[1])
@@ -39,19 +39,19 @@ def news_of(found: NDArray[np.int64], decode: Any) -> News | None:
 
 @dataclass
 class HashedNames:
-    """Up to two names for each column: the first that came, and the first of another mark.
+    """Up to two names for each column: the first, and the first with another mark.
 
     bits
-        Of the hash.
+        The bits of the hash.
     names
-        By column, in the order in which columns got their first.
+        By column, in the order in which columns got their first name.
     """
 
     bits: int
     names: dict[int, list[str]] = field(default_factory=dict)
 
     def take(self, news: News) -> None:
-        """Add what is new, as long as there is room."""
+        """Add new names, as long as there is room."""
         for column, mark, name in zip(news.columns.tolist(), news.marks.tolist(), news.names, strict=True):
             if len(self.names) >= MOST_COLUMNS:
                 return
@@ -65,10 +65,10 @@ class HashedNames:
             known.append(name)
 
     def merged(self, other: HashedNames) -> HashedNames:
-        """The names of both, those that are here first, and new columns as long as there is room.
+        """The names of both, those of this one first, with new columns as long as there is room.
 
-        Columns and their first names do not depend on how several merges are grouped, nor does any name while there is
-        room.
+        Columns and their first names do not depend on how several merges are grouped; while there is room, no name
+        does.
         """
         both = HashedNames(self.bits, {column: list(names) for column, names in self.names.items()})
         for column, names in other.names.items():
@@ -82,7 +82,7 @@ class HashedNames:
 
     @classmethod
     def from_json(cls, value: Any, bits: int) -> HashedNames:
-        """The names that a model file holds; a ValueError if it holds none."""
+        """The names in a model file; a ValueError if they are not sound."""
         sound = isinstance(value, list) and len(value) <= MOST_COLUMNS
         for line in value if sound else []:
             sound = sound and isinstance(line, list) and 2 <= len(line) <= 3 and type(line[0]) is int
@@ -94,7 +94,7 @@ class HashedNames:
 
 
 def with_news(names: HashedNames | None, news: News | None, bits: int) -> HashedNames | None:
-    """Names that have taken in news, if there are any, and columns are hashed."""
+    """The names with any news added, if columns are hashed."""
     if news is None or not bits:
         return names
     names = HashedNames(bits) if names is None else names
@@ -103,14 +103,14 @@ def with_news(names: HashedNames | None, news: News | None, bits: int) -> Hashed
 
 
 class Seen:
-    """What readers are to leave out: the mark of the name that each column is known by."""
+    """What readers need not report: the mark of the name by which each column is known."""
 
     def __init__(self, bits: int) -> None:
         self.marks = np.zeros(1 << bits, np.uint8)
         self._known = 0
 
     def note(self, news: News) -> None:
-        """Take note of news, in the order of the blocks."""
+        """Note the news, in the order of the blocks."""
         for column, mark in zip(news.columns.tolist(), news.marks.tolist(), strict=True):
             known = self.marks[column]
             if known == 0:

@@ -16,13 +16,13 @@ def place_of(name: str, bits: int) -> tuple[int, float]:
 
 
 def marked_place_of(name: str, bits: int) -> tuple[int, float, int]:
-    """The same, and a mark that tells a name from most others that share its column."""
+    """The same, and a mark that tells this name from most others in its column."""
     text = np.frombuffer(name.encode(), np.uint8)
     column, sign, mark = hashed_and_marked(text, 0, text.size, bits)
     return int(column), float(sign), int(mark)
 
 
 def places_of(names: Iterable[str], bits: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The same of several names."""
+    """The columns and signs of several names."""
     found = [place_of(name, bits) for name in names]
     return np.array([column for column, _ in found], np.int64), np.array([sign for _, sign in found], np.float64)

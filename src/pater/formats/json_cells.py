@@ -1,7 +1,7 @@
-"""The cells of one column of rows of JSON.
+"""The cells of one column of JSON rows.
 
-Knows `preprocessing/columns.py` and `plain`. What a cell means does not depend on other rows: in a column of texts a
-number is the text that it is written as, and the number to who asks for numbers.
+Knows `preprocessing/columns.py` and `plain`. What a cell means does not depend on other rows: in a column of texts, a
+number is the text that it is written as, and still a number where numbers are asked for.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def kind_of(value: Any) -> str:
 class Cells:
     """One column of some rows: as an encoder takes it, as numbers, and as coded texts.
 
-    `plain` is of each text the number that it is in a column of numbers, or NaN; `missing` counts where nothing is.
+    `plain` holds the number that each text stands for in a column of numbers, or NaN; `missing` counts empty cells.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class Cells:
         self.missing = missing
 
     def raw(self, kind: str) -> Column:
-        """The column for an encoder, which was told of this kind. Where nothing is there, the kind says what it is."""
+        """The column for an encoder that was told of this kind; if all cells are empty, the kind decides its type."""
         column, n_rows = self.column, len(self.column[0])
         if self.missing == n_rows and not (isinstance(column, Texts) and (column.codes >= 0).any()):
             column = Numbers(np.full(n_rows, np.nan)) if kind == NUMBER else Texts(np.full(n_rows, -1, np.int64), [])
         return categories(column) if kind == CATEGORY else column
 
     def numbers(self, name: str, faults: Faults) -> NDArray[np.float64]:
-        """The column as floats, NaN where nothing is there; a text is a fault."""
+        """The column as floats, NaN where a cell is empty; a text is a fault."""
         if isinstance(self.column, Numbers):
             return self.column.values
         codes, names = self.column.codes, self.column.names
@@ -69,13 +69,13 @@ class Cells:
         return values
 
     def coded(self) -> Coded:
-        """The texts of the column, each once, and which of them each row has; one more for nothing."""
+        """The distinct texts of the column, and the code of each row; the code after the last stands for nothing."""
         texts = categories(self.column)
         return texts.names, np.where(texts.codes < 0, len(texts.names), texts.codes)
 
 
 def categories(column: Column) -> Texts:
-    """A column as categories, of which each text is one."""
+    """A column as categories, one for each text."""
     texts = as_texts(column)
     places: dict[str, int] = {}
     of_names = np.array([*(places.setdefault(name, len(places)) for name in texts.names), -1], np.int64)
@@ -83,15 +83,15 @@ def categories(column: Column) -> Texts:
 
 
 def cells_of(values: Sequence[Any], name: str, faults: Faults, kind: str | None = None) -> Cells:
-    """The cells of a column, of this kind if that is known; what is none is a fault."""
+    """The cells of a column, of this kind if it is known; a value that cannot be a cell is a fault."""
     kinds = set(map(type, values))
-    if kind == CATEGORY and int in kinds:  # with all its digits, of which a float has fewer
+    if kind == CATEGORY and int in kinds:  # keep all digits: a float has fewer
         values = [str(value) if type(value) is int and abs(value) > 1 << 53 else value for value in values]
         kinds = set(map(type, values))
     missing = None if type(None) in kinds else 0
     if kinds <= _NUMBERS:
         try:
-            numbers = Numbers(np.array(values, np.float64) + 0.0)  # zero has one sign
+            numbers = Numbers(np.array(values, np.float64) + 0.0)  # no negative zero
         except OverflowError:
             return cells_of(_without_too_large(values, name, faults), name, faults)
         return Cells(numbers, missing=missing)

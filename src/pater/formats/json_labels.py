@@ -1,4 +1,4 @@
-"""Labels and importances of rows of JSON.
+"""Labels and importances of JSON rows.
 
 Knows `json_cells`, `labels` and `truth`.
 """
@@ -21,9 +21,9 @@ from .plain import note
 
 
 def labels_of(values: Sequence[Any], numeric: bool, faults: Faults, *, truths: bool = False) -> NDArray[Any]:
-    """Labels as learners take them: whole numbers, or text; what is none is a fault.
+    """Labels as learners take them: whole numbers, or text; anything else is a fault.
 
-    Where numbers are known to be truth values, their words are read, too.
+    Where numbers are known to be truth values, the words for these are read, too.
     """
     kinds = set(map(type, values))
     if numeric and len(values) == 1 and kinds == {int} and abs(values[0]) < LARGEST_LABEL:
@@ -50,7 +50,7 @@ def labels_of(values: Sequence[Any], numeric: bool, faults: Faults, *, truths: b
 
 
 def label_of(value: Any, numeric: bool) -> tuple[int | str | None, str | None]:
-    """The label that a value of JSON stands for, or what is wrong with it."""
+    """The label that a JSON value stands for, or what is wrong with it."""
     if value is None or value == "" or value != value:
         return None, "there is no label"
     if not isinstance(value, str | bool | int | float):

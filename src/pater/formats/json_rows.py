@@ -1,4 +1,4 @@
-"""Rows that came as objects of JSON, to batches.
+"""Rows that came as JSON objects, to batches.
 
 Knows `json_cells`, `columns`, `plain`, `raw` and `row_batch`; knows no file and no service, so that a row means the
 same to both. A cell is a number, a text, true, false, or null; an absent one is null.
@@ -23,11 +23,11 @@ from .raw import raw_batch
 from .row_batch import RowBatch, are_plain
 
 EVERY = ("every other",)
-"""Names to be ignored: all that are no columns."""
+"""Names to ignore: all that are not columns."""
 
 
 class RowReader:
-    """Reads rows as a model does that has learned from these columns."""
+    """Reads rows as a model that has learned from these columns does."""
 
     def __init__(
         self,
@@ -44,9 +44,9 @@ class RowReader:
         self._take = itemgetter(*self.names) if len(self.names) > 1 else None
 
     def rows(self, features: Sequence[Any], faults: Faults, ignored: tuple[str, ...] = ()) -> Batch:
-        """A batch of rows without labels; `faults` takes note of what is wrong with some, which are in it nevertheless.
+        """A batch of rows without labels; those with faults, which are noted in `faults`, stay in it.
 
-        Names that are `ignored` may be there, and are no features.
+        Names that are `ignored` may occur, and are not features.
         """
         if self.columns.kind == INDICES:
             return index_rows(features, self.limit, faults)
@@ -57,7 +57,7 @@ class RowReader:
         return self.table(self._cells(features, faults, ignored), len(features), faults)
 
     def table(self, cells: dict[str, Cells], n_rows: int, faults: Faults) -> Batch:
-        """The same of a table that is in columns."""
+        """The same from a table in columns."""
         if self.columns.kind == ENCODED:
             table = {name: cells[name].raw(kind) for name, kind in self.columns.table}
             return raw_batch(table, n_rows, sum([cells[name].missing for name in table]))

@@ -1,9 +1,9 @@
-"""What the columns of rows of JSON are, as the first of them show it.
+"""The columns of JSON rows, as the first rows show them.
 
-Knows `schema`. Rows of a table are looked at as those of CSV are, a block at a time. Of rows that come
-one by one, in the shape of a service, an encoder is told of no kind, because it decides itself; without one, the rows
-that came together say which columns hold numbers; an exported log says at its beginning what that was. Names are those
-of all rows that came, in the order in which they turn up.
+Knows `schema`. A table is examined as CSV is, a block at a time. For rows that come one by one, as a service gets them,
+an encoder is told no kinds, because it decides itself; without an encoder, the rows that came together show which
+columns hold numbers, and an exported log states it at its beginning. Names are those of all rows that came, in order of
+appearance.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LABEL = "label"
 
 
 def is_indices(features: Any) -> bool:
-    """Whether the features of a row are given by their indices."""
+    """Whether the features of a row are given by index."""
     return isinstance(features, list) or (
         isinstance(features, dict)
         and features.keys() == {"indices", "values"}
@@ -30,7 +30,7 @@ def is_indices(features: Any) -> bool:
 
 
 def names_of(rows: Iterable[Any]) -> list[str]:
-    """The names of all cells, in the order in which they turn up."""
+    """The names of all cells, in order of appearance."""
     known: dict[str, None] = {}
     for row in rows:
         if isinstance(row, dict) and not row.keys() <= known.keys():
@@ -39,7 +39,7 @@ def names_of(rows: Iterable[Any]) -> list[str]:
 
 
 def are_numbers(labels: Iterable[Any]) -> bool:
-    """Whether labels are whole numbers, or text."""
+    """Whether labels are whole numbers rather than text."""
     return not any(isinstance(label, str) for label in labels)
 
 
@@ -66,7 +66,7 @@ def columns_of_rows(features: Sequence[Any], labels: Iterable[Any], source: str,
 
 
 def columns_of_objects(rows: Sequence[Any], source: str, wishes: Wishes) -> Columns:
-    """The columns of a table, of which these are the first rows. Truth values are numbers, as they are in Parquet."""
+    """The columns of a table that begins with these rows. Truth values are numbers, as in Parquet."""
     names = names_of(rows)
     check_names(names, f"{source}: it")
     label = label_of(wishes.label, names, source)
@@ -80,7 +80,7 @@ def columns_of_objects(rows: Sequence[Any], source: str, wishes: Wishes) -> Colu
 
 
 def _kind(name: str, values: Sequence[Any], wishes: Wishes) -> str:
-    """What a column is that holds these values."""
+    """The kind of a column that holds these values."""
     if name in wishes.categorical:
         return CATEGORY
     return wishes.text if any(isinstance(value, str) for value in values) else NUMBER

@@ -1,7 +1,7 @@
-"""Text of JSON to objects: by orjson where it is installed, else by the standard library, with the same result.
+"""JSON text to objects: by orjson where it is installed, else by the standard library, with the same result.
 
-Knows nobody. Stricter than the standard library: infinities and NaN are no JSON, texts are valid Unicode, numbers are
-those that a float can hold. Of a key that is given twice the last value stands.
+Knows nobody. Stricter than the standard library: infinities and NaN are not JSON, texts are valid Unicode, and numbers
+fit in a float. If a key is given twice, the last value stands.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ try:
 except ImportError:
     _orjson = None
 
-_WHOLE = 1 << 64  # what orjson takes for whole numbers is between its negative half and this
+_WHOLE = 1 << 64  # orjson takes numbers from minus half of this up to this for whole
 
 
 def parsed(text: bytes) -> Any:
-    """What a text of JSON says; a ValueError says what is wrong with it."""
+    """The value of a JSON text; a ValueError says what is wrong with it."""
     if _orjson is not None:
         return _orjson.loads(text)
     try:
         found = _DECODER.decode(text.decode("utf-8"))
         if b"\\u" in text:
-            json.dumps(found, ensure_ascii=False).encode("utf-8")  # half a character cannot be written
+            json.dumps(found, ensure_ascii=False).encode("utf-8")  # a lone surrogate cannot be written
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     except UnicodeError:
@@ -34,7 +34,7 @@ def parsed(text: bytes) -> Any:
 
 
 def written_json(value: Any) -> bytes:
-    """A value that was parsed, as text of JSON on one line."""
+    """A parsed value as JSON text on one line."""
     if _orjson is not None:
         return bytes(_orjson.dumps(value))
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

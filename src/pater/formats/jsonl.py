@@ -1,9 +1,9 @@
-"""JSON lines: an object a line, in one of two shapes.
+"""JSON lines: one object per line, in one of two shapes.
 
 Knows `json_text`, `json_rows`, `json_labels` and `blocks`. A flat line is a row of a table, its label among its cells.
-A line of a service has the features by themselves, `{"features": {…}, "label": 1}`, and may have a weight and an id;
-features may be given by their indices, too. Which shape a line has is seen from the line alone. A line that holds
-nothing but columns, `{"columns": {…}}`, as the exported log of a service begins with, says what they are.
+A line of a service keeps the features apart, `{"features": {…}, "label": 1}`, and may have a weight and an id; its
+features may also be given by index. The line alone shows which shape it has. A line that holds only columns,
+`{"columns": {…}}`, as at the beginning of a service's exported log, says what they are.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Lines(NamedTuple):
-    """The objects of a block, and the lines that they stand in."""
+    """The objects of a block, and the numbers of their lines."""
 
     numbers: list[int]
     rows: list[dict[str, Any]]
 
 
 def is_apart(row: dict[str, Any]) -> bool:
-    """Whether the features of a line stand by themselves."""
+    """Whether the features of a line are kept apart."""
     return type(row.get(FEATURES)) in (dict, list)
 
 
@@ -52,7 +52,7 @@ def is_of_columns(row: Any) -> bool:
 
 
 def objects(block: Block, source: str, faults: list[Fault]) -> Lines:
-    """The objects of a block; `faults` takes note of lines that hold none. Empty lines are passed over."""
+    """The objects of a block; lines without one are noted in `faults`, and empty lines are ignored."""
     text, found = block.text, Lines([], [])
     if block.first_line == 1:
         text = text.removeprefix(_BYTE_ORDER_MARK)
@@ -83,8 +83,8 @@ Parts = tuple[Sequence[Any], list[Any], list[Any], list[Any]]
 class JsonLinesParser:
     """Blocks of JSON lines to batches.
 
-    With `others_ignored`, names that are no columns are passed over, as columns of CSV are that a model does not know;
-    without, they are faults, except for those that are left out on purpose.
+    With `others_ignored`, names that are not columns are ignored, as in CSV; without it, they are faults, except for
+    those that the caller drops.
     """
 
     def __init__(
@@ -128,13 +128,13 @@ class JsonLinesParser:
         return batch
 
     def _labels(self, labels: Sequence[Any], faults: Faults) -> NDArray[Any]:
-        """Labels, truth values as such, so that a model whose classes are other numbers can refuse them."""
+        """Labels, with truth values as such, so that a model whose classes are other numbers can refuse them."""
         numeric = self.columns.numeric_labels
         found = labels_of(labels, numeric, faults, truths=self.columns.truths)
         return found.astype(np.bool_) if numeric and {bool} == set(map(type, labels)) else found
 
     def _parts(self, rows: Sequence[dict[str, Any]], faults: Faults) -> Parts:
-        """Of each row its features, its label, its weight and its id."""
+        """The features, label, weight and id of each row."""
         label, weight, nothing = self.columns.label or LABEL, self.columns.weight, [None] * len(rows)
         apart = list(map(is_apart, rows))
         if not any(apart):
@@ -176,12 +176,12 @@ def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
 
 
 def line_of_columns(columns: Columns) -> bytes:
-    """A line that says what the columns of those after it are."""
+    """A line that says what the columns of the following lines are."""
     return json.dumps({COLUMNS: columns.to_json()}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
 def _told_columns(block: Block, source: str) -> Columns | None:
-    """What the first line of a file says the columns are, if it says that."""
+    """The columns as the first line of a file describes them, if it does."""
     try:
         row = parsed(block.text.partition(b"\n")[0])
     except ValueError:
@@ -195,14 +195,14 @@ def _told_columns(block: Block, source: str) -> Columns | None:
 
 
 def names_in_lines(block: Block, source: str) -> list[str]:
-    """The names of the cells of a table that begins with this block; of features that stand apart, "label" beside."""
+    """The names of the cells of a table that begins with this block, and "label" if the features are kept apart."""
     rows = objects(block, source, []).rows
     names = names_of(row[FEATURES] if is_apart(row) else row for row in rows)
     return [LABEL, *(name for name in names if name != LABEL)] if rows and is_apart(rows[0]) else names
 
 
 def check_first_lines(block: Block, source: str, columns: Columns, *, labelled: bool) -> None:
-    """Raise an error if a file is of another table than the one that a model has learned from."""
+    """Raise an error if a file holds another table than the one that a model has learned from."""
     names = names_in_lines(block, source)
     if labelled and columns.table and columns.label not in (None, *names) and LABEL not in names:
         raise no_column(str(columns.label), names, source, "the first lines have")

@@ -1,6 +1,6 @@
 """What may be a label: whole numbers that a float holds exactly, and text that is not too long.
 
-Knows NumPy and `truth`. Text is kept once for each class, however many rows have it: in an array of NumPy's own text
+Knows NumPy and `truth`. Text is kept once for each class, however many rows have it: in NumPy's own arrays of text,
 every row would be as wide as the longest.
 """
 
@@ -25,14 +25,14 @@ def label_faults(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 class Texts(NamedTuple):
-    """Labels that are text: which there are, None for what is no UTF-8; and which of them each row has."""
+    """Labels that are text: the distinct ones, None for those that are not UTF-8, and which of them each row has."""
 
     names: list[str | None]
     codes: NDArray[np.int64]
 
     @classmethod
     def of(cls, rows: Iterable[bytes], n_rows: int) -> Texts:
-        """From the bytes of each row, without the blanks around them."""
+        """From the bytes of each row, without surrounding blanks."""
         places: dict[bytes, int] = {}
         codes = np.fromiter((places.setdefault(text, len(places)) for text in rows), np.int64, n_rows)
         return cls([_decoded(text.strip()) for text in places], codes)
@@ -45,7 +45,7 @@ class Texts(NamedTuple):
         yield f"the label has more than {LONGEST_LABEL:,} characters", sizes > LONGEST_LABEL
 
     def array(self) -> NDArray[Any]:
-        """One label a row, the same object for equal ones; truth values have one name each."""
+        """One label per row, the same object for equal ones; each truth value has one spelling."""
         return np.array(["" if name is None else named(name) for name in self.names], object)[self.codes]
 
     def truths(self) -> NDArray[np.float64]:

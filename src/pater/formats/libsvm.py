@@ -1,7 +1,7 @@
 """libsvm and svmlight text: `label index:value index:value … # comment`.
 
 Knows `numbers`, `murmur` and `batches`. Column j of the rows is the feature that the file calls j, whether its indices
-begin with 0 or 1; or, hashed, the column where FeatureHasher puts the name "j".
+begin with 0 or 1. With hashing, feature j is in the column where FeatureHasher puts the name "j".
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ MESSAGES = {
 }
 UNLABELLED = np.iinfo(np.int64).min
 LARGEST_LABEL = 2.0**53
-BEYOND = 1 << 40  # above every limit: digits after it leave an index as it is, so that none wraps round
+BEYOND = 1 << 40  # above every limit: an index this large ignores further digits, so that none overflows
 LIMIT_OF_FEATURES = 1 << 22
-# A NaN whose low bits say where the text of the number stands, and whose sign says what becomes of its own.
+# A NaN whose low bits say where the text of the number begins, and whose sign says whether to negate the number.
 SLOW_MARK, NEGATIVE_SLOW_MARK = np.uint64(0x7FF8 << 48), np.uint64(0xFFF8 << 48)
 _NUMBER = re.compile(rb"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
@@ -72,7 +72,7 @@ def whole_label(text, i):
 
 @exact_part
 def _query(text, i):
-    """Where `qid:7` at i ends, or i itself if it is none."""
+    """Where `qid:7` at i ends, or i itself if there is none."""
     end = i + 4 if text[i] == 113 and text[i + 1] == 105 and text[i + 2] == 100 and text[i + 3] == COLON else i
     while end > i and np.uint8(text[end] - 48) < 10:
         end += 1
@@ -83,8 +83,8 @@ def _query(text, i):
 def _parse(text, bits, limit, indptr, indices, data, marks, seen, news, labels, lines, codes, places):
     """Fill the arrays.
 
-    The answer is how many rows there are, the largest column, how many numbers are left to `float`, how many rows are
-    out of order, and how many hashed indices are news: `news` holds their column, their mark, and where they stand.
+    Returns the number of rows, the largest column, the number of values left to `float`, the number of rows out of
+    order, and the number of hashed indices that are news: `news` holds their column, their mark, and where they stand.
     """
     n, line, largest, slow, disorder, told = 0, 0, -1, 0, 0, 0
     k = 0
@@ -200,7 +200,7 @@ class LibsvmParser:
 
 
 class Found:
-    """What a parser finds beside the features: of each row its label, its line, what is wrong with it, and where.
+    """What a parser finds besides the features: for each row its label, its line, what is wrong with it, and where.
 
     A place counts the bytes of the block from 1; 0 stands for the whole line.
     """
@@ -251,7 +251,7 @@ class Found:
 
 
 def look_up(text: bytes, data: NDArray[np.float64], indptr: NDArray[np.uint32], codes: NDArray[np.uint8]) -> None:
-    """Ask `float` for the numbers that the compiled reader left open."""
+    """Parse with `float` the numbers that the compiled reader left open."""
     values = data[: int(indptr[-1])]
     for k in np.flatnonzero(np.isnan(values)):
         mark = int(values.view(np.uint64)[k])

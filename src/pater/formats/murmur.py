@@ -44,7 +44,7 @@ def murmur(text, start, end):
 def hashed_and_marked(text, start, end, bits):
     """The column of a name among 2^bits, the sign that its value takes there, and a mark from 1 to 253.
 
-    Names that share a column nearly always differ in their marks, which are made of what the column leaves of the hash.
+    Names that share a column nearly always differ in their marks, which come from the rest of the hash.
     """
     h = np.int64(murmur(text, start, end))
     column = abs(h) & ((1 << bits) - 1)

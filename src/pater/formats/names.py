@@ -11,7 +11,7 @@ MOST_NAMES = 1 << 22
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Raise an error where a name is there twice or is too long, or where there are too many."""
+    """Raise an error if a name is repeated or too long, or if there are too many names."""
     if len(names) > MOST_NAMES:
         raise InputError(f"{where} names {len(names):,} columns; at most {MOST_NAMES:,} can be read.")
     known: set[str] = set()

@@ -49,7 +49,7 @@ def _product(a, b):
 
 @exact_part
 def _to_the_left(a):
-    """A word that is not 0, moved to the left until its first bit is 1, and how far that was."""
+    """A nonzero word, shifted left until its first bit is 1, and by how much."""
     zeros = np.uint64(0)
     for shift in (np.uint64(32), np.uint64(16), np.uint64(8), np.uint64(4), np.uint64(2), np.uint64(1)):
         if a >> (np.uint64(64) - shift) == np.uint64(0):
@@ -59,7 +59,7 @@ def _to_the_left(a):
 
 @exact_part
 def _nearest(digits, q):
-    """The float nearest to digits·10^q; whether it was decided."""
+    """The float nearest to digits·10^q, and whether it was decided."""
     if q < _LEAST or q > _MOST:
         return 0.0, False
     one = np.uint64(1)
@@ -93,7 +93,7 @@ def _nearest(digits, q):
 
 @exact_part
 def _not_finite(text, i):
-    """Where `inf`, `infinity` or `nan`, in small or large letters, ends that begins at i; i itself if none does."""
+    """Where an `inf`, `infinity` or `nan` that begins at i ends, in any case of letters; i itself if there is none."""
     word = _INFINITY if text[i] | 32 == _INFINITY[0] else _NAN
     n = 0
     while n < word.size and text[i + n] | 32 == word[n]:
@@ -105,8 +105,8 @@ def _not_finite(text, i):
 def number(text, i):
     """The number that begins at i: its value, where it ends, and what became of it.
 
-    `text` must end in a byte that is part of no number, so that no end has to be looked for. Whether what follows the
-    number may stand there is for the caller to say: `info` is `inf` and an o.
+    `text` must end in a byte that cannot be part of a number, so that no bounds are checked. The caller must check what
+    follows the number: `info` is `inf` and an o.
     """
     first = i
     negative = text[i] == 45

@@ -31,7 +31,7 @@ _KINDS = (
 
 
 def refuse_other_kinds(start: bytes, shown: str, format: str) -> None:
-    """An error if the first bytes of what is to be read as text say that it is something else."""
+    """Raise an error if the first bytes of a file to be read as text show that it is something else."""
     for magic, what, todo in _KINDS:
         if start.startswith(magic):
             raise InputError(f"{shown} is {what}, but is read as {format}: {todo}")

@@ -1,4 +1,4 @@
-"""The parser of a source: by its format, and by what its columns are to be. Knows every format."""
+"""The parser of a source, chosen by its format and by what its columns are to be. Knows every format."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parser_of(
     seen: Seen | None,
     others_ignored: bool,
 ) -> Any:
-    """A parser of blocks of the source; an error if they cannot hold such columns."""
+    """The parser for blocks of the source; an error if its format cannot hold these columns."""
     named = columns.kind == HASHED and not columns.table
     fits = not named if source.format == JSON_LINES else (source.format in ROWS_OF_INDICES) != bool(columns.table)
     if not fits or (source.format == "vw") > (columns.kind == HASHED):
@@ -55,7 +55,7 @@ def parser_of(
 
 
 def _told(columns: Columns) -> tuple[str, str]:
-    """What a model has learned from, and a format of it."""
+    """What a model has learned from, and a format that holds it."""
     if columns.table:
         return "a table", "csv"
     return ("hashed names", "vw") if columns.kind == HASHED else ("numbered features", "libsvm")

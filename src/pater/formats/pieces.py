@@ -1,8 +1,7 @@
-"""Large files cut into pieces that can be read by themselves: text at the ends of its rows, Parquet between groups of
-rows.
+"""Large files cut into pieces that can be read separately: text between rows, Parquet between groups of rows.
 
-Knows `sources`, `blocks`, `csv_blocks` and `arrow`. Where a file is cut depends on its content and on the wanted size
-alone. What is compressed, and Arrow's own format, stays whole.
+Knows `sources`, `blocks`, `csv_blocks` and `arrow`. Where a file is cut depends only on its content and on the wanted
+size. Compressed files and Arrow's own format stay whole.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _QUOTE = b'"'
 
 
 def pieces(source: Source, size: int, delimiter: str | None = None) -> list[Source]:
-    """A file cut into pieces of at most about `size` bytes, all about alike; itself if it cannot or need not be cut."""
+    """A file in pieces of about equal size, at most about `size` bytes; itself if it cannot or need not be cut."""
     if source.size is None or source.size <= size or source.format == "arrow":
         return [source]
     try:
@@ -39,7 +38,7 @@ def _cut(source: Source, total: int, size: int, delimiter: str | None) -> list[S
     if _is_compressed(source):
         return [source]
     wanted = [total * k // number for k in range(1, number)]
-    quoted = source.format in FIXED and _holds(source, _QUOTE)  # quotes may hold the ends of lines
+    quoted = source.format in FIXED and _holds(source, _QUOTE)  # quoted fields may hold line ends
     parted = delimiter or FIXED.get(source.format)
     ends = row_ends(source, parted, max(_LEAST, size // 64)) if quoted else iter(())
     cuts = _next_of(ends, wanted) if quoted else _line_ends(source, wanted)
@@ -48,14 +47,14 @@ def _cut(source: Source, total: int, size: int, delimiter: str | None) -> list[S
 
 
 def with_lines_counted(piece: Source) -> Source:
-    """The piece of a text file with the number of lines before it; of Parquet that of rows is known already."""
+    """The piece of a text file with the number of lines before it; for Parquet, the number of rows is already known."""
     if piece.format == "parquet":
         return piece
     return replace(piece, before=sum(part.count(b"\n") for part in _parts(piece, piece.start)))
 
 
 def _of_groups(source: Source, number: int) -> list[Source]:
-    """Neighbouring groups of rows together, where cuts come nearest to even ones."""
+    """Runs of neighbouring row groups, cut as evenly as their sizes allow."""
     groups = parquet_groups(source)
     total = sum(size for _, size in groups) or 1
     found: list[Source] = []
@@ -73,17 +72,17 @@ def _of_groups(source: Source, number: int) -> list[Source]:
 
 
 def _line_ends(source: Source, wanted: list[int]) -> Iterator[int]:
-    """For each place the end of the line that it is in."""
+    """The end of the line at each of these places."""
     with open(source.name, "rb") as file:
         for place in wanted:
             file.seek(place - 1)
             rest = file.readline(LONGEST_LINE)
-            if rest.endswith(b"\n"):  # else the line is too long to be read, which is told when it is its turn
+            if rest.endswith(b"\n"):  # else the line is too long to be read, which is reported in its turn
                 yield place - 1 + len(rest)
 
 
 def _next_of(ends: Iterator[int], wanted: list[int]) -> Iterator[int]:
-    """For each place the end that comes next."""
+    """The next end after each of these places."""
     places = iter(wanted)
     place = next(places, None)
     for end in ends:

@@ -24,7 +24,7 @@ INFINITE = "infinity in column {name!r} is no value to learn from"
 
 
 class PlainRows:
-    """Makes rows of the columns of a table."""
+    """Makes rows from the columns of a table."""
 
     def __init__(self, columns: Columns, *, keep_missing: bool = False, seen: Seen | None = None) -> None:
         self.columns, self.keep_missing, self.seen = columns, keep_missing, seen
@@ -37,10 +37,10 @@ class PlainRows:
         coded: Callable[[str], Coded],
         faults: dict[int, str],
     ) -> Batch:
-        """The rows, without their labels; `faults` takes note of what is wrong with some.
+        """The rows, without their labels; what is wrong with some of them is noted in `faults`.
 
-        `numbers` gives a column as floats, NaN where nothing is there; `coded` gives the values of a column, each once,
-        and which of them each row has, one more for nothing.
+        `numbers` gives a column as floats, NaN where a value is missing; `coded` gives the distinct values of a column
+        and the code of each row, with one more code for nothing.
         """
         missing, news = 0, list[tuple[int, int, str, int]]()
         shape = len(self.columns.table), n
@@ -76,7 +76,7 @@ class PlainRows:
         return Batch(rows, n_features, None, missing=missing, news=self._news(news), zeroed=zeroed)
 
     def _news(self, found: list[tuple[int, int, str, int]]) -> News | None:
-        """The names that columns are not known by yet, in the order of the rows."""
+        """The names that are new for their columns, in the order of the rows."""
         marks = NOTHING_SEEN if self.seen is None else self.seen.marks
         new = [line for line in found if marks.size and marks[line[0]] not in (line[1], SEVERAL)]
         new.sort(key=lambda line: line[3])
@@ -91,7 +91,7 @@ def _is_nothing(value: Any) -> bool:
 
 
 def note(faults: dict[int, str], wrong: Any, what: str) -> None:
-    """Take note of what is wrong with some rows, unless something else is already."""
+    """Note what is wrong with some rows, except those that have a fault already."""
     for r in np.flatnonzero(wrong).tolist():
         faults.setdefault(r, what)
 
@@ -99,7 +99,7 @@ def note(faults: dict[int, str], wrong: Any, what: str) -> None:
 def _categories(
     values: Sequence[Any], codes: NDArray[np.int64], name: str, bits: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], list[tuple[int, int, str, int]]]:
-    """Where `name=value` lands for each value, −1 for nothing; and of each its column, mark, name and first row."""
+    """Where `name=value` lands in each row, −1 for nothing; and for each value its column, mark, name and first row."""
     texts = [value.strip(BLANKS) if isinstance(value, str) else value for value in [*values, None]]
     names = [None if _is_nothing(text) else f"{name}={text}" for text in texts]
     found = [(-1, 0.0, 0) if each is None else marked_place_of(each, bits) for each in names]

@@ -1,4 +1,4 @@
-"""From paths to batches: the right parser for each source, reading and parsing ahead in the background.
+"""From paths to batches: finds the parser for each source, and reads and parses ahead in the background.
 
 Knows every format and `background`.
 """
@@ -44,13 +44,13 @@ class Input:
     labelled: bool = True
     skip: bool = False
     keep_missing: bool = False
-    threads: int | None = None  # that parse; 0 reads and parses when asked to, without any
-    others_ignored: bool = False  # names in JSON lines that are no columns, as those of a model may not be
+    threads: int | None = None  # parsing threads; with 0, nothing is read ahead
+    others_ignored: bool = False  # whether names in JSON lines that are not columns are ignored, as for a model
     _begun: Iterator[Any] | None = None
-    _seen: Seen | None = None  # names behind hashed columns, of rows to learn from
+    _seen: Seen | None = None  # names behind hashed columns, for rows to learn from
 
     def describe(self) -> Columns:
-        """What the columns are; of a table, by a look at its first rows."""
+        """What the columns are; for a table, found by looking at its first rows."""
         first = self.sources[0]
         if self.columns is None:
             if first.format in ROWS_OF_INDICES:
@@ -104,7 +104,7 @@ class Input:
         )
 
     def batches(self, *, first: int = 0, place: Place = START, hashed: bool = False) -> Generator[Batch]:
-        """The batches from `place` in source number `first` on. A malformed line is an error, or is passed on."""
+        """The batches from `place` in source number `first` on. A malformed line is an error or ends up in `faults`."""
         with closing(self._parsed(self._blocks(first, place, hashed))) as parsed:
             for batch in parsed:
                 if batch.faults and not self.skip:
@@ -114,7 +114,7 @@ class Input:
                 yield batch
 
     def _first_of(self, batch: Batch) -> Fault:
-        """What is wrong first. A file whose name says nothing is taken for libsvm, and may be something else."""
+        """The first fault. A file whose name says nothing is taken for libsvm, so the message asks what it is."""
         fault = batch.faults[0]
         if fault.line == fault.column == 1 and self.sources[batch.source_number].format == "libsvm":
             fault = fault._replace(what=f"{fault.what}; if this is no libsvm, say what it is with --format")
@@ -124,7 +124,7 @@ class Input:
         if self.threads == 0:
             yield from (job() for job in work)
             return
-        # At least two: on two processors the second one takes what time the learner leaves of the first.
+        # At least two: on two processors, the second thread uses the time that the learner leaves on the first.
         threads = self.threads or max(2, min(MOST_PARSERS, available_threads() - 1))
         with (
             closing(ahead(work, depth=threads + 1)) as read,
@@ -144,7 +144,7 @@ class Input:
                 yield _Job(parser, block, source.shown, number)
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[Any]:
-        """What a source is read in, before it is parsed."""
+        """The blocks in which a source is read, before they are parsed."""
         if source.name == STANDARD_INPUT and self._begun is not None:
             begun, self._begun = self._begun, None
             return begun
@@ -185,7 +185,7 @@ def make_input(
     decimal: str | None = None,
     encoded: bool | None = False,
 ) -> Input:
-    """An input, its settings checked; it is `encoded` if that is None and it is a table."""
+    """An input with checked settings; if `encoded` is None, a table is encoded."""
     if format is not None and format not in FORMATS:
         raise InputError(f"there is no format {format!r}; there are {', '.join(FORMATS)}.")
     if on_error not in ("stop", "skip"):

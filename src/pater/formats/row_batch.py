@@ -1,6 +1,6 @@
-"""One row of JSON that is to be encoded, as a batch: its cells, and a table of them for those who ask for it.
+"""One JSON row to be encoded, as a batch: its cells, and a table of them on demand.
 
-Knows `json_cells` and `raw`. To make a column of every cell takes longer than to encode the row.
+Knows `json_cells` and `raw`. Making a column of every cell would take longer than encoding the row.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from .json_cells import cells_of
 from .raw import RawBatch
 
 ONE_ROW = np.empty((1, 0))
-LARGEST = 1 << 1000  # of whole numbers that are surely finite as floats
+LARGEST = 1 << 1000  # whole numbers below it are surely finite as floats
 _PLAIN = frozenset({float, int, str, type(None)})
 
 
 class RowBatch(RawBatch):
-    """A row of plain cells; `table` is made of them when it is asked for."""
+    """A row of plain cells; `table` is made from them on demand."""
 
     cells: Mapping[str, Any] | None = None
     _kinds: Mapping[str, str]
 
     @classmethod
     def of(cls, cells: Mapping[str, Any], kinds: Mapping[str, str]) -> RowBatch:
-        """The batch of a row, by the names of columns and what they are."""
+        """The batch of a row, from its cells by column name and the kinds of the columns."""
         batch = cls((ONE_ROW,), 0, None, missing=sum(map(_is_nothing, cells.values())))
         del batch.table
         batch.cells, batch._kinds = cells, kinds
@@ -52,6 +52,6 @@ def _is_nothing(cell: Any) -> bool:
 
 
 def are_plain(cells: Iterable[Any]) -> bool:
-    """Whether these are cells with which nothing can be wrong."""
+    """Whether nothing can be wrong with these cells."""
     kinds = set(map(type, cells))
     return kinds <= _PLAIN and (int not in kinds or all(type(cell) is not int or abs(cell) < LARGEST for cell in cells))

@@ -1,4 +1,4 @@
-"""What the columns of a table are: by its header, its first rows, and what the caller says of them.
+"""What the columns of a table are, from its header, its first rows, and what the caller says about them.
 
 Knows `csv`, `arrow` and `columns`.
 """
@@ -25,12 +25,12 @@ from .labels import label_faults
 
 LABELS = ("label", "target", "class", "y")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
-INDEX_FIRST, INDEX = ("", "Unnamed: 0"), "__index_level_0__"  # what pandas calls an index that has no name
+INDEX_FIRST, INDEX = ("", "Unnamed: 0"), "__index_level_0__"  # what pandas calls an index without a name
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a caller may say of a table: its label and importance, what to hash, what to leave out, how to read it."""
+    """What a caller may say about a table: its label and importance, what to hash or leave out, and how to read it."""
 
     label: str | None = None
     weight: str | None = None
@@ -42,7 +42,7 @@ class Wishes:
     encoded: bool = False
 
     def check(self, header: Sequence[str], source: str, label: str | None = None) -> None:
-        """An error if there is no such column, or if the label is named for something else, too."""
+        """Raise an error if a named column does not exist, or if the label is also named for something else."""
         known = set(header)
         if label is not None and label in (self.weight, *self.drop):
             what = "left out" if label in self.drop else "the importance"
@@ -55,11 +55,11 @@ class Wishes:
 
     @property
     def text(self) -> str:
-        """What a column that holds text is."""
+        """The kind of a column that holds text."""
         return TEXT if self.encoded else CATEGORY
 
     def left_out(self, label: str, header: Sequence[str], source: str) -> set[str | None]:
-        """The columns that are no features: those that the caller names, and the index of a data frame."""
+        """The columns that are not features: those that the caller names, and the index of a data frame."""
         named = {label, self.weight, *self.drop, *self.categorical}
         index = {name for name in header if name == INDEX or (name == header[0] and name in INDEX_FIRST)} - named
         for name in index:
@@ -74,7 +74,7 @@ class Wishes:
 
 
 def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
-    """A column is one of numbers if every value of the first block is."""
+    """The columns of a text table; a column holds numbers if every value in the first block is one."""
     cells = Cells(block, ord(block.delimiter), source)
     label = label_of(wishes.label, block.header, source)
     wishes.check(block.header, source, label)
@@ -97,7 +97,7 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
 
 
 def _hint_of_numbers(cells: Cells, columns: list[int], source: str) -> None:
-    """Plain columns are numbers or text; an encoder looks at the texts itself."""
+    """Warn of numbers that are read as text, as plain columns do; an encoder looks at the texts itself."""
     for j in columns:
         texts, what = [text for text in cells.texts(j).names if text], ""
         if cells.block.decimal == "." and all(map(_DECIMAL_COMMA.fullmatch, texts)):
@@ -112,7 +112,7 @@ def _hint_of_numbers(cells: Cells, columns: list[int], source: str) -> None:
 
 
 def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
-    """Parquet and Arrow say themselves what their columns are."""
+    """The columns of Parquet and Arrow, which state them in their schema."""
     label = label_of(wishes.label, schema.names, source)
     wishes.check(schema.names, source, label)
     table: list[tuple[str, str]] = []
@@ -134,7 +134,7 @@ def columns_of_schema(schema: Any, source: str, wishes: Wishes) -> Columns:
 def columns_of_table(
     table: list[tuple[str, str]], wishes: Wishes, label: str, numeric_labels: bool, source: str
 ) -> Columns:
-    """Encoded if the caller wants that; hashed if there is a column of text, or with `bits`; else a column each."""
+    """Encoded if the caller wants it; hashed if a column holds text, or with `bits`; else one column for each."""
     if not table:
         raise InputError(f"{source}: there is no column to learn from beside the label.")
     if wishes.encoded:
@@ -145,7 +145,7 @@ def columns_of_table(
 
 
 def label_of(label: str | None, header: Sequence[str], source: str) -> str:
-    """The column that the caller names, else the one that is called label, target, class or y."""
+    """The column that the caller names, else the one called label, target, class or y."""
     if label is not None:
         if label not in header:
             raise no_column(label, header, source)

@@ -1,6 +1,6 @@
 """Where bytes come from: files, globs, standard input; plain or compressed.
 
-Knows no format. A file is named by what the caller wrote, so that messages point where the caller can look.
+Knows no format. A file keeps the name that the caller wrote, so that messages point to where the caller can look.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _FORMATS = {
 }
 FORMATS = ("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 
-# What a damaged or truncated compressed file makes the decompressors raise.
+# What decompressors raise for a damaged or truncated file.
 _DAMAGE: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
 
 
@@ -60,8 +60,8 @@ _DAMAGE: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMA
 class Source:
     """One input. `size` and `done` count stored bytes, before decompression; `size` is None for a pipe.
 
-    A piece of a plain file (see `pieces`) begins at `start`, a byte, or of Parquet a group of rows, and ends before
-    `stop`; `before` counts the lines or rows of the file in front of it, as far as they are known.
+    A piece of a plain file (see `pieces`) runs from `start` to before `stop`, in bytes or, for Parquet, in groups of
+    rows; `before` counts the lines or rows of the file in front of it, as far as they are known.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Source:
 
 
 class _Reader:
-    """A source, open: decompressed bytes, and every mishap as an `InputError` that names the source."""
+    """An open source: decompressed bytes, with every mishap as an `InputError` that names the source."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -125,9 +125,9 @@ class _Reader:
 
 
 def _standard_input() -> Any:
-    """Standard input without the interpreter's own buffer, whose lock it must be able to take when it ends.
+    """Standard input without the interpreter's own buffer, whose lock the interpreter takes when it ends.
 
-    A thread that waits for a pipe would hold that lock for ever.
+    A thread that waits for a pipe would hold that lock forever.
     """
     if sys.stdin is None:
         raise InputError("standard input is closed.")
@@ -155,7 +155,7 @@ class _Plain:
 
 
 class _Counted(io.RawIOBase):
-    """Raw bytes, counted as they pass. The first that are given tell the compression, however a pipe delivers them."""
+    """Raw bytes, counted as they pass. The first part is long enough to tell the compression, even from a slow pipe."""
 
     def __init__(self, raw: IO[bytes], source: Source) -> None:
         self._raw, self._source, self._begun = raw, source, False
@@ -179,7 +179,7 @@ class _Counted(io.RawIOBase):
     def _part(self, size: int) -> bytes:
         read = self._raw.read1 if hasattr(self._raw, "read1") else self._raw.read
         part: bytes | None = read(size)
-        while part is None:  # the pipe does not wait by itself
+        while part is None:  # the pipe is non-blocking
             select.select([self._raw], [], [])
             part = read(size)
         return part
@@ -203,10 +203,10 @@ def _decompressed(raw: Any, kind: str | None, name: str) -> Any:
 
 
 class _Members:
-    """Compressed streams one after the other, as their tools concatenate them.
+    """Compressed streams one after the other, as tools concatenate them.
 
-    The readers of Python's own modules pass over bytes that follow a stream and begin none, zstandard's takes a file
-    that was cut off for a whole one. Here both are errors. `padding` may stand after a stream.
+    Python's own readers ignore bytes after a stream that do not begin another, and zstandard's takes a truncated file
+    for a whole one. Here both are errors. `padding` may follow a stream.
     """
 
     def __init__(self, raw: Any, new: Callable[[], Any], *, padding: bytes = b"", chunk: int = 1 << 14) -> None:
@@ -235,9 +235,9 @@ class _Members:
 
 
 class _ZstdFrame:
-    """One frame of zstd, with the face of the decompressors of Python's own modules."""
+    """One frame of zstd, with the interface of Python's own decompressors."""
 
-    CHUNK = 2048  # compressed bytes to give it at once, so that not even zeros become more than can be held
+    CHUNK = 2048  # compressed bytes to give it at once, few enough that even zeros do not fill the memory
     needs_input = True
 
     def __init__(self, frame: Any) -> None:
@@ -262,7 +262,7 @@ def _reason(error: Exception) -> str:
 
 
 def sources(paths: Iterable[str | os.PathLike[str]], format: str | None = None) -> list[Source]:
-    """The inputs that `paths` name, in order; a glob stands for its matches, sorted."""
+    """The inputs that `paths` name, in order; a glob stands for its sorted matches."""
     found: list[Source] = []
     for path in paths:
         text = os.fspath(path)

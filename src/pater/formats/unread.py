@@ -1,6 +1,6 @@
-"""What is said of columns that a model cannot read.
+"""Warnings about columns that a model cannot read.
 
-Knows `errors` and what an encoder says of cells.
+Knows `errors` and what an encoder reports about cells.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from ..preprocessing.encoded import Encoded
 from ..preprocessing.unread import Unread
 from .errors import Hint, shortened
 
-LEAST = 20  # cells that cannot be read, for it not to be a slip
+LEAST = 20  # unread cells, for it not to be a slip
 LARGE_PART = 0.5  # of the cells that are not empty
 
 
 class UnreadCells:
-    """Counts, for one call, the cells of each column that could not be read, and says so at its end."""
+    """Counts, for one call, the cells of each column that could not be read, and warns of them at its end."""
 
     def __init__(self) -> None:
         self._found: dict[str, Unread] = {}
         self._rows, self._rows_of = 0, dict[str, int]()
 
     def add(self, unread: Mapping[str, Unread], n_rows: int) -> None:
-        """Some more rows, and what an encoder could not read of them."""
+        """Add some rows, and what an encoder could not read in them."""
         self._rows += n_rows
         for name, some in unread.items():
             self._found[name] = self._found[name] + some if name in self._found else some
             self._rows_of[name] = self._rows_of.get(name, 0) + n_rows
 
     def tell(self) -> None:
-        """One hint for each column of which a large part could not be read."""
+        """Warn once for each column of which a large part could not be read."""
         for name, found in self._found.items():
-            cells = found.cells + self._rows - self._rows_of[name]  # where all was read, nobody has counted
+            cells = found.cells + self._rows - self._rows_of[name]  # rows without unread cells were not counted
             if found.unread >= LEAST and found.unread > LARGE_PART * cells:
                 warnings.warn(
                     f"column {shortened(name)!r}: {found.unread:,} of {cells:,} values are no {found.kind}s as the "
@@ -44,7 +44,7 @@ class UnreadCells:
 
 
 def with_unread_told(encoded: Encoded) -> Encoded:
-    """Rows as they are; what could not be read of them is said."""
+    """The same rows, after a warning about what could not be read in them."""
     unread = UnreadCells()
     unread.add(encoded.unread, len(encoded))
     unread.tell()

@@ -1,7 +1,7 @@
 """Vowpal Wabbit text: `label importance 'tag |namespace:scale feature:value feature |other …`.
 
-Knows `numbers`, `murmur` and `batches`. A feature of a namespace is called `namespace^feature`, one of the nameless
-namespace just `feature`, and lands where FeatureHasher puts that name.
+Knows `numbers`, `murmur` and `batches`. A feature is called `namespace^feature`, or just `feature` in the nameless
+namespace, and lands where FeatureHasher puts that name.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _is_weight(value):
 
 @exact_part
 def _head(text, i):
-    """What stands before the first bar: label, importance, where the tag starts and ends, where the bar is, a code."""
+    """What precedes the first bar: label, importance, where the tag starts and ends, where the bar is, and a code."""
     label, importance, tag, tag_end, code = UNLABELLED, 1.0, 0, 0, SOUND
     place = 0
     i = _skip_blanks(text, i)
@@ -78,12 +78,12 @@ def _head(text, i):
             tag, tag_end = (i + 1 if text[i] == QUOTE else i), end
         elif place == 0:
             label, after, code = whole_label(text, i)
-            if code == SOUND and after != end:  # a comment may follow in libsvm, not here
+            if code == SOUND and after != end:  # a comment may follow in libsvm, but not here
                 code = LABEL
             if code != SOUND:
                 return label, importance, tag, tag_end, after if code == LABEL else i, code
             place = 1
-        elif place < 3:  # the importance, then VW's base of the prediction, which no rule here has
+        elif place < 3:  # the importance, then VW's base of the prediction, which no rule here uses
             value, after, found = number(text, i)
             if found != NUMBER or after != end or (place == 1 and not _is_weight(value)):
                 return label, importance, tag, tag_end, i, IMPORTANCE
@@ -98,9 +98,9 @@ def _head(text, i):
 
 @exact_kernel
 def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, seen, news, labels, lines, codes, places):
-    """Fill the arrays; how many rows, how many numbers are left to `float`, and how many names are news.
+    """Fill the arrays; return the number of rows, of values left to `float`, and of names that are news.
 
-    Of those, `news` holds the column, the mark, and where feature and namespace begin and end.
+    For each of those, `news` holds the column, the mark, and where feature and namespace begin and end.
     """
     n, line, slow, k, i, told = 0, 0, 0, 0, 0, 0
     indptr[0] = 0

@@ -1,7 +1,7 @@
-"""Many bytes of a text at a time: how many of a kind there are, short numbers, and which texts are the same.
+"""Many bytes of a text at a time: counting them, short numbers, and equal texts.
 
-Knows Numba and `simd`. What is read around a field is within the text. Exponents and long numbers are left to
-`numbers`. All parts are written where they are called: a call takes as long as what it is for.
+Knows Numba and `simd`. Bytes read around a field stay within the text. Exponents and long numbers are left to
+`numbers`. All parts are inlined: a call would take as long as the work itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ONE_TO_ONE = 8  # bytes up to which texts of the same size and the same hash are
 _POWERS = np.array([10.0**k for k in range(8)])
 _ONES = np.uint64(0x0101010101010101)
 _ZEROS, _MARKS, _POINT = _ONES * np.uint64(48), _ONES * np.uint64(16), np.uint64(46 ^ 48)
-_TOPS, _UP_TO_TEN = _ONES * np.uint64(128), _ONES * np.uint64(128 - 10)  # which gives all above 9 a top bit
+_TOPS, _UP_TO_TEN = _ONES * np.uint64(128), _ONES * np.uint64(128 - 10)  # sets the top bit of all above 9
 _FROM_TOP = np.uint64(0x0706050403020100)
 _OWN = np.frombuffer(b"".join(bytes(16 - k) + b"\xff" * k for k in range(17)), "<u8").reshape(17, 2)  # last k of 16
 
@@ -50,7 +50,7 @@ def are_digits(word):
 
 @part_of_callers
 def _eight_digits(word):
-    """The number that eight digits are; neighbours are put together, then pairs, then fours."""
+    """The number that eight digits form; neighbours are combined, then pairs, then fours."""
     word = (word * np.uint64(2561)) >> np.uint64(8)
     word = ((word & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
     return ((word & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
@@ -58,10 +58,10 @@ def _eight_digits(word):
 
 @part_of_callers
 def short_number(text, start, end):
-    """The number that these bytes are, and whether they are up to fifteen digits, with at most seven after a point.
+    """The number that these bytes form, and whether they are up to fifteen digits, with at most seven after a point.
 
-    The digits are brought to the top of one word, or two. A point differs from them in one bit, by which it is found;
-    what stands before it moves up by one.
+    The digits are moved to the top of one word, or two. A point is found by the one bit in which it differs from them,
+    and the digits before it move up by one.
     """
     size, eight, no = end - start, np.uint64(8), np.uint64(0)
     if size < 1 or size > 15 or start + 8 > text.size:
@@ -77,7 +77,7 @@ def short_number(text, start, end):
         low, next_low = mark >> np.uint64(4), mark << np.uint64(4)
         if (last & (next_low - low)) != low * _POINT or size == 1:
             return 0.0, False
-        places = np.int64((low * _FROM_TOP) >> np.uint64(56)) & 7  # of several points, some are left, and are no digits
+        places = np.int64((low * _FROM_TOP) >> np.uint64(56)) & 7  # of several points, some remain, and are no digits
         before, after = last & (low - np.uint64(1)), last & (~next_low + np.uint64(1))
         first, last = first << eight, after | before << eight | first >> np.uint64(56)
     if not (are_digits(first) and are_digits(last)):
@@ -101,7 +101,7 @@ def _word_before(text, end):
 
 @part_of_callers
 def hash_bytes(text, start, end):
-    """A hash of some bytes, which are put in from the last to the first."""
+    """A hash of some bytes, taken in from the last to the first."""
     h, golden, half = np.uint64(end - start), np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # 2^64 over the golden ratio
     while end - start > ONE_TO_ONE:
         h ^= _word_before(text, end)
@@ -114,7 +114,7 @@ def hash_bytes(text, start, end):
 
 @part_of_callers
 def same_bytes(text, start, end, other_start, other_end):
-    """Whether the same bytes stand in two places."""
+    """Whether two places hold the same bytes."""
     if end - start != other_end - other_start:
         return False
     while end - start > 8:

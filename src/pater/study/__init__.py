@@ -1,6 +1,6 @@
-"""The paper's experiment: protocol to rows; tables, statistics, figures and a page from the rows.
+"""The paper's experiment: from the protocol to rows, and from rows to tables, statistics, figures and a page.
 
-Needs the libraries of ``pip install "pater[study]"``. Importing this costs nothing; the first use of a name does.
+Needs the libraries of ``pip install "pater[study]"``, which are loaded when a name is first used.
 """
 
 from __future__ import annotations

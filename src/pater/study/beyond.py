@@ -1,4 +1,4 @@
-"""What the paper does not show: an honest wPATER, other scores than accuracy, and the pseudo-code read otherwise.
+"""What the paper does not show: an honest wPATER, scores other than accuracy, and other readings of the pseudo-code.
 
 Pure functions of the rows of the study. Accuracies are in percent here.
 """
@@ -40,7 +40,7 @@ def honest(rows: pd.DataFrame, progress: pd.DataFrame) -> pd.DataFrame:
 
 
 def other_scores(rows: pd.DataFrame, progress: pd.DataFrame) -> pd.DataFrame:
-    """Balanced accuracy, TER and its two parts for every algorithm, wPATER by both choices, a line a cell."""
+    """Balanced accuracy, TER and its two parts for every algorithm, wPATER by both choices, one line per cell."""
     ours = best_on_training(rows, progress)
     chosen = pd.concat([best_on_test(rows), ours.assign(algorithm=ours["algorithm"].map(HONEST.format))])
     scores = chosen.groupby(CELL, sort=False)[["accuracy", "balanced_accuracy", "fpr", "fnr", "ter"]].mean()
@@ -49,9 +49,9 @@ def other_scores(rows: pd.DataFrame, progress: pd.DataFrame) -> pd.DataFrame:
 
 
 def readings(rows: pd.DataFrame, read: pd.DataFrame) -> pd.DataFrame:
-    """How far each reading of the pseudo-code is from the paper: a line a reading and algorithm.
+    """How far each reading of the pseudo-code is from the paper: one line per reading and algorithm.
 
-    wPATER is at its best weight on the test halves under each reading, as in the paper.
+    Under each reading, wPATER has its best weight on the test halves, as in the paper.
     """
     comparable = rows[~rows["data_set"].isin(NOT_COMPARABLE)]
     every = pd.concat([comparable.assign(reading=ADOPTED), read])
@@ -74,7 +74,7 @@ def curves(rows: pd.DataFrame, progress: pd.DataFrame) -> pd.DataFrame:
     """Figure 1: accuracy so far along the stream, the mean of the two folds of the first run, wPATER as in Table 2."""
     first_run = best_on_test(rows).query("run == 0")
     lines = progress.merge(first_run[[*CELL, "alpha_neg", "alpha_pos", "run", "fold"]])
-    lines = lines[lines.groupby(CELL)["seen"].transform("size") > 2]  # other sets have but the end of each fold
+    lines = lines[lines.groupby(CELL)["seen"].transform("size") > 2]  # other sets have only the end of each fold
     lines = lines.assign(
         point=lines.groupby([*CELL, "fold"]).cumcount(), accuracy=100 * lines["correct"] / lines["seen"]
     )

@@ -1,6 +1,6 @@
 """The figures of the study, each drawn from a table.
 
-Knows Matplotlib and the tables; computes nothing but where things go.
+Knows Matplotlib and the tables; computes only where things go.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .statistics import Comparison
 WIDE_NAMES = 1.9  # inches for a name and its rank
 ZOOMED_FROM = 0.75  # of the stream
 ZOOMED_BEST = 4  # algorithms that the inset makes room for
-SAID_EVERY = 5  # points of a curve, of which one says its value when pointed at
+SAID_EVERY = 5  # one in so many points of a curve shows its value when pointed at
 
 
 def distances(cells: pd.DataFrame, *, narrow: bool = False) -> str:
     """Every comparable cell of Table 2 as a dot: how far from the published mean, in published deviations.
 
-    The narrow form is for telephones.
+    The narrow form is for phones.
     """
     cells = cells[cells["comparable"]]
     names = [name for name in ALGORITHMS if name in set(cells["algorithm"])]
@@ -42,7 +42,7 @@ def distances(cells: pd.DataFrame, *, narrow: bool = False) -> str:
         for place, name in enumerate(names):
             part = cells[cells["algorithm"] == name].sort_values("distance")
             values = part["distance"].to_numpy()
-            # A fixed pattern instead of chance, so that neighbours do not hide each other.
+            # A fixed pattern rather than a random one, so that neighbours do not hide each other.
             heights = place + 0.2 * np.sin(2.4 * np.arange(len(values)))
             says = [_said(cell) for cell in part.to_dict("records")]
             ink.points(axes, values, heights, says, color=ink.ALGORITHM[name])
@@ -59,7 +59,7 @@ def distances(cells: pd.DataFrame, *, narrow: bool = False) -> str:
 
 
 def _name_if_outside(axes: Axes, key: str, distance: float, height: float) -> None:
-    """The data set beside a dot that is outside the band, towards the middle, where there is always room."""
+    """Name the data set next to a dot outside the band, towards the middle, where there is always room."""
     if abs(distance) > 1:
         edge = "right" if distance > 0 else "left"
         axes.annotate(
@@ -82,7 +82,7 @@ def _said(cell: dict[str, Any]) -> str:
 
 
 def curve(lines: pd.DataFrame, name: str, key: str) -> str:
-    """Accuracy so far along the stream of one data set, the end enlarged in an inset."""
+    """Accuracy so far along the stream of one data set, with the end enlarged in an inset."""
     with ink.style():
         figure = Figure(figsize=(4.2, 3.7), layout="constrained")
         axes = figure.subplots()
@@ -104,7 +104,7 @@ def curve(lines: pd.DataFrame, name: str, key: str) -> str:
         _zoom(inset, lines)
         frame = axes.indicate_inset_zoom(inset, edgecolor=ink.MUTED, alpha=0.5, linewidth=0.7)
         for connector in frame.connectors or ():
-            connector.set_visible(False)  # they would run through the curves
+            connector.set_visible(False)  # they would cross the curves
         axes.set(title=name, xlabel="samples seen", ylabel="accuracy so far, %")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.xaxis.set_major_locator(MaxNLocator(4))
@@ -113,7 +113,7 @@ def curve(lines: pd.DataFrame, name: str, key: str) -> str:
 
 
 def _leave_room_below(axes: Axes, lines: pd.DataFrame) -> None:
-    """Show the curves in the upper half; the first few samples, where they jump, may leave the picture."""
+    """Show the curves in the upper half; the first samples, where they jump, may leave the picture."""
     settled = lines[lines["seen"] >= 0.03 * lines["seen"].max()]["accuracy"]
     low, high = settled.min(), min(100.0, settled.max())
     height = max(high - low, 1.0)
@@ -140,7 +140,7 @@ def _zoom(inset: Axes, lines: pd.DataFrame) -> None:
 def critical_difference(
     comparison: Comparison, title: str, key: str, *, colours: Mapping[str, str] = ink.ALGORITHM, wide: bool = False
 ) -> str:
-    """Mean ranks on a line, best at the left; a bar joins algorithms that the Nemenyi test cannot tell apart."""
+    """Mean ranks on a line, the best at the left; bars join algorithms that the Nemenyi test cannot tell apart."""
     ranks = comparison.mean_ranks
     count, bars = len(ranks), len(comparison.groups)
     left = (count + 1) // 2

@@ -1,4 +1,4 @@
-"""From a data set to a training half and a test half, scaled by what the training half alone knows.
+"""From a data set to a training half and a test half, scaled by the training half alone.
 
 Knows NumPy, pandas and SciPy's sparse arrays; knows no learner.
 """
@@ -21,9 +21,9 @@ Indices = NDArray[np.intp]
 
 
 class Fold(NamedTuple):
-    """A stream to learn from and the rows to be tested on; classes are 1 (positive) and 0.
+    """A stream to learn from and the rows to test on; classes are 1 (positive) and 0.
 
-    Where the data set is a table, its raw columns are there, too.
+    If the data set is a table, its raw columns are included.
     """
 
     X_train: Dense | csr_array
@@ -51,7 +51,7 @@ def folds(data: DataSet, seed: int, run: int) -> list[Fold]:
 
 
 def raw_table(data: DataSet) -> pd.DataFrame | None:
-    """The columns of a data set as its file has them, categories by their texts; None if it is no table."""
+    """The columns of a data set as in its file, with categories as texts; None if it is not a table."""
     if not isinstance(data.X, np.ndarray):
         return None
     listings = getattr(DATA_SETS[data.key].format, "codes", {})
@@ -66,7 +66,7 @@ def _scaled(X: Any, train: Indices, test: Indices) -> tuple[Any, Any]:
 
 
 def random_halves(n: int, seed: tuple[int, ...]) -> tuple[Indices, Indices]:
-    """The rows 0..n in random order, cut in the middle; the classes fall as they fall."""
+    """The rows 0..n in random order, cut in the middle, not stratified by class."""
     order = np.random.default_rng(seed).permutation(n)
     return order[: n // 2], order[n // 2 :]
 
@@ -79,7 +79,7 @@ def standardised(train: Dense, test: Dense) -> tuple[Dense, Dense]:
 
 
 def tf_idf(train: csr_array, test: csr_array) -> tuple[csr_array, csr_array]:
-    """Word counts times ln((1 + n)/(1 + documents with the word)) + 1 in `train`, each row of length 1."""
+    """Word counts times ln((1 + n)/(1 + documents with the word)) + 1 over `train`, each row scaled to length 1."""
     documents_with = np.bincount(train.indices, minlength=train.shape[1])
     idf = np.log((1 + train.shape[0]) / (1 + documents_with)) + 1
     return _weighted(train, idf), _weighted(test, idf)

@@ -1,7 +1,7 @@
-"""Matplotlib figures as SVG that take their colours from the page they stand in, light or dark.
+"""Matplotlib figures as SVG that take their colours from the page around them, light or dark.
 
-Knows Matplotlib; knows nothing of the study. A figure is drawn in stand-in colours, and each is written out as a CSS
-variable with a fallback, so that the file is whole on its own, too.
+Knows Matplotlib; knows nothing of the study. A figure is drawn in stand-in colours, each of which is replaced by a CSS
+variable with a fallback, so that the file also works on its own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ON_THE_PAGE = {
 
 _STYLE: Any = {
     "svg.fonttype": "none",
-    "svg.hashsalt": "pater",  # the same figure, the same file
+    "svg.hashsalt": "pater",  # the same file for the same figure
     "font.size": 9,
     "axes.edgecolor": LINE,
     "axes.labelcolor": MUTED,
@@ -69,25 +69,25 @@ _STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in here."""
+    """A context in which to draw."""
     with matplotlib.rc_context(_STYLE):
         yield
 
 
 def dashes(algorithm: str) -> Any:
-    """The line style of an algorithm, so that colour is not the only thing that tells it from the others."""
+    """The line style of an algorithm, so that colour is not the only difference."""
     lengths = [float(length) for length in DASHES[algorithm].split()]
     return (0, lengths) if lengths else "solid"
 
 
 def points(axes: Axes, x: Any, y: Any, says: Sequence[str], *, color: str, shown: bool = True) -> None:
-    """Dots that say what they are when pointed at; those that are not shown appear then."""
+    """Dots that show a text when pointed at; those with `shown=False` become visible only then."""
     dots = axes.scatter(x, y, s=16, color=color, alpha=0.85 if shown else 0.0, linewidths=0)
-    dots.set_urls(says)  # the one text that Matplotlib writes beside each dot; `svg` makes it a title
+    dots.set_urls(says)  # the only text that Matplotlib writes next to each dot; `svg` turns it into a title
 
 
 def svg(figure: Figure, name: str, description: str) -> str:
-    """The figure as an SVG element that scales with its place; `name` keeps its ids apart from other figures'."""
+    """The figure as an SVG element that scales with its place; `name` prefixes its ids to keep figures apart."""
     file = io.StringIO()
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = file.getvalue()

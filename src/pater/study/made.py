@@ -1,6 +1,6 @@
-"""What no table of a study knows: its plan, how the run went, and what it was made with.
+"""What the tables of a study do not hold: its plan, how the run went, and what it was made with.
 
-Saved beside the tables, so that the page can be made of them again elsewhere.
+Saved next to the tables, so that the page can be made from them again elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Made:
-    """A study that was run; seconds are those of its units, whenever they were run, and None for a part left out."""
+    """A study that was run; seconds are those of its units, whenever they ran, and None for a part left out."""
 
     plan: Plan
     circumstances: Circumstances

@@ -1,4 +1,4 @@
-"""What is to be run: the algorithms with their weights, the data sets, how many runs, and the seed.
+"""What to run: the algorithms with their weights, the data sets, the number of runs, and the seed.
 
 Knows the registry of data sets; runs nothing.
 """
@@ -22,7 +22,7 @@ class Model(NamedTuple):
 
 GRID = (0.01, 0.1, 0.3, 0.5, 0.9, 0.99)
 WEIGHTS = (*((alpha, 1.0) for alpha in GRID), *((1.0, alpha) for alpha in GRID))
-"""The paper's 12 pairs (α⁻, α⁺): one is varied, the other stays 1."""
+"""The paper's 12 pairs (α⁻, α⁺): one varies, the other is 1."""
 
 MODELS = (
     Model("PE", "perceptron"),
@@ -37,7 +37,7 @@ ALGORITHMS = tuple(dict.fromkeys(model.algorithm for model in MODELS))
 UNWEIGHTED = {"wPATER-I": "PATER-I", "wPATER-II": "PATER-II"}
 
 NOT_COMPARABLE = frozenset({"20news-talk", "20news-comp", "20news-sci"})
-"""The paper does not say what its three features of these sets are; here they are bags of words."""
+"""The paper does not say what its three features for these sets are; here they are bags of words."""
 
 WITH_CURVES = tuple(key for key, entry in DATA_SETS.items() if entry.number >= 26)
 """The six large sets of the paper's Figure 1."""
@@ -52,7 +52,7 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """A study to run. What a unit gives depends on `seed` and `algorithms`, not on the other units."""
+    """A study to run. The results of a unit depend on `seed` and `algorithms`, not on other units."""
 
     sets: tuple[str, ...]
     algorithms: tuple[str, ...] = ALGORITHMS

@@ -1,6 +1,6 @@
 """The figures of the paper: S.-I. Jang, "Online Passive-Aggressive Total-Error-Rate Minimization".
 
-The files beside this one hold its Tables 2, 4 and 3, in this order, and nothing of ours. Table 1 is in the registry of
+The files next to this one hold its Tables 2, 4 and 3, in this order, and nothing of ours. Table 1 is in the registry of
 data sets.
 """
 

@@ -1,7 +1,7 @@
 """The pseudo-code read in other ways than the one that gives the paper's numbers, to show what each reading costs.
 
 Knows Numba; knows nothing of the study. The package's own passes run the one reading that matches (clipped; PATER-I
-passive, PATER-II not); this plain loop, O(d) a row, runs all of them.
+passive, PATER-II not); this plain loop, O(d) per row, runs all of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pater.kernels.compile import kernel
 class Reading(NamedTuple):
     """A way to read the pseudo-code of (w)PATER."""
 
-    clipped: bool  # is a negative loss taken for 0?
-    passive: bool  # does a sample without loss leave counts and means alone, too?
+    clipped: bool  # whether a negative loss becomes 0
+    passive: bool  # whether a sample without loss also leaves counts and means unchanged
 
 
 READINGS = {

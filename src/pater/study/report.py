@@ -1,6 +1,6 @@
-"""The page: tables, figures and words in one file that needs no network, made of rows or of the tables they came to.
+"""The page: tables, figures and words in one file that needs no network, made from rows or from saved tables.
 
-Knows the results and Jinja; what a figure or a table holds is decided elsewhere, how it is said is in `page/`.
+Knows the results and Jinja; other modules decide what figures and tables hold, and `page/` has the words.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write_report(
     peer_store: Store | None = None,
     drift_store: Store | None = None,
 ) -> Results:
-    """Compute, draw and write all that follows from the rows, and from those of the other parts if there are any."""
+    """Compute, draw and write all that follows from the rows, including those of the other parts, if any."""
     found, tables = results(store, plan), store.folder / "tables"
     save(found, tables)
     peers = drift = None
@@ -80,7 +80,7 @@ def write_report(
 
 
 def page_of_tables(folder: Path) -> str:
-    """The page of a study again, from the tables that `write_report` saved."""
+    """The page of a study, made again from the tables that `write_report` saved."""
     made, found = Made.load(folder), load(folder)
     peers = load_peers(folder, made.peers_seconds) if made.peers_seconds is not None else None
     runs = plan_of_drift(made.plan).runs
@@ -170,7 +170,7 @@ def _by(table: pd.DataFrame, column: str) -> dict[str, dict[str, Any]]:
 
 
 def _grid(cells: pd.DataFrame, names: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """For each data set its cells, in the order of the algorithms."""
+    """The cells of each data set, in the order of the algorithms."""
     return {
         key: [line for name in names for line in _lines(part[part["algorithm"] == name])]
         for key, part in cells.groupby("data_set", sort=False)
@@ -178,7 +178,7 @@ def _grid(cells: pd.DataFrame, names: list[str]) -> dict[str, list[dict[str, Any
 
 
 def _pairs(table: pd.DataFrame, column: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Lines by `column`, then by algorithm."""
+    """The lines by `column`, then by algorithm."""
     return {key: _by(part, "algorithm") for key, part in table.groupby(column, sort=False)}
 
 
@@ -196,8 +196,8 @@ def _averaged_sets(plan: Plan) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time with the unit that suits it."""
-    if seconds >= 999.5:  # three digits would not do
+    """A time in a suitable unit."""
+    if seconds >= 999.5:  # three digits would not suffice
         return f"{seconds / 60:.3g} min"
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
@@ -219,12 +219,12 @@ def signed(number: float) -> str:
 
 
 def unbroken(name: str) -> str:
-    """A name that no line ends in the middle of: a word joiner after each hyphen."""
+    """A name that does not break at the end of a line: with a word joiner after each hyphen."""
     return name.replace("-", "-\u2060")
 
 
 def command(plan: Plan) -> str:
-    """What to type for the same rows."""
+    """The command that gives the same rows."""
     words = ["pater reproduce", f"--seed {plan.seed}", f"--runs {plan.runs}"]
     if plan.sets != tuple(DATA_SETS):
         words.append(f"--sets {','.join(plan.sets)}")
@@ -248,7 +248,7 @@ def surroundings(circumstances: Circumstances) -> dict[str, str]:
 
 
 def _processor() -> str:
-    """The processor's own name for itself, where the system tells."""
+    """The processor's own name, where the system gives it."""
     if sys.platform == "linux":
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith("model name"):

@@ -18,11 +18,11 @@ from .store import Store
 
 
 class Reproduction(NamedTuple):
-    """What a study has come to."""
+    """The outcome of a study."""
 
     page: Path
     cells: int  # of Table 2 that can be compared with the paper
-    cells_within: int  # of them within one published standard deviation
+    cells_within: int  # those within one published standard deviation
 
 
 def reproduce(
@@ -39,9 +39,9 @@ def reproduce(
 ) -> Reproduction:
     """Run the plan and write everything below `out`.
 
-    With `peers`, all learners of the package run by it, too; with `drift`, learners follow streams that move. What is
-    finished there already is not run again, unless `fresh` throws it away. `on_start` hears which of `all_units` that
-    are, `on_finished` of each that is run now.
+    With `peers`, all learners of the package run, too; with `drift`, learners follow streams that drift. Finished
+    units are not run again, unless `fresh` discards them. `on_start` is called with those of `all_units` that are
+    finished, `on_finished` with each unit run now.
     """
     started = time.perf_counter()
     data = functools.partial(load, data_dir=data_dir)
@@ -57,7 +57,7 @@ def reproduce(
         part.run(jobs, on_finished)
 
     from .made import Circumstances
-    from .report import PAGE, write_report  # half a second of imports that the running need not wait for
+    from .report import PAGE, write_report  # half a second of imports that the run need not wait for
 
     circumstances = Circumstances(jobs=jobs, seconds=elapsed, units_run=len(plan.units) - len(finished))
     stores = (part.store if part else None for part in (compared, followed))
@@ -67,12 +67,12 @@ def reproduce(
 
 
 def all_units(plan: Plan, *, peers: bool = False, drift: bool = False) -> list[Unit]:
-    """The units of the paper's part, each again if there are peers, and those of the streams."""
+    """The units of the paper's part, each again with `peers`, and those of the streams."""
     return plan.units * (2 if peers else 1) + (_plan_of_drift(plan).units if drift else [])
 
 
 class _Part(NamedTuple):
-    """A part of the study beside the paper's, in a folder of its own."""
+    """A part of the study besides the paper's, in its own folder."""
 
     plan: Plan
     store: Store
@@ -90,8 +90,8 @@ class _Part(NamedTuple):
 
 
 def _peers(plan: Plan, folder: Path, load: Load, fresh: bool) -> _Part:
-    """All learners, by the paper's protocol."""
-    from .peers import learners, lines, unit  # scikit-learn's solvers, which the paper's part does without
+    """The part for all learners, by the paper's protocol."""
+    from .peers import learners, lines, unit  # scikit-learn's solvers, which the paper's part does not need
 
     plan = learners.plan_of_peers(plan)
     store = Store(folder / "peers", plan, columns=unit.COLUMNS, fresh=fresh)
@@ -99,7 +99,7 @@ def _peers(plan: Plan, folder: Path, load: Load, fresh: bool) -> _Part:
 
 
 def _drift(plan: Plan, folder: Path, fresh: bool) -> _Part:
-    """Learners along streams that move."""
+    """The part for learners along streams that drift."""
     from .drift import streams, unit
 
     plan = _plan_of_drift(plan)

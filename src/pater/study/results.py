@@ -1,4 +1,4 @@
-"""Everything the study shows, computed from its files, and saved as CSV.
+"""Everything that the study shows, computed from its files, and saved as CSV.
 
 Knows the tables; draws nothing and writes no page.
 """
@@ -33,7 +33,7 @@ class Results:
 
 
 def results(store: Store, plan: Plan) -> Results:
-    """Compute all of it."""
+    """Compute all tables."""
     rows, progress, units = (store.frame(name, plan) for name in ("rows", "progress", "units"))
     accuracies, seconds = tables.accuracies(rows), tables.seconds(rows)
     return Results(
@@ -53,8 +53,8 @@ def results(store: Store, plan: Plan) -> Results:
 def comparisons(accuracies: pd.DataFrame, seconds: pd.DataFrame) -> dict[str, Comparison]:
     """Figure 2: both tests on accuracy and on time, here and with the published figures of the same data sets.
 
-    Accuracy is also tested without the sets that cannot be compared, if there are any. There is nothing to test with
-    fewer than two data sets or three algorithms.
+    Accuracy is also tested without the sets that cannot be compared, if there are any. With fewer than two data sets or
+    three algorithms there is nothing to test.
     """
     comparable = accuracies[accuracies["comparable"]]
     some = comparable if len(comparable) < len(accuracies) else comparable.head(0)
@@ -75,7 +75,7 @@ def comparisons(accuracies: pd.DataFrame, seconds: pd.DataFrame) -> dict[str, Co
 
 
 def save(found: Results, folder: Path) -> None:
-    """A CSV file for each table."""
+    """Save each table as a CSV file."""
     folder.mkdir(parents=True, exist_ok=True)
     for field in fields(found):
         getattr(found, field.name).to_csv(folder / f"{field.name}.csv", index=False)

@@ -1,7 +1,7 @@
-"""Run the units of a plan that are not finished yet, several at a time.
+"""Run the unfinished units of a plan, several at a time.
 
-Knows threads: the compiled passes and NumPy let go of the interpreter, so that threads use all processors and share
-the data. Which thread runs a unit changes nothing in it.
+Knows threads: the compiled passes and NumPy release the interpreter's lock, so that threads use all processors and
+share the data. A unit gives the same on any thread.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from .training import warm_up
 from .unit import run_unit
 
 ALONE_BELOW = 1500
-"""Rows. A pass over fewer takes some microseconds, and handing the interpreter to another thread takes as many again:
-such units would gain nothing from company, and their measured seconds would lose."""
+"""Rows. A pass over fewer takes a few microseconds, and switching threads takes as long again: such units would gain
+nothing from running in parallel, and their measured seconds would suffer."""
 
 Load = Callable[[str], Any]
-"""What a unit's data set is by its key: for most work a `DataSet`."""
+"""From the key of a unit's data set to the data, usually a `DataSet`."""
 
 
 class Work(NamedTuple):
-    """What a study does for a unit, and how many rows its data sets have, by their keys."""
+    """What a study does for a unit, and how many rows each data set has, by key."""
 
     run_unit: Callable[[Any, int, Plan], Any]
     warm_up: Callable[[], None]
@@ -48,7 +48,7 @@ def run(
     jobs: int = 1,
     on_finished: Callable[[Unit], None] = lambda unit: None,
 ) -> None:
-    """Run what `store` does not hold yet of the plan; interrupted, keep what is finished and pass the interrupt on."""
+    """Run the units of the plan that `store` lacks; if interrupted, keep the finished ones and re-raise."""
     # Long ones first, so that no thread is left with one at the end.
     waiting = [unit for unit in plan.units if unit not in store.finished]
     waiting.sort(key=lambda unit: -work.rows(unit.data_set))
@@ -58,7 +58,7 @@ def run(
     large = waiting[: len(waiting) - len(small)]
     work.warm_up()
     try:
-        # One BLAS thread for each of ours; and no result may hang on how many BLAS would have liked.
+        # One BLAS thread for each of ours; and no result may depend on how many BLAS would choose.
         with threadpool_limits(1):
             for units, threads in ((small, 1), (large, jobs)):
                 with ThreadPoolExecutor(threads) as pool:

@@ -1,6 +1,6 @@
 """Whether the algorithms differ: ranks, the Friedman test and the Nemenyi test (Demšar, 2006).
 
-Pure functions of a table of scores, a row a data set, a column an algorithm.
+Pure functions of a table of scores, with a row per data set and a column per algorithm.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 from scipy import stats
 
 SIGNIFICANCE = 0.05
-FEW = 10  # data sets: of fewer a signed-rank test can hardly say anything
+FEW = 10  # data sets: with fewer, a signed-rank test can hardly say anything
 
 
 class Comparison(NamedTuple):
@@ -23,11 +23,11 @@ class Comparison(NamedTuple):
     chi_squared: float
     p_value: float
     critical_distance: float
-    groups: list[list[str]]  # algorithms that the Nemenyi test cannot tell apart, the largest such groups
+    groups: list[list[str]]  # the largest groups of algorithms that the Nemenyi test cannot tell apart
 
 
 def ranks(scores: pd.DataFrame, *, best_is_largest: bool) -> pd.DataFrame:
-    """1 for the best of each row; those that tie share the mean of their places."""
+    """1 for the best of each row; ties share the mean of their places."""
     return scores.rank(axis=1, ascending=not best_is_largest, method="average")
 
 
@@ -48,7 +48,7 @@ def critical_distance(n_algorithms: int, n_sets: int) -> float:
 
 
 def groups(mean_ranks: pd.Series, distance: float) -> list[list[str]]:
-    """The longest stretches of the sorted mean ranks that are no longer than `distance`."""
+    """The maximal runs of the sorted mean ranks that span at most `distance`."""
     names, values = list(mean_ranks.index), mean_ranks.to_numpy()
     found: list[list[str]] = []
     reached = 0
@@ -61,9 +61,9 @@ def groups(mean_ranks: pd.Series, distance: float) -> list[list[str]]:
 
 
 def signed_ranks(scores: pd.DataFrame, name: str) -> pd.Series:
-    """p-values of Wilcoxon's test of one algorithm against each other, corrected for their number (Holm, 1979).
+    """p-values of Wilcoxon's test of one algorithm against each other one, corrected for their number (Holm, 1979).
 
-    Without `FEW` data sets on which the two differ there is none.
+    NaN where the two differ on fewer than `FEW` data sets.
     """
     differences = scores.drop(columns=name).sub(scores[name], axis=0)
     tested = differences.loc[:, (differences != 0).sum() >= FEW]

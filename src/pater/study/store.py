@@ -1,7 +1,7 @@
-"""The files of a study: append a finished unit, take up an interrupted study, and never mix two.
+"""The files of a study: append finished units, resume an interrupted study, and never mix two.
 
 Knows CSV and the plan; runs nothing. A unit is finished when its line in `units.csv`, written last, is whole and the
-other files have as many whole lines of it as that line says. Whatever else an interruption left behind is dropped.
+other files have as many whole lines of it as that line says. Anything else left by an interruption is dropped.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Columns = Mapping[str, tuple[str, ...]]
 
 
 class StudyError(Exception):
-    """A study cannot go on; the message says why and what to do."""
+    """A study cannot continue; the message says why and what to do."""
 
 
 class Store:
-    """The files of one study in `folder`, opened for a plan; `columns` says which, `units` being one of them.
+    """The files of one study in `folder`, opened for a plan; `columns` names them, and `units` is one of them.
 
-    `order` has the keys of all data sets that they may hold, in the order of their lines.
+    `order` holds the keys of all data sets that may occur, in the order of their lines.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Store:
         return self.folder / f"{name}.csv"
 
     def add(self, outcome: Any) -> None:
-        """Append a unit, its lines by the name of their file, the one that makes it count last."""
+        """Append the lines of a unit to each file, ending with the line that marks it as finished."""
         for name in self.columns:
             with self.path(name).open("a", encoding="utf-8") as file:
                 file.write("".join(map(_text, getattr(outcome, name))))
@@ -76,12 +76,12 @@ class Store:
             _replace(self.path(name), _text(columns) + "".join(lines))
 
     def frame(self, name: str, plan: Plan) -> pd.DataFrame:
-        """What one of the files holds of this plan; it may hold more sets and runs."""
+        """The content of one file for this plan; the file may hold more sets and runs."""
         frame = pd.read_csv(self.path(name))
         return frame[frame["data_set"].isin(plan.sets) & (frame["run"] < plan.runs)].reset_index(drop=True)
 
     def _claim(self, plan: Plan) -> None:
-        """Refuse a folder whose units are not what this plan would make of them."""
+        """Refuse a folder whose units this plan would not reproduce."""
         path = self.folder / SETTINGS_FILE
         wanted = {"pater": __version__, "seed": plan.seed, "algorithms": list(plan.algorithms)}
         if path.exists():
@@ -135,7 +135,7 @@ def _is_whole(unit: Unit, blocks: dict[str, Blocks]) -> bool:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write beside the file, then rename: a reader, or a crash, sees the old or the new one."""
+    """Write a new file, then rename it: a reader, or a crash, sees either the old or the new one."""
     partial = path.with_name(f".{path.name}.new")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

@@ -1,6 +1,6 @@
-"""The paper's tables from the rows of the study, beside the published ones.
+"""The paper's tables from the rows of the study, next to the published ones.
 
-Pure functions: rows in, a table out, one line a data set or a cell. Accuracies are in percent here.
+Pure functions from rows to a table, with one line per data set or cell. Accuracies are in percent here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CELL = ["data_set", "algorithm"]
 
 
 def data_sets(units: pd.DataFrame) -> pd.DataFrame:
-    """Table 1: the data sets as loaded, beside the paper's counts and ratios."""
+    """Table 1: the data sets as loaded, next to the paper's counts and ratios."""
     lines = []
     for unit in units.drop_duplicates("data_set").itertuples():
         entry = DATA_SETS[unit.data_set]
@@ -46,7 +46,7 @@ def data_sets(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracies(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table 2, a line a cell: mean, standard deviation and rank, beside the published ones.
+    """Table 2, one line per cell: mean, standard deviation and rank, next to the published ones.
 
     `distance` is how many published standard deviations the mean is above the published one.
     """
@@ -58,7 +58,7 @@ def accuracies(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(chosen: pd.DataFrame, score: str, *, percent: bool, best_is_largest: bool = True) -> pd.DataFrame:
-    """Mean and standard deviation over the folds, and the rank in the data set, of each cell."""
+    """Mean and standard deviation over the folds, and the rank in the data set, for each cell."""
     unit = 100 if percent else 1
     cells = chosen.groupby(CELL, sort=False)
     table = pd.DataFrame({"mean": unit * cells[score].mean(), "std": unit * cells[score].std()})
@@ -68,7 +68,7 @@ def summary(chosen: pd.DataFrame, score: str, *, percent: bool, best_is_largest:
 
 
 def wide(cells: pd.Series) -> pd.DataFrame:
-    """A row a data set, a column an algorithm, both in the paper's order."""
+    """The cells with a row per data set and a column per algorithm, both in the paper's order."""
     table = cells.unstack("algorithm")
     return table.loc[
         [key for key in DATA_SETS if key in table.index], [name for name in ALGORITHMS if name in table.columns]
@@ -76,7 +76,7 @@ def wide(cells: pd.Series) -> pd.DataFrame:
 
 
 def averages(cells: pd.DataFrame) -> pd.DataFrame:
-    """What Table 2 comes to for each algorithm over the comparable data sets."""
+    """Table 2 averaged for each algorithm over the comparable data sets."""
     cells = cells[cells["comparable"]].assign(
         off=lambda t: (t["mean"] - t["mean_published"]).abs(), within=lambda t: t["distance"].abs() <= 1
     )
@@ -92,8 +92,8 @@ def averages(cells: pd.DataFrame) -> pd.DataFrame:
 def weights(rows: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:
     """Table 3: the class that needs more weight, the class whose weight did best, and whether they agree.
 
-    `best` is the side of the better of wPATER-I and -II. Where another of the six algorithms is better than both,
-    `beaten` is set: the paper prints a dash in such places.
+    `best` is the side of the better of wPATER-I and -II. `beaten` says that another of the six algorithms is better
+    than both; there the paper prints a dash.
     """
     cells = summary(best_on_test(rows), "accuracy", percent=True)
     lines = []
@@ -124,7 +124,7 @@ def weights(rows: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:
 
 
 def seconds(rows: pd.DataFrame) -> pd.DataFrame:
-    """Table 4, a line a cell: processor seconds of training, beside the published ones, and how many times faster."""
+    """Table 4, one line per cell: processor seconds of training, next to the published ones, and the speed-up."""
     table = summary(best_on_test(rows), "train_seconds", percent=False, best_is_largest=False)
     table = table.drop(columns=["alpha_neg", "alpha_pos"]).rename(columns={"mean": "seconds"})
     table = table.merge(published.cpu_seconds(), on=CELL, how="left", suffixes=("", "_published"))
@@ -133,7 +133,7 @@ def seconds(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """A table that was saved as CSV. One without columns is there, too: ranks of a single data set, for example."""
+    """A table saved as CSV; it may be empty, without columns, such as the ranks of a single data set."""
     try:
         return pd.read_csv(path)
     except pd.errors.EmptyDataError:

@@ -1,4 +1,4 @@
-"""One model, one pass over the training half, and the processor's time for it.
+"""One model, one pass over the training half, and the processor time for it.
 
 Knows the package's passes; knows nothing of the protocol.
 """
@@ -25,7 +25,7 @@ TIMED_PASSES = 3
 
 
 class Trained(NamedTuple):
-    """A model after one pass, and what it said of each row before learning from it."""
+    """A model after one pass, and its margin for each row before learning from it."""
 
     w: NDArray[np.float64]
     bias: float
@@ -37,7 +37,7 @@ class Trained(NamedTuple):
 def train(
     rows: passes.Rows, codes: NDArray[np.int64], model: Model, n_features: int, *, intercept: bool = True
 ) -> Trained:
-    """Pass once over the rows; the seconds are the processor's, of the compiled call alone."""
+    """Pass once over the rows; `seconds` is the processor time of the compiled call alone."""
     state = State.new(1, n_features, means=RULES[model.rule].moves_along_means)
     spec = Spec(model.rule, alphas=(model.alpha_neg, model.alpha_pos), intercept=intercept)
     settings = settings_of((spec,), (0, 1))
@@ -55,14 +55,14 @@ def train(
 def train_warm(rows: passes.Rows, codes: NDArray[np.int64], model: Model, n_features: int) -> Trained:
     """`train` with the seconds of the fastest of a few equal passes.
 
-    The first pass pays for the compiler and for cold memory, and any of them for what else the machine has to do.
+    The first pass pays for the compiler and for cold memory, and any of them for other load on the machine.
     """
     tried = [train(rows, codes, model, n_features) for _ in range(TIMED_PASSES)]
     return min(tried, key=lambda one: one.seconds)
 
 
 def warm_up() -> None:
-    """Compile, or read from the cache, all that a unit calls, so that no measured second holds a compilation."""
+    """Compile, or load from the cache, everything that a unit calls, so that no measured time includes compilation."""
     from scipy.sparse import csr_array
 
     X, codes = np.array([[1.0, 2.0], [3.0, 1.0], [0.0, 1.0]]), np.array([1, 0, 1])

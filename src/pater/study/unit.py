@@ -1,7 +1,7 @@
-"""One run of 2-fold cross-validation on one data set: what the study does over and over.
+"""One run of 2-fold cross-validation on one data set, the unit that the study repeats.
 
-Knows the protocol; writes nothing. A unit is a pure function of the data, the run's number and the plan, but
-for the seconds it took.
+Knows the protocol; writes nothing. Except for the seconds it took, a unit is a pure function of the data, the run's
+number and the plan.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ COLUMNS = {
     "readings": (*_MODEL, "reading", "accuracy"),
     "units": ("data_set", "run", "instances", "features", "positives", "negatives", "seconds", "lines"),
 }
-"""The files of a study. `units` has a line for each finished unit and says how many lines the others have of it."""
+"""The files of a study. `units` has a line for each finished unit, which says how many lines it has in the others."""
 
 Line = tuple[Any, ...]
 
@@ -57,7 +57,7 @@ class Outcome:
 
 
 def run_unit(data: DataSet, run: int, plan: Plan) -> Outcome:
-    """All models of the plan on both folds of one run."""
+    """Run all models of the plan on both folds of one run."""
     started = time.perf_counter()
     outcome = Outcome()
     for number, fold in enumerate(folds(data, plan.seed, run)):
@@ -85,14 +85,14 @@ def _run_models(outcome: Outcome, key: str, run: int, number: int, fold: Fold, m
 def _predictions(fold: Fold, learned: list[tuple[NDArray[np.float64], float]]) -> NDArray[np.bool_]:
     """Whether f(x) ≥ 0, (models, test rows)."""
     weights, biases = zip(*learned, strict=True)
-    with np.errstate(invalid="ignore", over="ignore"):  # the pseudo-code as printed may run away
+    with np.errstate(invalid="ignore", over="ignore"):  # the pseudo-code as printed may diverge
         margins = np.array(weights) @ fold.X_test.T
         margins += np.array(biases)[:, None]
     return np.asarray(margins >= 0)
 
 
 def scores_of(verdicts: NDArray[np.bool_], positive: NDArray[np.bool_]) -> list[list[float]]:
-    """For each model its `SCORES`."""
+    """The `SCORES` of each model."""
     tp, fp = verdicts[:, positive].sum(axis=1), verdicts[:, ~positive].sum(axis=1)
     n_pos, n_neg = np.count_nonzero(positive), np.count_nonzero(~positive)
     confusion = metrics.Confusion(tp, fp, n_neg - fp, n_pos - tp)
@@ -100,7 +100,7 @@ def scores_of(verdicts: NDArray[np.bool_], positive: NDArray[np.bool_]) -> list[
 
 
 def _progress(margins: NDArray[np.float64], codes: NDArray[np.int64], points: int) -> Iterator[tuple[int, int]]:
-    """How many of the first `seen` rows were predicted right before they were learned from."""
+    """How many of the first `seen` rows were predicted correctly before learning from them."""
     correct = np.cumsum((margins >= 0) == (codes == 1))
     for point in range(1, points + 1):
         seen = len(codes) * point // points
@@ -125,7 +125,7 @@ def _run_readings(outcome: Outcome, key: str, run: int, number: int, fold: Fold,
 
 
 def _other_readings(models: list[Model]) -> Iterator[tuple[str, Model]]:
-    """Every reading but the one that the package's passes run; those between the two extremes without weights."""
+    """Every reading but that of the package's passes; those between the two extremes only without weights."""
     for model in models:
         if RULES[model.rule].moves_along_means:
             yield "as printed", model

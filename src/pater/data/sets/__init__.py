@@ -1,4 +1,4 @@
-"""The entries, a file for each kind of data set: its coding and the reason for it stand together.
+"""The entries, a file for each kind of data set, each coding together with its reason.
 
 Which label is positive is never stated in the paper; it follows from the table's ratio n+/n-.
 """

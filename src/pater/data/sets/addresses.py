@@ -1,4 +1,4 @@
-"""The public places the files come from."""
+"""The public sources of the files."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ NEWSGROUPS = "http://qwone.com/~jason/20Newsgroups"
 
 
 def uci(key: str, path: str, sha256: str, *mirrors: str) -> SourceFile:
-    """A file of the UCI repository; mirrors are asked when the repository does not serve it."""
+    """A file of the UCI repository; mirrors are tried if the repository does not serve it."""
     name = path.rsplit("/", 1)[-1].removesuffix(".Z")
     return SourceFile(f"{key}/{name}", sha256, (f"{UCI}/{path}", *mirrors))

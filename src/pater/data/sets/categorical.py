@@ -1,8 +1,8 @@
 """UCI data sets with categories.
 
-A category is coded by its position in the listing of the data set's own documentation, counted from
-0. The paper does not say so, but this gives its accuracies and the alphabet does not: PATER-II has
-87.51 on Mushroom, and comes to 87.43 with this coding, to 85.8 with the alphabetical one.
+A category is coded by its position in the listing of the data set's own documentation, counted from 0. The paper does
+not say so, but this coding gives its accuracies and the alphabetical one does not: for PATER-II on Mushroom, the paper
+has 87.51, this coding gives 87.43, and the alphabetical one 85.8.
 """
 
 from __future__ import annotations

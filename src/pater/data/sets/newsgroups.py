@@ -1,14 +1,13 @@
-"""20 Newsgroups, two groups a data set.
+"""20 Newsgroups, two groups per data set.
 
-The row counts of the paper are those of the public word-count files, but its three features are not
-described and none of the obvious guesses gives its accuracies. So the sets are the full word counts
-here, and no cell of the paper's tables can be compared with what they give. The first group is the
-positive one; the paper's ratios would rather make it the second.
+The row counts of the paper are those of the public word-count files, but its three features are not described and none
+of the obvious guesses gives its accuracies. So the sets here are the full word counts, and no cell of the paper's
+tables can be compared with their results. The first group is the positive one; the paper's ratios would suggest the
+second.
 
-The checksums of ``pair.data`` are those of a copy that lists the documents of a group by their file
-number. The archive lists them by date, and no checksum of the archive itself is known here. So what
-is made from the archive is verified by a fingerprint of the documents and labels that does not
-depend on the order.
+The checksums of ``pair.data`` are those of a copy that lists the documents of a group by their file number. The archive
+lists them by date, and no checksum of the archive itself is known here. So files made from the archive are verified by
+a fingerprint of the documents and labels that does not depend on their order.
 """
 
 from __future__ import annotations

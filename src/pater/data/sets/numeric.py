@@ -1,4 +1,4 @@
-"""UCI data sets from elsewhere than medicine: numbers only, or categories that come as numbers."""
+"""UCI data sets from outside medicine: numbers only, or categories that come as numbers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Balanced accuracy along the streams, a panel for each.
+"""Balanced accuracy along the streams, with a panel for each.
 
-Knows Matplotlib and the tables; computes nothing but where things go.
+Knows Matplotlib and the tables; computes only where things go.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from matplotlib.ticker import FuncFormatter, MultipleLocator
 from .. import ink
 from .streams import BEST_REACHABLE, KINDS, ROWS, SHARES, Stream
 
-# What is drawn, by its column in the summary: its name in the legend, whose ink it has, its width and dashes. The most
-# telling is on top.
+# What is drawn, by column of the summary: name in the legend, whose colour it has, width and dashes. The most important
+# is on top.
 LINES: dict[str, tuple[str, str, float, Any]] = {
     "no_memory_setting": ("Auto without memory", "PA", 1.3, (0, (1, 1))),
     "peer_setting": ("best published learner in hindsight", "PATER-II", 1.3, "solid"),

@@ -1,7 +1,7 @@
-"""Who follows the streams: the learner that chooses in the pass, and single settings that are looked back on.
+"""Who follows the streams: the learner that chooses during the pass, and single settings compared in hindsight.
 
-Knows estimators, specs and descents; runs nothing. What is said of a family is the best of its settings in hindsight,
-stream by stream: nobody can have that in one pass, so it is what a choice in the pass is measured by.
+Knows estimators, specs and descents; runs nothing. A family is represented by the best of its settings in hindsight,
+stream by stream: nobody can have that in one pass, so a choice during the pass is measured against it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PEERS = ("FTRL LR", "ACOG-II", "CSOGD-II")
 
 
 class Setting(NamedTuple):
-    """One learner with all its settings: an estimator to make, or a spec or a descent. No comma in its name: CSV."""
+    """One learner with fixed settings: an estimator to make, a spec or a descent. No comma in its name, for CSV."""
 
     name: str
     family: str
@@ -74,9 +74,9 @@ def _descents() -> list[Setting]:
 SETTINGS = {one.name: one for one in (*_own(), *_descents())}
 FAMILIES = tuple(dict.fromkeys(one.family for one in SETTINGS.values()))
 SINGLE = tuple(name for name in FAMILIES if name not in (AUTO, NO_MEMORY, *PEERS))
-"""The families of the package that a choice in the pass is measured by, in hindsight."""
+"""The package's families against which, in hindsight, a choice during the pass is measured."""
 
 
 def plan_of_drift(plan: Plan) -> Plan:
-    """The seed of a plan and its runs, up to `MOST_RUNS`, for all streams and settings."""
+    """The plan for all streams and settings, with the seed and the runs of a plan, up to `MOST_RUNS`."""
     return replace(plan, sets=tuple(STREAMS), algorithms=tuple(SETTINGS), runs=min(plan.runs, MOST_RUNS))

@@ -1,6 +1,6 @@
-"""What the report shows of the streams: the figure, and tables in the order of the page.
+"""What the report shows about the streams: the figure, and tables in the order of the page.
 
-Knows the tables and the figure; how it is said is in `../page/drift.html.j2`.
+Knows the tables and the figure; the words are in `../page/drift.html.j2`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def draw_drift(found: DriftResults) -> dict[str, str]:
 
 
 def drift_on_the_page(found: DriftResults) -> dict[str, Any]:
-    """All that the template asks for."""
+    """Everything that the template needs."""
     lines = found.drift_summary.to_dict("records")
     moving = [line for line in lines if line["kind"] != "stationary"]
     families = grid(found.drift_scores)

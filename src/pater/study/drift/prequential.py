@@ -1,6 +1,6 @@
 """Judge each row of a stream before it is learned from.
 
-Knows estimators by `predict` and `partial_fit` only.
+Knows only `predict` and `partial_fit` of estimators.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHUNK = 10
-"""Rows that are judged, then learned from, at a time. An estimator is that much behind what learns row by row."""
+"""Rows that are judged, then learned from, at a time. An estimator lags this far behind what learns row by row."""
 
 
 def answers(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], chunk: int = CHUNK) -> NDArray[np.bool_]:
-    """Which rows the model calls positive before it learns from them. Of the first rows it knows nothing."""
+    """Which rows the model calls positive before it learns from them; the first rows count as negative."""
     says = np.zeros(len(y), dtype=bool)
     for start in range(0, len(y), chunk):
         rows = slice(start, start + chunk)
@@ -26,6 +26,6 @@ def answers(model: Any, X: NDArray[np.float64], y: NDArray[np.int64], chunk: int
 
 
 def balanced_accuracy(says: NDArray[np.bool_], y: NDArray[np.int64]) -> float:
-    """The mean of the rates at which positives and negatives were known, in percent."""
+    """The mean of the rates at which positives and negatives were recognised, in percent."""
     positive = y == 1
     return 50.0 * float(np.mean(says[positive]) + np.mean(~says[~positive]))

@@ -1,8 +1,8 @@
-"""Streams whose rare class moves, at once, slowly, or to and fro.
+"""Streams whose rare class moves: at once, slowly, or back and forth.
 
 Knows NumPy only. Negatives are Gaussian around 0, positives around Δ·u, with the same covariance; u is a unit vector,
-and a drift turns it. Nothing but the few positives tells of a drift, as in fraud. A best linear rule is right in Φ(Δ/2)
-of both classes at any time, so the best reachable balanced accuracy is the same on all streams.
+and a drift rotates it. Only the few positives reveal a drift, as in fraud. A best linear rule is always right for a
+share Φ(Δ/2) of both classes, so the best reachable balanced accuracy is the same on all streams.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ COLUMNS = 12
 DISTANCE = 2.6  # Δ, between the means of the classes in the metric of their covariance
 BEST_REACHABLE = 50 * (1 + math.erf(DISTANCE / 2 / math.sqrt(2)))  # Φ(Δ/2) in percent: 90.3
 
-TURN = 2 * math.pi / 3  # of an abrupt or recurring drift; further than at right angles, so that old weights mislead
+TURN = 2 * math.pi / 3  # of an abrupt or recurring drift; more than a right angle, so that old weights mislead
 ABRUPT_PARTS = 4
 RECURRING_PARTS = 8
 
 DEVELOPMENT_SEED = 100
-"""For trying things out. The report has another seed, 0 unless told otherwise, so it is made on unseen streams."""
+"""For experiments. The report uses another seed, 0 by default, so it is made on unseen streams."""
 
 
 class Stream(NamedTuple):
@@ -52,7 +52,7 @@ STREAMS = {stream.key: stream for kind in KINDS for share in SHARES for stream i
 
 
 def rows_of(stream: Stream, seed: int, run: int, n_rows: int = ROWS) -> tuple[Vector, NDArray[np.int64]]:
-    """The rows of a stream in their order, and their labels, 0 or 1; columns of negatives have deviation 1."""
+    """The rows of a stream in order, and their labels, 0 or 1; columns of negatives have deviation 1."""
     rng = np.random.default_rng([seed, KINDS.index(stream.kind), round(1000 * stream.share), run])
     mixing = rng.normal(size=(COLUMNS, COLUMNS)) / math.sqrt(COLUMNS) + np.eye(COLUMNS) / 2
     mixing /= np.linalg.norm(mixing, axis=1, keepdims=True)
@@ -63,7 +63,7 @@ def rows_of(stream: Stream, seed: int, run: int, n_rows: int = ROWS) -> tuple[Ve
 
 
 def _directions(stream: Stream, rng: np.random.Generator, n_rows: int) -> Vector:
-    """Where the positives are at each row, as unit vectors."""
+    """The direction of the positives at each row, as unit vectors."""
     first = _unit(rng.normal(size=COLUMNS))
     time = np.arange(n_rows) / n_rows
     if stream.kind == "gradual":  # half a turn along the stream

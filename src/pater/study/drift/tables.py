@@ -1,7 +1,7 @@
-"""What the counts along the streams come to: a score for each setting and stream, and what choosing in the pass costs.
+"""Scores from the counts along the streams: for each setting and stream, and what choosing during the pass costs.
 
-Pure functions of the rows. Scores are balanced accuracies in percent: over a stream the mean of the rates at which its
-positives and its negatives were known, then mean and standard error over the runs.
+Pure functions of the rows. Scores are balanced accuracies in percent: for a stream, the mean of the rates at which its
+positives and its negatives were recognised, then mean and standard error over the runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DriftResults:
 
 
 def drift_results(rows: pd.DataFrame, units: pd.DataFrame) -> DriftResults:
-    """Compute all of it."""
+    """Compute all tables."""
     by_run = _balanced(rows.groupby(["data_set", "setting", "run"], sort=False)[COUNTS].sum()).unstack("run")
     table = scores(by_run)
     return DriftResults(
@@ -40,7 +40,7 @@ def drift_results(rows: pd.DataFrame, units: pd.DataFrame) -> DriftResults:
 
 
 def scores(by_run: pd.DataFrame) -> pd.DataFrame:
-    """A line a stream and setting: mean and standard error over the runs, and whether it is its family's best there."""
+    """One line per stream and setting: mean and standard error over runs, and whether it is its family's best there."""
     table = pd.DataFrame({"score": by_run.mean(axis=1), "error": by_run.sem(axis=1)}).reset_index()
     table.insert(1, "family", table["setting"].map({name: one.family for name, one in SETTINGS.items()}))
     top = table.groupby(["data_set", "family"])["score"].transform("max")
@@ -50,9 +50,9 @@ def scores(by_run: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(by_run: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """A line a stream: the choice in the pass, the best single setting in hindsight, and the best published learner.
+    """One line per stream: the choice in the pass, the best single setting in hindsight, the best published learner.
 
-    Differences are between runs on the same stream, and so are their errors.
+    Differences, and their errors, are between runs on the same stream.
     """
     lines = []
     for key in STREAMS:
@@ -73,7 +73,7 @@ def summary(by_run: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def along(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Balanced accuracy by windows, with the counts of all runs taken together, of the best of each family."""
+    """Balanced accuracy by window, from the summed counts of all runs, for the best of each family."""
     shown = table[table["best_of_family"]]
     wanted = pd.MultiIndex.from_frame(shown[["data_set", "setting"]])
     rows = rows[pd.MultiIndex.from_frame(rows[["data_set", "setting"]]).isin(wanted)]
@@ -82,13 +82,13 @@ def along(rows: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def grid(table: pd.DataFrame) -> pd.DataFrame:
-    """Streams by families: the best of each family's settings in hindsight."""
+    """The best score of each family's settings in hindsight, streams by families."""
     best = table[table["best_of_family"]].set_index(["data_set", "family"])["score"].unstack("family")
     return best.loc[[key for key in STREAMS if key in best.index], list(FAMILIES)]
 
 
 def save(found: DriftResults, folder: Path) -> None:
-    """A CSV file for each table."""
+    """Save each table as a CSV file."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in SAVED:
         getattr(found, name).to_csv(folder / f"{name}.csv", index=False)

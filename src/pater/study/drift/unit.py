@@ -1,7 +1,7 @@
-"""Everyone along one stream, with answers counted by windows.
+"""All settings along one stream, with predictions counted in windows.
 
-Knows the protocol; writes nothing. A unit is a pure function of the stream, the run's number and the seed, but for the
-seconds that the processor took.
+Knows the protocol; writes nothing. Except for the processor seconds, a unit is a pure function of the stream, the run's
+number and the seed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DriftOutcome:
 
 
 def run_unit(stream: Stream, run: int, plan: Plan) -> DriftOutcome:
-    """Every setting of the plan along one stream."""
+    """Run every setting of the plan along one stream."""
     started = time.thread_time()
     X, y = rows_of(stream, plan.seed, run)
     outcome = DriftOutcome()
@@ -59,7 +59,7 @@ def run_unit(stream: Stream, run: int, plan: Plan) -> DriftOutcome:
 
 
 def _answers(settings: list[Setting], X: Rows, y: Codes) -> dict[str, Answers]:
-    """Whether a row is positive, as each setting, by its name, says before it learns from the row."""
+    """Whether each setting, by name, calls a row positive before it learns from the row."""
     specs = {one.name: one.how for one in settings if isinstance(one.how, Spec)}
     found = _side_by_side(specs, X, y)
     for one in settings:
@@ -71,7 +71,7 @@ def _answers(settings: list[Setting], X: Rows, y: Codes) -> dict[str, Answers]:
 
 
 def _side_by_side(specs: dict[str, Spec], X: Rows, y: Codes) -> dict[str, Answers]:
-    """What the package's own settings say, from one pass for all that share a state."""
+    """The predictions of the package's own settings, with one pass for all that share a state."""
     found: dict[str, Answers] = {}
     for family in dict.fromkeys(spec.family for spec in specs.values()):
         names = [name for name, spec in specs.items() if spec.family == family]
@@ -83,7 +83,7 @@ def _side_by_side(specs: dict[str, Spec], X: Rows, y: Codes) -> dict[str, Answer
 
 
 def windows(says: Answers, y: Codes, size: int = WINDOW) -> Iterator[tuple[int, ...]]:
-    """For each window where it ends, its positives and negatives, and how many of them were known."""
+    """For each window, where it ends, its positives and negatives, and how many of them were recognised."""
     positive = y == 1
     for start in range(0, len(y), size):
         there, said = positive[start : start + size], says[start : start + size]
@@ -93,7 +93,7 @@ def windows(says: Answers, y: Codes, size: int = WINDOW) -> Iterator[tuple[int, 
 
 
 def warm_up() -> None:
-    """Compile, or read from the cache, all that a unit calls, before there are threads."""
+    """Compile, or load from the cache, everything that a unit calls, before there are threads."""
     X, y = rows_of(Stream("stationary", 0.5), 0, 0, 200)
     _answers(list(SETTINGS.values()), X, y)
 

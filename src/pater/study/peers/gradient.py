@@ -1,8 +1,8 @@
 """Cost-sensitive gradient descent, compiled: published learners of this objective that the package does not offer.
 
-Knows `kernels.compile`; knows nothing of the study. What is computed is said in `pater.reference.cost_sensitive`; these
-passes do the same, fast. One pass reads dense and sparse rows alike: a dense matrix is a sparse one once its zeros are
-left out. The intercept is the first column, a constant 1.
+Knows `kernels.compile`; knows nothing of the study. These passes compute what `pater.reference.cost_sensitive`
+describes, fast. One pass handles dense and sparse rows alike: a dense matrix becomes sparse by leaving out its zeros.
+The intercept is the first column, a constant 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BETA, L2 = 1.0, 1.0  # FTRL's β, and its λ₂; λ₁ is 0
 
 
 class Descent(NamedTuple):
-    """A loss, the steps that go down on it, their rate η, which FTRL calls α, and ACOG's γ."""
+    """A loss, the kind of steps, their rate η, which FTRL calls α, and ACOG's γ."""
 
     loss: Literal["hinge I", "hinge II", "logistic"]
     steps: Literal["plain", "diagonal", "full", "AdaGrad", "FTRL"]
@@ -45,7 +45,7 @@ def descend(descent: Descent, X: Any, positive: NDArray[np.bool_]) -> Descended:
     """One pass over the rows of a matrix, dense or CSR."""
     rows = csr_array(X)
     rows = csr_array(hstack([np.ones((rows.shape[0], 1)), rows], format="csr"))
-    # The compiler is to meet one type of index only, whatever SciPy takes.
+    # The compiler should meet only one type of index, whatever SciPy chooses.
     parts = rows.data.astype(np.float64), rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
     w, margins = np.zeros(rows.shape[1]), np.empty(rows.shape[0])
     settings = LOSSES.index(descent.loss), STEPS.index(descent.steps), descent.rate, descent.gamma
@@ -56,7 +56,7 @@ def descend(descent: Descent, X: Any, positive: NDArray[np.bool_]) -> Descended:
 
 @kernel
 def _push(loss, margin, positive, seen):
-    """The loss falls along y·x, by this much; `seen` holds the negatives and positives so far."""
+    """How steeply the loss falls along y·x; `seen` holds the negatives and positives so far."""
     if loss == LOGISTIC:
         own = seen[1] if positive else seen[0]
         return (seen[0] + seen[1]) / (2.0 * own) / (1.0 + math.exp(margin))
@@ -76,7 +76,7 @@ def _margin(values, columns, w):
 
 @kernel
 def _coordinate_pass(data, indices, indptr, positive, settings, w, margins):
-    """Steps that take each column by itself: those of CSOGD, diagonal ACOG, AdaGrad and FTRL."""
+    """Steps for each column separately: those of CSOGD, diagonal ACOG, AdaGrad and FTRL."""
     loss, steps, rate, gamma = settings
     seen = np.zeros(2)
     gathered = np.ones(len(w)) if steps == DIAGONAL else np.zeros(len(w))  # 1/Σᵢᵢ, or the squares of the gradients
@@ -110,7 +110,7 @@ def _coordinate_pass(data, indices, indptr, positive, settings, w, margins):
 
 @kernel
 def _full_pass(data, indices, indptr, positive, settings, w, margins):
-    """ACOG with a full Σ, of which only what the columns so far have reached is more than the identity."""
+    """ACOG with a full Σ, which differs from the identity only in the columns seen so far."""
     loss, _, rate, gamma = settings
     seen = np.zeros(2)
     covariance, u = np.eye(len(w)), np.zeros(len(w))
@@ -132,7 +132,7 @@ def _full_pass(data, indices, indptr, positive, settings, w, margins):
                 u[j] += values[k] * line[j]
         v = _margin(values, columns, u)
         for j in range(reach):
-            w[j] += rate * push * y * gamma / (gamma + v) * u[j]  # Σx of the new Σ
+            w[j] += rate * push * y * gamma / (gamma + v) * u[j]  # Σx for the new Σ
         scale = 1.0 / math.sqrt(gamma + v)
         for j in range(reach):
             u[j] *= scale

@@ -1,8 +1,8 @@
-"""Who is compared: each learner by its name, the settings that it may choose from in the pass, and whose idea it is.
+"""Who is compared: each learner by name, the settings that it may choose from during the pass, and whose idea it is.
 
 Knows specs, descents and estimators; runs nothing. Nothing here is ever chosen on test data, and nobody has more than
-one pass. Where there is more than one setting, progressive balanced accuracy chooses, discounted as everywhere in
-`pater.models.search`; of equals the first. Estimators that choose by themselves do so as they are shipped.
+one pass. Among several settings, progressive balanced accuracy chooses, discounted as everywhere in
+`pater.models.search`; the first among equals wins. Estimators that choose by themselves do so as shipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Kind = Literal["published", "PATER", "balanced", "chosen", "table", "batch"]
 
 
 class Shipped(NamedTuple):
-    """An estimator that makes its own choice in the pass."""
+    """An estimator that makes its own choice during the pass."""
 
     make: Callable[[], Any]
 
@@ -33,10 +33,10 @@ class Shipped(NamedTuple):
 class Learner(NamedTuple):
     """A learner under comparison.
 
-    Its kind is "published" for what the literature has, the paper's own algorithms included; "PATER" for second-order
-    PATER; "balanced" for published learners with class_weight="balanced", which is this package's doing; "chosen" for
-    what chooses among rules; "table" for what learns from raw columns behind an encoder. Its settings are specs, or
-    descents where the package does not offer the learner.
+    Its kind is "published" for learners in the literature, including the paper's own algorithms; "PATER" for
+    second-order PATER; "balanced" for published learners with class_weight="balanced", which this package adds;
+    "chosen" for those that choose among rules; "table" for those that learn from raw columns behind an encoder. Its
+    settings are specs, or descents where the package does not offer the learner.
     """
 
     name: str
@@ -52,7 +52,7 @@ def is_full(spec: Spec | Descent | Shipped) -> bool:
     return (spec.steps if isinstance(spec, Descent) else spec.family[1]) == "full"
 
 
-R: float = SETTINGS["r"].default_of("so-pater-i")  # and so of whoever is to be its equal
+R: float = SETTINGS["r"].default_of("so-pater-i")  # and for those that are to be its equal
 AROW_R = (1.0, 0.1, 10.0)
 
 
@@ -174,12 +174,12 @@ OF_TABLES = (
     Learner("Auto on the table by accuracy", "table", (Shipped(_behind_encoder_by_accuracy),), 'scoring="accuracy"'),
 )
 """What `pater train` does with a table: one pass over its raw columns. It sees more than the z-scores that the others
-have, so it has no rank among them; of a bag of words it sees the same, without an encoder."""
+get, so it is not ranked among them; of a bag of words it sees the same, without an encoder."""
 
 TABLES = tuple(learner.name for learner in OF_TABLES)
 
 LINES = ("LR", "LR balanced", "LDA", "TER", "HGB", "HGB at prior")
-"""Batch solutions, which see all rows at once (`lines.py`): what one pass is to reach."""
+"""Batch solutions, which see all rows at once (`lines.py`): what one pass should reach."""
 
 BATCH_GOAL = "LR balanced"
 
@@ -197,5 +197,5 @@ NOTES = {one.name: one.note for one in (*LEARNERS, *OF_TABLES)} | {
 
 
 def plan_of_peers(plan: Plan) -> Plan:
-    """The same data sets, runs and seed, for all learners."""
+    """The plan with the same data sets, runs and seed, for all learners."""
     return replace(plan, algorithms=(*ONE_PASS, *TABLES, *LINES))

@@ -1,4 +1,4 @@
-"""The batch solutions that one pass is to reach.
+"""The batch solutions that one pass should reach.
 
 Knows scikit-learn and `pater.estimators.ter`; knows no protocol.
 """
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 
 def batch_solutions(X_train: Floats, codes: NDArray[np.int64], X_test: Floats) -> dict[str, tuple[Floats, float]]:
-    """What each batch solution says of the test rows, positive from 0 on, and the processor's seconds for its fit."""
+    """The margins of each batch solution on the test rows, positive from 0 on, and the processor seconds of its fit."""
     found = {}
     for name, made in zip(LINES, _solvers(), strict=False):
         started = time.thread_time()
@@ -39,9 +39,9 @@ def batch_solutions(X_train: Floats, codes: NDArray[np.int64], X_test: Floats) -
 
 
 def _solvers() -> tuple[Any, ...]:
-    """In the order of `LINES`, the last of which decides by what the one before has learned.
+    """In the order of `LINES`, without the last, which reuses the one before it with another threshold.
 
-    Newton's steps end at the minimum, so that no step limit has a part in the result.
+    Newton's method ends at the minimum, so that no step limit affects the result.
     """
     return (
         LogisticRegression(solver="newton-cholesky"),
@@ -54,9 +54,9 @@ def _solvers() -> tuple[Any, ...]:
 
 @contextmanager
 def collinear_columns_are_no_news() -> Iterator[None]:
-    """Some sets have constant or collinear columns; LDA then takes the pseudo-inverse, and would say so every time.
+    """Silence LDA where columns are constant or collinear; it then uses the pseudo-inverse, and would warn every time.
 
-    To be entered where no other thread is at work: Python has one list of such filters for all of them.
+    Enter this while no other thread is at work: Python has one list of warning filters for all of them.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Variables are collinear", UserWarning)

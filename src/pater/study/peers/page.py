@@ -1,6 +1,6 @@
-"""What the report shows of the peers: figures, and tables in the order of the page.
+"""What the report shows about the peers: figures, and tables in the order of the page.
 
-Knows the tables and how a figure is drawn; how it is said is in `../page/peers.html.j2`.
+Knows the tables and how a figure is drawn; the words are in `../page/peers.html.j2`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TITLES = {
     ("accuracy", EVERYONE): "Accuracy, all one-pass learners",
 }
 
-# Like what: by these names the page knows its colours.
+# The names by which the page knows the colours.
 LIKENESS = {
     "published": "PA",
     "PATER": "wPATER-I",
@@ -43,7 +43,7 @@ def draw_peers(found: PeerResults) -> dict[str, str]:
 
 
 def peers_on_the_page(found: PeerResults) -> dict[str, Any]:
-    """All that the template asks for."""
+    """Everything that the template needs."""
     means = {line["algorithm"]: line for line in found.peers_averages.to_dict("records")}
     names = [name for name in means if name in ONE_PASS]
     return {
@@ -66,7 +66,7 @@ def peers_on_the_page(found: PeerResults) -> dict[str, Any]:
 
 
 def _grid(cells: pd.DataFrame, names: list[str]) -> dict[str, list[dict[str, Any]]]:
-    """For each data set its cells, in the order of the averages."""
+    """The cells of each data set, in the order of the averages."""
     return {
         key: part.set_index("algorithm").loc[names].reset_index().to_dict("records")
         for key, part in cells.groupby("data_set", sort=False)

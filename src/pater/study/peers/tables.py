@@ -1,7 +1,7 @@
-"""What the rows of all learners come to: cells, averages, ranks and both tests.
+"""Results from the rows of all learners: cells, averages, ranks and both tests.
 
-Pure functions of the rows. Scores are in percent here. Ranks and tests are among the one-pass learners only; batch
-solutions see all rows at once and have a score, but no rank.
+Pure functions of the rows. Scores are in percent here. Only one-pass learners are ranked and tested; batch solutions
+see all rows at once and have a score, but no rank.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CELL = ["data_set", "algorithm"]
 
 EVERYONE = "everyone"
 AGAINST_PUBLISHED = "published"
-"""Second-order PATER in its default form among what the literature has, with no kin to share ranks with."""
+"""Second-order PATER in its default form among published learners, without variants that would share its ranks."""
 
 FIELDS = {EVERYONE: ONE_PASS, AGAINST_PUBLISHED: (*PUBLISHED, SECOND_ORDER_PATER)}
 
@@ -40,16 +40,16 @@ class PeerResults:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What there is to say of second-order PATER by balanced accuracy, with the data sets it is said of."""
+    """What can be said about second-order PATER by balanced accuracy, and on how many data sets."""
 
     data_sets: int
     first: str  # in mean rank, of all one-pass learners
-    first_published: str  # of those in the literature
+    first_published: str  # of the published ones
     to_goal: float  # points above class-balanced logistic regression
 
 
 def peer_results(rows: pd.DataFrame, units: pd.DataFrame) -> PeerResults:
-    """Compute all of it."""
+    """Compute all tables."""
     cells = scores(rows)
     tests = comparisons(cells)
     means = averages(cells, tests, units.groupby("data_set")["instances"].first())
@@ -57,9 +57,9 @@ def peer_results(rows: pd.DataFrame, units: pd.DataFrame) -> PeerResults:
 
 
 def scores(rows: pd.DataFrame) -> pd.DataFrame:
-    """A line a cell: mean and standard deviation over the folds of both measures, and the rank in the data set.
+    """One line per cell: mean and standard deviation of both measures over the folds, and the rank in the data set.
 
-    Beside them stand the means of the area under the ROC curve and of the seconds that a pass took.
+    The mean area under the ROC curve and the mean seconds of a pass are added.
     """
     cells = 100 * rows.groupby(CELL, sort=False)[[*MEASURES, "auc"]].mean()
     cells["train_seconds"] = rows.groupby(CELL, sort=False)["train_seconds"].mean()
@@ -85,11 +85,11 @@ def comparisons(cells: pd.DataFrame) -> dict[tuple[str, str], Comparison]:
 
 
 def averages(cells: pd.DataFrame, tests: dict[tuple[str, str], Comparison], instances: pd.Series) -> pd.DataFrame:
-    """A line a learner, best mean rank first, then the batch solutions; over the comparable sets, or all if none is.
+    """One line per learner, best mean rank first, then batch solutions; over the comparable sets, or all if none is.
 
-    `microseconds` is the time for a row over all these sets, of which a pass sees one half. `behind` is on how many of
-    the sets second-order PATER is ahead of it by balanced accuracy, a tie counting half, and `p_value` that of the two
-    being alike.
+    `microseconds` is the time per row over all these sets, of which a pass sees one half. `behind` is the number of
+    sets on which second-order PATER has the higher balanced accuracy, a tie counting half, and `p_value` tests whether
+    the two are alike.
     """
     cells = cells[cells["comparable"]] if cells["comparable"].any() else cells
     balanced = _wide(cells, "balanced_accuracy")
@@ -113,7 +113,7 @@ def averages(cells: pd.DataFrame, tests: dict[tuple[str, str], Comparison], inst
 
 
 def save(found: PeerResults, folder: Path) -> None:
-    """A CSV file for each table."""
+    """Save each table as a CSV file."""
     folder.mkdir(parents=True, exist_ok=True)
     for field in fields(found):
         table = getattr(found, field.name)
@@ -122,15 +122,15 @@ def save(found: PeerResults, folder: Path) -> None:
 
 
 def load(folder: Path, seconds: float) -> PeerResults:
-    """The tables as they were saved, with the tests made again."""
+    """The saved tables, with the tests computed again."""
     cells, means, ranks = (read(folder / f"peers_{name}.csv") for name in ("scores", "averages", "ranks"))
-    means["settings"] = means["settings"].fillna("")  # there may be nothing to say
+    means["settings"] = means["settings"].fillna("")  # may be empty
     tests = comparisons(cells)
     return PeerResults(cells, means, ranks, tests, _verdict(means, tests), seconds)
 
 
 def _wide(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """A row a data set, a column a learner."""
+    """The cells with a row per data set and a column per learner."""
     return cells.set_index(CELL)[measure].unstack("algorithm")
 
 

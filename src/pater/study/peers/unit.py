@@ -1,7 +1,7 @@
 """One run of 2-fold cross-validation on one data set, by all learners and batch solutions.
 
-Knows the protocol; writes nothing. A unit is a pure function of the data, the run's number and the seed, but for the
-seconds it took.
+Knows the protocol; writes nothing. Except for the seconds it took, a unit is a pure function of the data, the run's
+number and the seed.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ COLUMNS = {
     "rows": ("data_set", "algorithm", "alpha_neg", "alpha_pos", "r", "run", "fold", *SCORES, "auc", "train_seconds"),
     "units": ("data_set", "run", "instances", "features", "positives", "negatives", "seconds", "lines"),
 }
-"""The files of this part of the study. α⁻, α⁺ and r are those of the setting that was chosen in the pass, and the
-seconds the processor's for learning, with all settings to choose from."""
+"""The files of this part of the study. α⁻, α⁺ and r are those of the setting chosen in the pass, and the seconds are
+the processor's for learning, with all settings to choose from."""
 
 CLASSES = np.array([0, 1])
-WARMING = 32  # rows that a learner sees untimed, before it is timed
+WARMING = 32  # rows that a learner sees before it is timed
 
 
 @dataclass
@@ -50,7 +50,7 @@ class PeerOutcome:
 
 
 class Learned(NamedTuple):
-    """What is said of the test rows after one pass, the (α⁻, α⁺, r) that it has come to, and how long it took."""
+    """The margins of the test rows after one pass, the (α⁻, α⁺, r) chosen, and how long it took."""
 
     margins: NDArray[np.float64]
     setting: tuple[Any, Any, Any]
@@ -58,7 +58,7 @@ class Learned(NamedTuple):
 
 
 def run_unit(data: DataSet, run: int, plan: Plan) -> PeerOutcome:
-    """Everyone on both folds of one run."""
+    """Run everyone on both folds of one run."""
     started = time.perf_counter()
     outcome = PeerOutcome()
     for number, fold in enumerate(folds(data, plan.seed, run)):
@@ -79,7 +79,7 @@ def everyone(fold: Fold) -> dict[str, Learned]:
     found = {}
     for learner in LEARNERS:
         place = turned if is_full(learner.specs[0]) else fold
-        _learned(learner, _beginning(place))  # whoever is first to meet rows of this form would pay for the compiler
+        _learned(learner, _beginning(place))  # else the first to meet rows of this form would pay for compilation
         found[learner.name] = _learned(learner, place)
     for learner in OF_TABLES:
         _learned_from_table(learner, _beginning(fold))
@@ -90,7 +90,7 @@ def everyone(fold: Fold) -> dict[str, Learned]:
 
 
 def _beginning(fold: Fold) -> Fold:
-    """The same with few rows to learn from."""
+    """The same fold with few rows to learn from."""
     table = None if fold.train_table is None else fold.train_table[:WARMING]
     return fold._replace(X_train=fold.X_train[:WARMING], train_codes=fold.train_codes[:WARMING], train_table=table)
 
@@ -104,13 +104,13 @@ def _learned_from_table(learner: Learner, fold: Fold) -> Learned:
         model, train, test = model.named_steps["model"], fold.X_train, fold.X_test
     started = time.thread_time()
     model.partial_fit(train, fold.train_codes, classes=CLASSES)
-    model.decision_function(test[:1])  # of a short stream, rows are held back until it is asked
+    model.decision_function(test[:1])  # in a short stream, rows are held back until a prediction is wanted
     seconds = time.thread_time() - started
     return Learned(model.decision_function(test), ("", "", ""), seconds)
 
 
 def _learned(learner: Learner, fold: Fold) -> Learned:
-    """One pass with all settings of a learner, and the answers of the best."""
+    """One pass with all settings of a learner, and the margins of the best."""
     first = learner.specs[0]
     if isinstance(first, Shipped):
         model = first.make()
@@ -130,12 +130,12 @@ def _descended(fold: Fold, descents: list[Descent]) -> Learned:
     learned = [descend(descent, fold.X_train, positive) for descent in descents]
     seconds = time.thread_time() - started
     answers = [metrics.Confusion.of(positive, one.margins >= 0, True, discount) for one in learned]  # as in a grid
-    best = int(np.argmax([float(metrics.balanced_accuracy(one)) for one in answers]))  # of equals the first
+    best = int(np.argmax([float(metrics.balanced_accuracy(one)) for one in answers]))  # the first among equals
     return Learned(_says(learned[best].w, learned[best].bias, fold.X_test), ("", "", ""), seconds)
 
 
 def _side_by_side(fold: Fold, specs: list[Spec]) -> Learned:
-    """The package's own, from rows read once."""
+    """The package's own learners, from rows read once."""
     grid = search.Grid(specs)
     grid.start(CLASSES, fold.X_train.shape[1], fixed=True)
     started = time.thread_time()
@@ -155,7 +155,7 @@ def _says(w: NDArray[np.float64], bias: float, X: Any) -> NDArray[np.float64]:
 
 
 def _turned(fold: Fold) -> Fold:
-    """The fold as learners of a full covariance see it: in the span of its rows, where there are more columns."""
+    """The fold as learners with a full covariance get it: in the span of its rows, if there are more columns."""
     if fold.X_train.shape[1] <= fold.X_train.shape[0]:
         return fold
     train, test = in_own_span(fold.X_train, fold.X_test)
@@ -167,7 +167,7 @@ def _dense(X: Any) -> NDArray[np.float64]:
 
 
 def warm_up() -> None:
-    """Compile, or read from the cache, most of what a unit calls, before there are threads."""
+    """Compile, or load from the cache, most of what a unit calls, before there are threads."""
     X, codes = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
     table = pd.DataFrame(X).rename(columns=str)
     everyone(Fold(X, X, codes, codes, table, table))

@@ -1,7 +1,7 @@
 """The texts of columns of CSV, each once, and which of them every row has.
 
-Knows `csv_cells`, `csv_fields` and the texts of `preprocessing`. All columns are read by one call: on a block of a
-mebibyte, a call for each of a dozen columns costs as much as the work itself.
+Knows `csv_cells`, `csv_fields` and the texts of `preprocessing`. All columns are read by one call, as every call
+of a kernel may hand the interpreter to another thread and wait for it.
 """
 
 from __future__ import annotations

@@ -31,19 +31,19 @@ def name(page):
 
 
 def blocks(page):
-    """What can be run on a page: its language (Python or shell), its lines and, if it is told, what they print."""
+    """The blocks of a page that can be run: language (Python or shell), lines and, if given, their output."""
     pattern = r"^```(python|sh)\n(.*?)^```\n(?:\n^```text\n(.*?)^```)?"
     return re.findall(pattern, page.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
 def blocks_of(page, library):
-    """The Python blocks of a page that need a library, and before them its first one, which makes the data."""
+    """The Python blocks of a page that need a library, preceded by its first one, which makes the data."""
     own = re.findall(rf"^```python {library}\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     return [next(block for language, block, _ in blocks(page) if language == "python"), *own]
 
 
 def alike(printed, expected):
-    """Whether the words are the same and the numbers nearly: other processors round otherwise."""
+    """Whether the words are equal and the numbers nearly so: other processors round differently."""
     numbers = ([float(n.replace(",", "")) for n in NUMBER.findall(text)] for text in (printed, expected))
     near = all(abs(a - b) <= 0.005 + 0.1 * max(abs(a), abs(b)) for a, b in zip(*numbers, strict=False))
     words = [" ".join(NUMBER.sub("0", text).split()) for text in (printed, expected)]
@@ -52,7 +52,7 @@ def alike(printed, expected):
 
 @pytest.fixture
 def at_hand(tmp_path, monkeypatch):
-    """What a page takes to be there: some data, in memory and in files, and a model."""
+    """What a page assumes to be there: some data, in memory and in files, and a model."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
@@ -69,12 +69,12 @@ def at_hand(tmp_path, monkeypatch):
 
 @pytest.fixture
 def shell(tmp_path):
-    """Runs lines of a shell, where `pater` is a program. Servers whose number is in a file *.pid are ended at last."""
+    """Runs shell lines, with `pater` as a program. Servers whose process id is in a *.pid file are killed at last."""
     program = tmp_path / "bin" / "pater"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pater "$@"\n')
     program.chmod(0o755)
-    (tmp_path / ".curlrc").write_text("fail-with-body\n")  # a refusal is a failure
+    (tmp_path / ".curlrc").write_text("fail-with-body\n")  # an error status makes curl fail
     path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "CURL_HOME": str(tmp_path), "PYTHONPATH": str(Path(pater.__file__).parents[1])}
 

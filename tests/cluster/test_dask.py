@@ -1,4 +1,4 @@
-"""Blocks of Dask's collections learned here, one by one: the same bits as by hand, and errors that say where."""
+"""Blocks of Dask collections learned here, one by one: the same bits as by hand, and errors that say where."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_a_table_may_begin_with_one_class_and_weights(learner):
     batches = [delayed((X[a:b], y[a:b], weights[a:b])) for a, b in pairwise([0, 300, 700, 1200, 1500])]
     model = pater.dask.fit(behind_encoder(learner), [*batches[:3], delayed((X[:0], y[:0], weights[:0])), batches[3]])
     assert model.classes_.tolist() == ["no", "perhaps", "yes"]
-    assert model.named_steps["columns"].encoding_.rows == 1499  # of which the first weighs nothing
+    assert model.named_steps["columns"].encoding_.rows == 1499  # the first of which weighs nothing
 
 
 @pytest.mark.parametrize("exact", [None, "sequential"])

@@ -1,4 +1,4 @@
-"""Answers by block: lazy, of the right shape and type, and those of the model itself."""
+"""Predictions by block: lazy, of the right shape and type, and equal to the model's own."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from pater.models import shards
 from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
 
-pytestmark = pytest.mark.slow  # test_dask.py asks the same of one process
+pytestmark = pytest.mark.slow  # test_dask.py tests the same in one process
 
 N_BLOCKS = 8
 BEHIND_ENCODER = OnlinePipeline([("t", TableEncoder(warm_up=90)), ("m", PATERClassifier())])
@@ -34,7 +34,7 @@ BEHIND_ENCODER = OnlinePipeline([("t", TableEncoder(warm_up=90)), ("m", PATERCla
 def cluster():
     cluster = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", memory_limit=0)
     yield cluster
-    with suppress(KeyError):  # that Dask, at its very end, may raise for a worker that came and went quickly
+    with suppress(KeyError):  # which Dask may raise at its very end for a short-lived worker
         cluster.close()
 
 
@@ -46,7 +46,7 @@ def client(cluster):
 
 @pytest.fixture
 def told(monkeypatch):
-    """All that came to the client."""
+    """Everything that came to the client."""
     gather, told = Client._gather, []
 
     async def watched(self, *arguments, **more):
@@ -81,7 +81,7 @@ def table(k):
 
 
 def batches(sleep=0.0):
-    """Blocks that come the later, the earlier they are."""
+    """Blocks of which the earlier ones come later."""
 
     def load(k):
         time.sleep(sleep * (N_BLOCKS - k))

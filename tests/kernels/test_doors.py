@@ -1,4 +1,4 @@
-"""The door into the compiled passes: what does not fit is an error that says so, and nothing is touched."""
+"""The door into the compiled passes: input that does not fit is a clear error, and nothing is touched."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ ONLINE = [
     AutoPATERClassifier,
 ]
 
-# Of each parameter another value, and what comes of it between two calls: it counts from the next row on, it is for
-# `fit` or for prediction alone, or what was learned cannot go on with it.
+# Another value for each parameter, and its effect between two calls: it counts from the next row on, it is only for
+# `fit` or for prediction, or the learned state cannot continue with it.
 COUNTS, NEITHER, REFUSED = "counts", "has no part in learning", "refused"
 CHANGES = {
     "C": (0.05, COUNTS),
@@ -84,7 +84,7 @@ CHANGES = {
     "form": ("step", REFUSED),
     "n_jobs": (1, NEITHER),
     "n_passes": (3, NEITHER),
-    "operating_point": ({"max_fpr": 0.2}, COUNTS),  # margins are kept from there on
+    "operating_point": ({"max_fpr": 0.2}, COUNTS),  # margins are kept from then on
     "probability": (True, REFUSED),
     "r": (3.0, COUNTS),
     "random_state": (7, NEITHER),
@@ -135,7 +135,7 @@ def test_every_parameter_between_two_calls(kind, name, bits, unchanged_by):
     assert np.isfinite(model.decision_function(X)).all()
     assert (bits(model) == bits(same)) == (effect != COUNTS)
     model.set_params(**{name: value})
-    assert model.fit(X, y).t_ == N * {"n_passes": 3, "warm_start": 4}.get(name, 1)  # from the beginning anything goes
+    assert model.fit(X, y).t_ == N * {"n_passes": 3, "warm_start": 4}.get(name, 1)  # from scratch, anything goes
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_every_parameter_between_two_calls(kind, name, bits, unchanged_by):
     ids=str,
 )
 def test_other_models_than_have_been_learned(change, bits, unchanged_by):
-    """As many or fewer or more: an error before anything is touched, and with the parameters set back all goes on."""
+    """As many or fewer or more: an error before anything is touched, and with the old parameters all is well again."""
     X, y = rows()
     model, same = (AutoPATERClassifier(("I", "II"), PAPER_WEIGHTS).partial_fit(X, y) for _ in range(2))
     model.set_params(**change)
@@ -164,7 +164,7 @@ def test_other_models_than_have_been_learned(change, bits, unchanged_by):
 @pytest.mark.parametrize("rule", ["pa-i", "pater-i", "pater-ii", "alma", "arow", "so-pater-i"])
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_an_average_that_begins_in_mid_stream(rule, form, learner, as_form, weights):
-    """The weights of that moment count as those after each row before."""
+    """The weights at that moment count as those after each row before."""
     (X, y), (more, z) = rows(), rows(1)
     X, more = as_form(X, form), as_form(more, form)
     plain, averaged = learner(rule).partial_fit(X, y), learner(rule).partial_fit(X, y)
@@ -184,7 +184,7 @@ def test_an_average_that_begins_in_mid_stream(rule, form, learner, as_form, weig
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_forgetting_that_ends(variant, form, as_form, weights):
-    """A class that forgets hardly anything from then on comes to the same."""
+    """The same as if a class forgot hardly anything from then on."""
     (X, y), (more, z) = rows(n=200), rows(1)
     found = []
     for then in (1.0, 1.0 - 1e-13):
@@ -290,7 +290,7 @@ def test_margins_take_only_rows_of_the_same_width(means, metric):
     state = State.new(1, D, means=means, metric=metric)
     for X in (X0[:, :3], np.hstack([X0, X0])):
         for form in (np.ascontiguousarray(X), sp.csr_array(X)):
-            if X.shape[1] < D and sp.issparse(form):  # the columns that are not there are zeros
+            if X.shape[1] < D and sp.issparse(form):  # missing columns are zeros
                 assert margins_of(rows_of(form), state, average=False).shape == (N, 1)
                 continue
             with pytest.raises(ValueError, match=f"the rows have {X.shape[1]} columns, but the model has {D}"):
@@ -423,7 +423,7 @@ def test_indices_of_any_type(name, kind, order, weights):
         S.indices, S.data = S.indices[turned], S.data[turned]
     if order == "twice":
         S.indices[1::D] = S.indices[::D]
-    S.has_sorted_indices = S.has_canonical_format = True  # which is a lie
+    S.has_sorted_indices = S.has_canonical_format = True  # a false claim
     expected = PATERClassifier().fit(np.asarray(S.toarray()), y)
     T = other_indices(S, name, kind)
     before = [array.tobytes() for array in (T.indptr, T.indices, T.data)]
@@ -564,7 +564,7 @@ def test_sparse_arrays_of_other_dimensions(ndim, unchanged_by):
 
 @pytest.mark.slow
 def test_forged_matrices():
-    """Some hundreds of `benchmarks/forge_csr.py`."""
+    """Some hundreds of cases of `benchmarks/forge_csr.py`."""
     ended = forge_csr.main(400, seed=1)
     assert ended.total() == 400
     assert {how for _, how in ended} == {"learned", "refused"}

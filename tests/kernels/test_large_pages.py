@@ -1,4 +1,4 @@
-"""Large tables ask for large pages; nobody should notice."""
+"""Large tables ask for large pages, without any other effect."""
 
 from __future__ import annotations
 

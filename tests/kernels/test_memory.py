@@ -1,4 +1,4 @@
-"""Input in a form that the kernels read is never copied: memory grows with d and a few bytes a row, not with n·d."""
+"""Input in a form that the kernels read is never copied: memory grows with d and a few bytes per row, not with n·d."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_fit(rule, big, learner):
 
 
 def test_fit_with_all_that_a_call_may_have(big):
-    """Importance is read where it is; a random order takes 8 bytes a row, and 8 more while it is drawn."""
+    """Importances are read in place; a random order takes 8 bytes per row, and 8 more while it is drawn."""
     X, y = big
     s = np.ones(N)
     model = PATERClassifier(average=True, shuffle=True, random_state=0, class_weight="balanced", n_passes=2)
@@ -84,7 +84,7 @@ def test_predictions(big):
 
 
 def test_a_wide_model_takes_a_few_vectors():
-    """Four a model (and as many for a copy while a call may still fail), whatever the batch holds."""
+    """Four per model (and as many for a copy while a call may still fail), whatever the batch holds."""
     d = 2**18
     X = sp.csr_array((np.ones(1000), np.arange(1000) * 200, np.arange(1001)), shape=(1000, d))
     y = np.resize([1, -1], 1000)
@@ -100,7 +100,7 @@ def test_a_wide_model_takes_a_few_vectors():
 
 
 def test_the_second_class_of_a_search(as_form):
-    """Models that are seen from the other side need room for themselves, and for one more at a time."""
+    """Mirrored models need room for themselves, and for one more at a time."""
     specs, d = tuple(Spec(rule, alphas=pair) for pair in alpha_grid() for rule in ("pater-i", "pater-ii")), 4_000
     rows = rows_of(as_form(np.random.default_rng(0).normal(size=(3, d)), "csr-f8-i4"))
     model = Model.new(np.array([0]), d, specs)
@@ -108,6 +108,6 @@ def test_the_second_class_of_a_search(as_form):
     assert model.state.layout == "herd"
     model.copy().add_class(1)  # compiled before anything is measured
     one = 8 * 4 * d
-    with allocates_at_most((2 * len(specs) + 6) * one + SLACK):  # once as zeros that nobody touches
+    with allocates_at_most((2 * len(specs) + 6) * one + SLACK):  # once as zeros that are never touched
         model.add_class(1)
     assert model.state.n_models == len(specs)

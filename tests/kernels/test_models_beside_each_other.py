@@ -1,4 +1,4 @@
-"""Models that share a call, a process or a pickle know nothing of each other: bit for bit as if each were alone."""
+"""Models that share a call, a process or a pickle are independent: bit for bit as if each were alone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDTHS = [6, 90]
 
 
 def settings_of_several(means):
-    """Models that differ in everything a model may differ in."""
+    """Models that differ in every way that models may differ."""
     codes = [rule.code for rule in RULES.values() if rule.moves_along_means == means]
     p = np.zeros(5, RECORD)
     p["rule"] = np.resize(codes, 5)
@@ -37,7 +37,7 @@ def settings_of_several(means):
 @pytest.mark.parametrize("d", WIDTHS)
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_several_models_in_one_call_are_each_alone(means, form, d, threads, as_form, stream):
-    """Long enough for several blocks of rows and for the threads to be used."""
+    """Long enough for several blocks of rows, and for threads to be used."""
     n = 6000
     X, y = stream(n, d, density=0.7)
     codes = (y > 0).astype(np.int64) + (X[:, 0] > 1)
@@ -108,7 +108,7 @@ def test_n_jobs_changes_nothing(rule, form, learner, as_form, stream, bits):
 
 
 def test_estimators_in_threads_learn_what_they_learn_one_by_one(stream, as_form, bits):
-    """Different estimators, the same data; each call leaves the interpreter to the others while it learns."""
+    """Different estimators, the same data; each call releases the interpreter's lock while it learns."""
     X, y = stream(4000, 30)
     forms = [as_form(X, "dense-f8"), as_form(X, "csr-f8-i4"), as_form(X, "dense-f4")]
     jobs = [(v, weight, form) for v in ("I", "II") for weight in (None, "balanced") for form in forms] * 3
@@ -135,7 +135,7 @@ def test_estimators_in_threads_learn_what_they_learn_one_by_one(stream, as_form,
     ids=["pickle", "deepcopy", "copy"],
 )
 def test_copies_go_on_as_the_model_itself(rule, form, d, other, learner, as_form, stream, bits):
-    """Mid-stream, and the one that was copied stays as it was."""
+    """In mid-stream, and the original stays as it was."""
     X, y = stream(400, d)
     X = as_form(X, form)
     model = learner(rule, average=True, class_weight="balanced").partial_fit(X[:150], y[:150])

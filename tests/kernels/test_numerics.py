@@ -1,4 +1,4 @@
-"""Whatever finite numbers a stream holds, a model stays finite: no NaN, no infinity, in no scalar and no vector."""
+"""Whatever finite numbers a stream holds, a model stays finite: no NaN or infinity in any scalar or vector."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ elements = st.one_of(plain, st.just(0.0), denormals)
 
 @st.composite
 def streams(draw):
-    """A few kinds of row, each in a size of its own or all in one, repeated in any order; any labels."""
+    """A few kinds of row, each of its own size or all of one, repeated in any order; any labels."""
     kinds = draw(hnp.arrays(np.float64, (draw(st.integers(1, 5)), 3), elements=elements))
     scale = draw(
         st.one_of(sizes.map(lambda size: np.full(len(kinds), size)), hnp.arrays("f8", len(kinds), elements=sizes))
@@ -53,7 +53,7 @@ def assert_finite(model, X):
 
 
 def widened(X, d):
-    """The same rows in d columns: again and again."""
+    """The same rows in d columns, repeated as needed."""
     return X[:, np.arange(d) % X.shape[1]]
 
 
@@ -106,7 +106,7 @@ def test_any_importance_that_is_accepted(rule, d, form, data, importance, spread
 @pytest.mark.parametrize("rule", ["pa", "pater-i", "pater-ii"])
 @pytest.mark.parametrize(("d", "form"), FORMS)
 def test_a_stream_of_any_size_is_learned_from(rule, d, form, size, learner, as_form, stream):
-    """Not only finite: the same classifier as of the stream in its usual size."""
+    """Not only finite: the same classifier as for the stream at its usual size."""
     X, y = stream(400, d)
     usual = learner(rule, fit_intercept=False).fit(as_form(X, form), y)
     model = learner(rule, fit_intercept=False).fit(as_form(X * size, form), y)
@@ -143,7 +143,7 @@ def test_a_million_rows(rule, kind, learner):
 
 
 def test_a_prefix_of_one_class_then_the_other(as_form):
-    """Before both classes were seen z is the mean of one, and the model leans that way; then the other pulls."""
+    """Before both classes were seen, z is the mean of one, and the model leans that way; then the other pulls."""
     X, y = np.ones((20, 2)), np.array([1] * 19 + [-1])
     for form in ("dense-f8", "csr-f8-i4"):
         model = PATERClassifier("I").partial_fit(as_form(X[:19], form), y[:19], classes=[-1, 1])
@@ -162,7 +162,7 @@ def test_rows_too_large_to_square_are_refused(unchanged_by):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_rows_at_the_very_limit_leave_no_trace_when_refused(rule, form, learner, as_form):
-    """A short batch is looked at first, and the pass itself sums in another order: what the look lets by, it takes."""
+    """A short batch is checked first, and the pass sums in another order: it takes all that the check accepts."""
     rng = np.random.default_rng(0)
     model = learner(rule).fit(rng.normal(size=(10, 100)), np.arange(10) % 2)
     model.partial_fit(as_form(np.ones((1, 100)), form), [1])

@@ -1,10 +1,10 @@
 """The compiled passes against the plain NumPy of `reference.py`: 10⁴ well-scaled rows, 1e-9 relative.
 
-Both round, each in its own way. A sample whose loss is within that rounding of zero may be a violator to one and none
-to the other, and from there on the two learn different things, both rightly. So the kernel's margins before each step
-are followed along the reference's: up to the first row that lies within 1e-9 of the edge of the rule (a margin of 1,
-for the Perceptron 0) they must agree, and the weights must at the end, if no such row came. In these streams of 10⁴
-rows none does (about one in 10⁵ such streams holds one), which `test_no_row_of_the_streams_is_in_doubt` makes sure of.
+Both round, each in its own way. A sample whose loss is within that rounding of zero may be a violator for one but not
+for the other, and from there on the two learn different things, both correctly. So the kernel's margins before each
+step are compared with the reference's: up to the first row within 1e-9 of the edge of the rule (a margin of 1, for the
+Perceptron 0) they must agree, and so must the final weights, if no such row came. These streams of 10⁴ rows have none
+(about one in 10⁵ such streams has), which `test_no_row_of_the_streams_is_in_doubt` verifies.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pater.reference import first_order as reference
 FIRST_ORDER = ["perceptron", "pa", "pa-i", "pa-ii", "pater-i", "pater-ii"]  # the others: tests/test_second_reference.py
 TOLERANCE = 1e-9
 C = 0.05
-N = 10_000 if COMPILES else 100  # the interpreter takes its time
+N = 10_000 if COMPILES else 100  # interpreted code is slow
 FORMS = ["dense-f8", "dense-f4", "csr-f8-i4", "csr-f8-i8", "csr-f4-i4", "csr-f4-i8"]
 WEIGHTS = {"plain": (1.0, 1.0), "class weights": (0.3, 1.7), "balanced": "balanced", "quarter": (0.25, 1.0)}
 
 
 @functools.cache
 def data(d):
-    """Rows of d columns with the intercept's ones after them, labels, and importances of which some are 0."""
+    """Rows of d columns followed by the intercept's ones, labels, and importances, some of them 0."""
     rng = np.random.default_rng(d)
     y = np.where(rng.random(N) < 0.3, 1, -1)
     X = rng.normal(size=(N, d)) + 1.5 * np.outer(y, rng.normal(size=d)) / np.sqrt(d)
@@ -45,7 +45,7 @@ def data(d):
 
 @functools.cache
 def expected(rule, d, weights, importance):
-    """Weights of the reference after each row, and its margins before each."""
+    """The reference's weights after each row, and its margins before each."""
     X, y, s = data(d)
     alpha = WEIGHTS[weights if weights != "balanced" or not RULES[rule].moves_along_means else "plain"]
     options = {"alpha": alpha, "s": s if importance else None}
@@ -68,7 +68,7 @@ def settings_for(rule, weights, *, average=False):
 
 
 def doubtful(rule, y, kernel, exact):
-    """Rows so near to the edge that rounding decides."""
+    """Rows so close to the edge that rounding decides."""
     edge = 0.0 if rule == "perceptron" else 1.0
     return (np.abs(edge - y * exact) <= TOLERANCE) & (kernel != exact)
 
@@ -100,7 +100,7 @@ def test_kernel_follows_the_reference(rule, weights, importance, d, form, as_for
 @pytest.mark.parametrize("d", [10, 80])
 @pytest.mark.parametrize("rule", FIRST_ORDER)
 def test_no_row_of_the_streams_is_in_doubt(rule, d):
-    """Otherwise the comparison above would stop early and show less than it says."""
+    """Otherwise the comparison above would stop early and show less than it claims."""
     _, y, _ = data(d)
     for weights, importance in (("plain", False), ("class weights", True), ("balanced", True)):
         _, exact = expected(rule, d, weights, importance)

@@ -1,4 +1,4 @@
-"""Weights that grow without end, as those of PATER-II do, are kept in units of a power of two, and nobody notices."""
+"""Weights that grow without bound, as those of PATER-II do, are kept in units of a power of two, invisibly."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def exponent(model):
 )
 @pytest.mark.parametrize("average", [False, True])
 def test_rescaled_weights_are_the_weights(d, mean, form, average, as_form, weights):
-    """Against a reference that holds them as they are, in extended precision: up to 2^16383."""
+    """Against a reference that holds them directly, in extended precision: up to 2^16383."""
     n = 3000
     X, y = noise(n, d, mean=mean)
     model = PATERClassifier("II", average=average).fit(as_form(X, form), y)
@@ -70,7 +70,7 @@ def test_weights_stay_finite_over_a_million_rows_of_noise():
 
 @pytest.mark.parametrize("n_models", [1, 3])
 def test_weights_that_have_grown_are_not_folded_at_every_row(n_models):
-    """A fold costs as much as there are columns: 16 on credit, and those that the numbers of the rows have paid for."""
+    """A fold costs as much as there are columns: 16 are on credit, the rest must be paid for by the numbers in rows."""
     rng, n, d, used = np.random.default_rng(0), 20_000, 1 << 13, 3
     columns, values = rng.integers(0, used, (n, 3), dtype=np.int32), rng.normal(size=(n, 3)) + 3.0
     columns[0, 0], values[0, 0] = d - 1, 0.0
@@ -93,7 +93,7 @@ def test_weights_that_have_grown_are_not_folded_at_every_row(n_models):
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 @pytest.mark.parametrize("average", [False, True])
 def test_models_of_different_exponents_are_compared_in_one_unit(form, average, as_form):
-    """Of three classes one is separable and keeps its exponent, two are noise and outgrow theirs."""
+    """Of three classes, one is separable and keeps its exponent, two are noise and outgrow theirs."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(6000, 2)), rng.choice([0, 1], 6000)
     apart = np.arange(6000) % 100 == 0
@@ -111,7 +111,7 @@ def test_models_of_different_exponents_are_compared_in_one_unit(form, average, a
 
 
 def test_merging_models_of_different_units():
-    """One has outgrown its unit by 2^400, the other has not: the sum is finite, has the larger unit, and goes on."""
+    """One has outgrown its unit by 2^400, the other has not: the sum is finite, has the larger unit, and learns on."""
     X, y = noise(3000, 2)
     grown, small = PATERClassifier("II").fit(X, y), PATERClassifier("II").fit(X[:100], y[:100])
     before, units = grown.coef_[0], exponent(grown)[0]

@@ -14,7 +14,7 @@ from pater.models.spec import RECORD
 
 MEAN_RULES = [name for name, rule in RULES.items() if rule.moves_along_means]
 POINT_RULES = [name for name in RULES if name not in MEAN_RULES]
-WIDTHS = [3, 80]  # of the pass that touches what a row holds, and of the one for dense rows of many columns
+WIDTHS = [3, 80]  # for the pass that touches only a row's entries, and for the one for wide dense rows
 
 floats = st.floats(-1e3, 1e3)
 
@@ -50,7 +50,7 @@ def test_a_row_of_zeros_asks_for_no_step():
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("d", WIDTHS)
 def test_after_an_uncapped_pa_step_the_margin_is_one(d, intercept):
-    """The intercept's 1 is inside ‖x‖²: leaving it out would overshoot."""
+    """The intercept's 1 is part of ‖x‖²: without it, the step would overshoot."""
     rng = np.random.default_rng(0)
     model = PassiveAggressiveClassifier("PA", fit_intercept=intercept)
     for x, y in zip(rng.normal(size=(50, 1, d)), rng.choice([-1, 1], 50), strict=True):
@@ -81,7 +81,7 @@ def test_the_perceptron_counts_a_sample_on_the_boundary_as_a_mistake():
 @pytest.mark.parametrize("d", WIDTHS)
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_a_passive_step_leaves_every_bit(rule, d, form, learner, as_form, stream, bits, weights):
-    """Of the vectors and all scalars but the counts and sizes of what was seen; w as a whole, too."""
+    """Of the vectors and all scalars except the counts and sizes of what was seen; and w as a whole."""
     X, y = stream(200, d, noise=0)
     model = learner(rule).partial_fit(as_form(X, form), y)
     margins = y * (np.c_[X, np.ones(len(X))] @ weights(model)[0])
@@ -129,7 +129,7 @@ def test_pater_ii_takes_every_sample_and_its_class_sums_are_exact(d, form, as_fo
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize("d", WIDTHS)
 def test_the_first_pater_step_ends_on_the_margin(variant, d):
-    """One sample: z = ±x and n = 1, so that τ = 1/‖x‖² (the intercept inside), as in PA."""
+    """One sample: z = ±x and n = 1, so that τ = 1/‖x‖² (including the intercept), as in PA."""
     x = np.random.default_rng(2).normal(size=(1, d))
     for label in (-1, 1):
         model = PATERClassifier(variant).partial_fit(x, [label], classes=[-1, 1])
@@ -159,7 +159,7 @@ def test_pater_by_hand(width, weights):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_wpater_by_hand(width, weights):
-    """As above with α⁻ = 1/2, α⁺ = 2, second sample.
+    """As above, with α⁻ = 1/2 and α⁺ = 2, for two samples.
 
     x₁: z = (2, 0), τ = 2/4, w = (1, 0).
     x₂: ℓ = 1, z = (2, 0) − (0, 1), ‖z‖² = 5. I: τ = ½/5, w = (6/5, −1/10). II: τ = (½ + 2)/5 = ½, w = (2, −½).
@@ -175,7 +175,7 @@ def test_wpater_by_hand(width, weights):
 @pytest.mark.parametrize("d", WIDTHS)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_rows_of_zeros_are_defined(rule, d, intercept, learner, weights):
-    """Without an intercept they move nothing; with it, it alone moves."""
+    """Without an intercept they move nothing; with one, only it moves."""
     zeros, y = np.zeros((6, d)), [1, -1, 1, 1, -1, -1]
     model = learner(rule, fit_intercept=intercept).fit(zeros, y)
     assert (model.coef_ == 0).all()

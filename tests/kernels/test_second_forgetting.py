@@ -1,4 +1,4 @@
-"""Second order with `forgetting`: as the reference has it, bounded whatever pauses, better where the data drift."""
+"""Second order with `forgetting`: as in the reference, bounded whatever pauses, better where the data drift."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS = [("plain", False), ("class weights", True), ("balanced", True)]
 @functools.cache
 def expected(name, d, covariance, kind, importance, forgetting):
     X, y, s = data(d)
-    alpha = WEIGHTS["plain" if kind == "balanced" and "pater" in name else kind]  # which is balanced by itself
+    alpha = WEIGHTS["plain" if kind == "balanced" and "pater" in name else kind]  # which balances itself
     options = {"alpha": alpha, "s": s if importance else None, "forgetting": forgetting}
     return LEARNERS[name][1](X, y, diagonal=covariance == "diagonal", **options)
 
@@ -49,7 +49,7 @@ def test_kernel_follows_the_reference(name, covariance, kind, importance, d, for
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_all_but_the_last_samples_forgotten(name, covariance, form, as_form, weights):
-    """But for the steps of a diagonal Σ: as the class means of so few samples meet, they grow beyond comparison."""
+    """Except for steps with a diagonal Σ: as the class means of so few samples meet, they grow beyond comparison."""
     if covariance == "diagonal" and "step" in name:
         return
     w = expected(name, 9, covariance, "plain", False, 1e-3)
@@ -87,7 +87,7 @@ def test_the_prior_comes_back(n):
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize(("name", "covariance"), [pair for pair in BOTH if pair[0] != "cw"])
 def test_columns_that_turn_up_late(name, covariance, average, as_form, weights):
-    """A dense row reaches all columns, a sparse one those that it holds: the prior of the others has faded alike."""
+    """A dense row reaches all columns, a sparse one only its own: the prior of the others has faded equally."""
     X, y, _ = data(9)
     X, y = X[:600, :-1].copy(), y[:600]
     X[:300, 5:] = 0.0
@@ -101,7 +101,7 @@ def test_columns_that_turn_up_late(name, covariance, average, as_form, weights):
 @pytest.mark.parametrize("forgetting", [0.9, *(pytest.param(gamma, marks=SLOW) for gamma in (0.999, 0.3))])
 @pytest.mark.parametrize(("name", "covariance"), BOTH)
 def test_bounded_when_features_pause(name, covariance, forgetting, form, as_form, weights):
-    """Half of the features hold nothing for 10⁵ rows, and a class stays away: Σ stays a covariance, w a direction."""
+    """Half of the features are 0 for 10⁵ rows, and a class stays away: Σ stays a covariance, w a direction."""
     rng = np.random.default_rng(0)
     n = 100_000 if forgetting == 0.999 else 20_000
     X, y = rng.normal(size=(n, 6)), rng.choice([-1, 1], n)
@@ -145,7 +145,7 @@ def test_any_forgetting_and_any_size_leave_numbers(name, covariance, forgetting,
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("variant", ["so-pater-i", "so-pater-ii"])
 def test_a_class_that_stays_away_spoils_no_average(variant, average, covariance, form, as_form, weights):
-    """Its weight in the objective grows beyond all bounds meanwhile, and falls when it comes back."""
+    """Its weight in the objective grows without bound in the meantime, and falls when it comes back."""
     X, y, _ = data(9)
     y = np.where(np.arange(len(y)) % 120 < 20, y, -1)
     w = reference_second.so_pater(X, y, variant[9:].upper(), diagonal=covariance == "diagonal", forgetting=0.5)
@@ -164,7 +164,7 @@ def test_forgetting_that_ends(name, covariance, average, stream, weights):
         model = made(name, covariance, forgetting=0.97, average=average).fit(X[:400], y[:400])
         before = weights(model)
         model.set_params(forgetting=then).partial_fit(X[400:401], y[400:401], sample_weight=[0.0])
-        if name != "so-pater-i" or covariance == "full":  # else the weights of what has paused follow the prior
+        if name != "so-pater-i" or covariance == "full":  # else the weights of paused features follow the prior
             np.testing.assert_allclose(weights(model), before, rtol=0, atol=1e-12 * np.abs(before).max())
         found.append(weights(model.partial_fit(X[400:], y[400:])))
         assert (model._model.state.scalars["gain_pos"] == 1).all() == (then == 1)
@@ -174,7 +174,7 @@ def test_forgetting_that_ends(name, covariance, average, stream, weights):
 @pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize(("name", "covariance"), [pair for pair in BOTH if pair[0] != "cw"])
 def test_what_was_forgotten_apart_merges(name, covariance, average, stream, weights, bits):
-    """Sums, counts and Σ⁻¹ add as they are after the last sample of each, with one whole prior."""
+    """Sums, counts and Σ⁻¹ add as of the last sample of each, with one whole prior."""
     X, y = stream(900, 4)
     a, b = (
         made(name, covariance, forgetting=0.99, average=average).fit(X[part], y[part])
@@ -211,7 +211,7 @@ def test_saved_and_gone_on_with(name, covariance, stream, bits, tmp_path):
 
 
 def drifting(n, d, seed, share):
-    """Rows whose positives, a share of all, lie in another direction from the middle of the stream on."""
+    """Rows whose positives, a given share, lie in another direction from the middle of the stream on."""
     rng = np.random.default_rng(seed)
     X, directions = rng.normal(size=(n, d)), rng.normal(size=(2, d)) / np.sqrt(d)
     score = np.where(np.arange(n) < n // 2, X @ directions[0], X @ directions[1]) + 0.5 * rng.normal(size=n)
@@ -219,7 +219,7 @@ def drifting(n, d, seed, share):
 
 
 def progressive(model, X, y):
-    """Balanced accuracy of the predictions before each block of rows is learned from."""
+    """Balanced accuracy of the predictions made before learning from each block of rows."""
     said = np.zeros(len(y))
     for start in range(0, len(y), 50):
         block = slice(start, start + 50)

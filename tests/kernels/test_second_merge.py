@@ -29,7 +29,7 @@ def test_precisions_add(name, stream):
 
 
 def test_the_leader_of_everything_loses_nothing_but_the_moment_of_its_weights(stream, weights):
-    """With classes in turns the class weights are the same everywhere: then a merged leader is that of one pass."""
+    """With alternating classes the class weights are the same everywhere: then a merged leader is that of one pass."""
     X, _ = stream(800, 5)
     y = np.resize([1, -1], 800)
     for covariance in ("full", "diagonal"):
@@ -53,7 +53,7 @@ def test_weights_average_by_the_samples_seen(name, covariance, stream, weights):
 
 
 def test_the_sums_behind_least_squares_add(stream, weights):
-    """Σ⁻¹w of both is that of the whole; the intercept is the last of the weights and the first of Σ."""
+    """Σ⁻¹w of both add up to that of the whole; the intercept is the last of the weights and the first of Σ."""
     X, y = stream(1000, 5)
     a, b = parts("arow", "full", X, y, [700], average=False)
     precisions = [joint_precision(model, 6) for model in (a, b)]
@@ -64,7 +64,7 @@ def test_the_sums_behind_least_squares_add(stream, weights):
 
 @pytest.mark.parametrize("n_shards", [2, 7, 40])
 def test_shards_whose_rows_are_all_learned_from_are_one_pass(n_shards, stream, weights):
-    """With a prior so strong that no row gets outside the margin, AROW is least squares, in whatever shards."""
+    """With a prior so strong that no row gets outside the margin, AROW is least squares, in any shards."""
     X, y = stream(1000, 5)
     whole = made("arow", "full", r=1e5, average=False).fit(X, y)
     shards = [

@@ -1,4 +1,4 @@
-"""Σ stays what it is, symmetric and positive definite, and everything that holds for other learners holds with it."""
+"""Σ stays symmetric and positive definite, and everything that holds for other learners holds with it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def made(name, covariance, **params):
 
 
 def variances(model):
-    """D of the triangle's columns in use."""
+    """D for the columns of the triangle in use."""
     s = model._model.state
     n = int(s.scalars["width"][0])
     return s.second[0][np.arange(1, n + 1).cumsum() - 1]
@@ -76,7 +76,7 @@ def test_the_update_is_sherman_and_morrisons(n):
 def test_positive_definite_after_a_million_rows(name):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1_000_000, 4)) * [1, 100, 1e-3, 5] + [0, 1000, 0, 1]
-    X[:, 3] = X[:, 0] + 1e-9 * X[:, 3]  # all but the same column
+    X[:, 3] = X[:, 0] + 1e-9 * X[:, 3]  # nearly the same column
     y = rng.integers(0, 2, len(X))
     model = made(name, "full").fit(X, y)
     D = variances(model)
@@ -139,7 +139,7 @@ def test_the_result_does_not_depend_on_how_the_stream_is_cut(name, covariance, f
 def test_dense_and_sparse_rows_are_the_same(name, covariance, stream, weights):
     X, y = stream(600, 12, density=0.4)
     if name == "cw":
-        y = np.where(X @ np.arange(12) > 3, 1, -1)  # noise would be amplified beyond any comparison
+        y = np.where(X @ np.arange(12) > 3, 1, -1)  # noise would be amplified beyond comparison
     dense, sparse = (made(name, covariance).fit(Z, y) for Z in (X, sp.csr_array(X)))
     np.testing.assert_allclose(weights(dense), weights(sparse), rtol=0, atol=1e-9 * np.abs(weights(dense)).max())
 
@@ -197,7 +197,7 @@ def test_what_a_weight_of_two_means(weights):
 
 @pytest.mark.parametrize("variant", ["I", "II"])
 def test_a_weight_of_two_is_two_samples_at_once_to_the_leader(variant, weights):
-    """Counts, class sums and Σ⁻¹ take it twice; and nothing is learned between the two."""
+    """Counts, class sums and Σ⁻¹ take it twice, and nothing is learned between the two."""
     X, y = [[1.0, 2.0]], [1]
     once = SecondOrderPATERClassifier(variant, r=2.0).partial_fit(X, y, classes=[0, 1], sample_weight=[2.0])
     twice = SecondOrderPATERClassifier(variant, r=2.0).partial_fit(X * 2, y * 2, classes=[0, 1])

@@ -1,4 +1,4 @@
-"""What each second-order step promises: the conditions of its optimisation problem hold after it."""
+"""What each second-order step promises: the conditions of its optimisation problem hold afterwards."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def covariance_of(model):
 
 
 def before_and_after(model, rng, n=30):
-    """A model after n rows, Σ and w then, one more row that it learns from, and Σ and w after it."""
+    """Σ and w of a model after n rows, one more row that it learns from, and Σ and w after that row."""
     X, y = rng.normal(size=(n, D)), np.where(rng.random(n) < 0.5, 1, -1)
     model.partial_fit(X, y, classes=[-1, 1])
     while True:
@@ -101,7 +101,7 @@ def test_arow_minimises_its_objective(seed, r):
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_step_goes_along_the_means_in_the_metric_until_the_loss_is_gone(variant, seed):
-    """Σ⁻¹(w' − w) is a multiple of z, and z·(w' − w) is the loss to answer for."""
+    """Σ⁻¹(w' − w) is a multiple of z, and z·(w' − w) is the loss to be removed."""
     model = SecondOrderPATERClassifier(variant, r=5.0, form="step")
     w, S, x, y, after, _ = before_and_after(model, np.random.default_rng(seed))
     m, vectors = model._model.state.scalars[0], model._model.state.kinds()[0]

@@ -1,7 +1,7 @@
 """The second-order passes and ALMA against the plain NumPy of `reference_second.py`: weights within 1e-9, relative.
 
-As in `test_passes_against_reference`, a row whose margin lies within rounding of the edge may be taken either way, and
-from there on both learn other things, rightly. The streams here hold none.
+As in `test_passes_against_reference`, a row whose margin is within rounding of the edge may be taken either way, and
+from there on the two learn different things, both correctly. The streams here have no such row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pater.kernels.compile import COMPILES
 from pater.reference import first_order as reference
 from pater.reference import second_order as reference_second
 
-N = 1500 if COMPILES else 100  # the interpreter takes its time
+N = 1500 if COMPILES else 100  # interpreted code is slow
 FORMS = ["dense-f8", "dense-f4", "csr-f8-i4", "csr-f4-i8"]
 WEIGHTS = {"plain": (1.0, 1.0), "class weights": (0.3, 1.7), "balanced": "balanced"}
 R, ETA, C = 0.7, 0.8, 0.3
@@ -30,7 +30,7 @@ R, ETA, C = 0.7, 0.8, 0.3
 
 @functools.cache
 def data(d):
-    """Rows of d columns with the intercept's ones after them, labels, and importances of which some are 0."""
+    """Rows of d columns followed by the intercept's ones, labels, and importances, some of them 0."""
     rng = np.random.default_rng(d)
     y = np.where(rng.random(N) < 0.3, 1, -1)
     X = rng.normal(size=(N, d)) + 1.5 * np.outer(y, rng.normal(size=d)) / np.sqrt(d)
@@ -75,7 +75,7 @@ def expected(name, d, covariance, weights, importance):
     X, y, s = data(d)
     options = {"diagonal": covariance == "diagonal"} if covariance else {}
     run = LEARNERS[name][1] if name in LEARNERS else {"alma": reference_second.alma}[name]
-    alpha = WEIGHTS["plain" if weights == "balanced" and "pater" in name else weights]  # which is balanced by itself
+    alpha = WEIGHTS["plain" if weights == "balanced" and "pater" in name else weights]  # which balances itself
     return run(X, y, alpha=alpha, s=s if importance else None, **options)
 
 
@@ -153,7 +153,7 @@ def test_a_diagonal_leader_whose_classes_are_the_same_says_nothing(average, weig
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_confidence_weighted_follows_the_reference_while_it_can(covariance, form, as_form, weights):
-    """CW takes every label for true, so that on contradictory rows its variances shrink to nothing, fast."""
+    """CW trusts every label, so that on contradictory rows its variances quickly shrink to nothing."""
     X, y, _ = data(9)
     y = np.where(X @ np.random.default_rng(0).normal(size=10) > 0, 1, -1)  # separable
     model = ConfidenceWeightedClassifier("CW", ETA, covariance=covariance).fit(as_form(X[:300, :-1], form), y[:300])
@@ -163,7 +163,7 @@ def test_confidence_weighted_follows_the_reference_while_it_can(covariance, form
 
 @pytest.mark.skipif(not COMPILES, reason="v hardly moves after many rows only, which take the interpreter too long")
 def test_the_leader_of_variant_two_is_ridge_regression_by_class():
-    """On rows whose classes come in fixed turns, v hardly moves, and w is the batch solution with those weights."""
+    """If the classes alternate, v hardly moves, and w is the batch solution with those weights."""
     X, _, _ = data(9)
     y = np.resize([1, -1], N)
     w = reference_second.so_pater(X, y, "II", 30.0)[-1]

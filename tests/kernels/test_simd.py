@@ -1,4 +1,4 @@
-"""Every primitive that is written in LLVM against its twin in plain loops, at every width that its loops tell apart."""
+"""Every primitive written in LLVM against its twin in plain loops, at every width that its loops distinguish."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
 
 def calls(name, *parameters):
-    """The primitive and its twin, each as something that Python can call."""
+    """The primitive and its twin, each as a function that Python can call."""
     code = f"def call({', '.join(parameters)}):\n    return primitive({', '.join(parameters)})"
     both = []
     for source in (primitives, plain):
@@ -50,7 +50,7 @@ def dense(d, floats, rng):
 
 
 def padded(vectors):
-    """The table whose columns these vectors are, each with whole cache lines to itself."""
+    """The table whose columns are these vectors, each in cache lines of its own."""
     copy = zeros_in_lines((1, *vectors.shape))
     copy[0] = vectors
     return whole_lines(copy)[0].T
@@ -65,7 +65,7 @@ SPARSE = [("f8", "i4", "u4"), ("f4", "i4", "u4"), ("f8", "i8", "u8"), ("f4", "i8
 
 
 def both_on(pair_of_calls, *arguments):
-    """What each answers, and its arguments after that."""
+    """What each returns, and its arguments afterwards."""
     found = []
     for call in pair_of_calls:
         mine = [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in arguments]
@@ -95,7 +95,7 @@ def test_dense_rows(floats):
 
 
 def test_the_order_of_the_sums_is_the_same_in_both_loops_over_dense_rows():
-    """Else a stream would depend on where it is cut."""
+    """Otherwise a stream would depend on where it is cut."""
     for d in WIDTHS:
         rng = np.random.default_rng(d)
         rows = dense(d, "f8", rng)
@@ -131,7 +131,7 @@ def test_lines_of_many_models(floats, pointers, indices, numbers):
 
 
 def test_one_model_and_many_have_the_same_sums():
-    """A model in a herd must come to the same bits as alone."""
+    """A model in a herd must have the same bits as alone."""
     for d in WIDTHS[::5]:
         rng = np.random.default_rng(d)
         rows, alone = csr(d, "f8", "i4", "u4", rng), rng.normal(size=(d, 4))
@@ -148,7 +148,7 @@ def test_columns_of_a_triangle():
         triangle = rng.normal(size=(j + 4) * (j + 5) // 2)
         x, f, k = rng.normal(size=(3, j + 4))
         same(PROJECT_COLUMNS, triangle, j, x, f)
-        for column in range(j, j + 4):  # what is on the diagonal is positive, so that noise + xᵀΣx stays so
+        for column in range(j, j + 4):  # the diagonal is positive, so that noise + xᵀΣx is, too
             triangle[column * (column + 3) // 2] = rng.random()
         (ours, left), (theirs, expected) = both_on(ABSORB_COLUMNS, triangle, j, f, k, 0.5)
         assert_allclose(ours, theirs, rtol=1e-12)
@@ -218,7 +218,7 @@ def run_tests(tmp_path, *arguments, **environment):
 
 @pytest.mark.slow
 def test_the_passes_come_to_the_same_with_the_twins_and_stay_within_their_arrays(tmp_path):
-    """The mathematics against the references, in a process where every place is checked that is read or written."""
+    """The mathematics against the references, in a process in which every read and write is checked."""
     tests = ["kernels/test_passes_against_reference.py", "kernels/test_second_reference.py"]
     run_tests(tmp_path, *tests, "-k", COMMON_FORMS, PATER_PLAIN="1", NUMBA_BOUNDSCHECK="1")
 

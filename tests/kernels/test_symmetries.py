@@ -1,4 +1,4 @@
-"""What must not matter, or must matter in one known way: the unit of X, which class is +1, the unit of the weights."""
+"""What must not matter, or only in one known way: the unit of X, which class is +1, the unit of the weights."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pater.kernels.rules import RULES
 
 FORMS = ["dense-f8", "csr-f8-i4"]
 WIDTHS = [4, 80]
-SCALE_FREE = ["pa", "pater-i", "pater-ii"]  # a step of the others is capped, or ruled, by C in the unit of 1/‖x‖²
+SCALE_FREE = ["pa", "pater-i", "pater-ii"]  # steps of the others are capped, or determined, by C in the unit of 1/‖x‖²
 
 
 @pytest.mark.parametrize("rule", SCALE_FREE)
@@ -69,7 +69,7 @@ def test_exchanging_the_classes_turns_w_round_exactly(rule, d, form, weight, lea
 @pytest.mark.parametrize("d", WIDTHS)
 @pytest.mark.parametrize("form", FORMS)
 def test_weights_of_one_are_no_weights(rule, d, form, learner, as_form, stream, bits):
-    """wPATER with α⁻ = α⁺ = 1 is PATER, bit for bit; importance 1 throughout is none."""
+    """wPATER with α⁻ = α⁺ = 1 is PATER, bit for bit; importances of 1 are the same as none."""
     X, y = stream(500, d)
     X = as_form(X, form)
     plain = bits(learner(rule).fit(X, y))
@@ -94,7 +94,7 @@ def test_only_the_ratio_of_the_class_weights_matters(variant, d, form, c, as_for
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize("c", [1e-250, 1e250])
 def test_any_positive_finite_class_weights_are_taken_at_their_ratio(variant, c, stream, weights):
-    """They are accepted, so they must not silently teach nothing."""
+    """They are accepted, so learning must not silently fail."""
     X, y = stream(500, 4)
     a = weights(PATERClassifier(variant, class_weight={-1: 0.25, 1: 1.0}).fit(X, y))
     b = weights(PATERClassifier(variant, class_weight={-1: 0.25 * c, 1: c}).fit(X, y))
@@ -122,7 +122,7 @@ def test_columns_may_stand_in_any_order(rule, d, learner, stream, weights):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("form", FORMS)
 def test_the_intercept_is_a_constant_feature_of_one(rule, form, learner, as_form, stream, weights):
-    """Inside ‖x‖² and ‖z‖²: appending the feature by hand gives the same."""
+    """Part of ‖x‖² and ‖z‖²: appending the feature by hand gives the same."""
     X, y = stream(2000, 5)
     with_ones = np.hstack([X, np.ones((2000, 1))])
     ours = weights(learner(rule).fit(as_form(X, form), y))

@@ -1,7 +1,7 @@
-"""Importance of samples, class weights from the counts so far, and averaged weights, each as it is written down.
+"""Importance of samples, class weights from the counts so far, and averaged weights, each as documented.
 
-The weight of a sample multiplies its part in the class counts, the class means and the loss. For the rules that move
-along the sample it multiplies the step. Weight 0 is a no-op.
+The weight of a sample multiplies its part in the class counts, the class means and the loss. For rules that move along
+the sample, it multiplies the step. Weight 0 is a no-op.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORMS = [(5, "dense-f8"), (80, "dense-f8"), (5, "csr-f8-i4"), (80, "csr-f4-i8")]
 @pytest.mark.parametrize(("d", "form"), FORMS)
 @pytest.mark.parametrize("weight", [None, "balanced"])
 def test_weight_zero_is_a_no_op(rule, d, form, weight, learner, as_form, stream, bits, weights):
-    """As if the rows were not there: nothing is counted, not even by t_."""
+    """As if the rows were absent: nothing is counted, not even by t_."""
     X, y = stream(500, d)
     s = np.random.default_rng(0).exponential(size=500) * (np.arange(500) % 3 > 0)
     kept = s > 0
@@ -38,7 +38,7 @@ def test_weight_zero_is_a_no_op(rule, d, form, weight, learner, as_form, stream,
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize("width", [2, 70])
 def test_importance_by_hand(variant, width, weights):
-    """Two samples without an intercept: x₁ = (1, 0), +, s = 3; x₂ = (0, 2), −, s = ½; x₃ = (0, 4), −, s = 3/2.
+    """Three samples without an intercept: x₁ = (1, 0), +, s = 3; x₂ = (0, 2), −, s = ½; x₃ = (0, 4), −, s = 3/2.
 
     x₁: n⁺ = 3, z = (1, 0), ℓ = 1, s·ℓ/n⁺ = 1: w = (1, 0).
     x₂: ℓ = 1, n⁻ = ½, z⁻ = (0, 2), k⁻ = 1. z = (1, −2), ‖z‖² = 5. I: τ = 1/5. II: τ = (1 + 1)/5.
@@ -59,7 +59,7 @@ def test_importance_by_hand(variant, width, weights):
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize(("d", "form"), FORMS)
 def test_only_the_ratio_of_importances_matters_to_the_mean_rules(variant, d, form, as_form, stream, weights):
-    """A power of two on all of them changes no bit of w."""
+    """A power of two as a factor changes no bit of w."""
     X, y = stream(500, d)
     s = np.random.default_rng(0).exponential(size=500)
     a, b = (PATERClassifier(variant).fit(as_form(X, form), y, sample_weight=c * s) for c in (1, 2.0**20))
@@ -84,9 +84,9 @@ def test_a_scalar_importance_is_that_of_every_row(stream, bits):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_balanced_is_from_the_counts_so_far(rule, form, learner, as_form, stream, weights, bits):
-    """In partial_fit as in fit, importance included; against the reference, which says n/(2·n^c) in one line.
+    """In partial_fit as in fit, including importance; against the reference, which has n/(2·n^c) in one line.
 
-    PATER weighs classes alike by itself, so there it changes nothing, to the bit.
+    PATER weighs classes equally by itself, so nothing changes, to the bit.
     """
     X, y = stream(800, 5)
     s = np.random.default_rng(0).exponential(size=800)
@@ -115,7 +115,7 @@ def test_balanced_is_from_the_counts_so_far(rule, form, learner, as_form, stream
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("d", "form"), FORMS)
 def test_the_average_is_that_of_the_weights_after_each_sample(rule, d, form, learner, as_form, stream, weights):
-    """Summed up here row by row from the plain learner; weight 0 does not count as a sample."""
+    """Summed here row by row from the plain learner; a sample of weight 0 does not count."""
     X, y = stream(300, d)
     s = np.resize([1.0, 0.0, 2.0, 0.5], 300)
     X = as_form(X, form)

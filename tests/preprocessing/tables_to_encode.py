@@ -1,4 +1,4 @@
-"""Tables for the tests of the encoder, and the encoder once more in plain Python."""
+"""Tables for the tests of the encoder, and a second encoder in plain Python."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def frame(n: int, seed: int = 0) -> pd.DataFrame:
 
 
 def as_dicts(encoded: Encoded, encoding: Encoding, resolution: str) -> list[dict[str, float]]:
-    """Encoded rows by the names of their columns."""
+    """Encoded rows by column name."""
     names = [feature.name for feature in encoding.features(resolution)]
     indptr, indices, data = encoded.rows(resolution)
     return [
@@ -57,7 +57,7 @@ def raw_rows(table: Any) -> list[dict[str, Any]]:
 
 
 class Plain:
-    """What an encoder knows, row by row, with the edges of bins as another has cut them."""
+    """What an encoder knows, row by row, with bin edges taken from another encoder."""
 
     def __init__(self, first: list[dict[str, Any]], encoding: Encoding) -> None:
         self.s, self.edges = encoding.settings, {c.name: c.edges.tolist() for c in encoding.numbers}

@@ -1,4 +1,4 @@
-"""Arrays of Arrow are read from memory as Arrow itself would hand them out."""
+"""Arrow arrays are read from memory with the same result as from Arrow itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOMENTS = [
 
 
 def parts(array: Any) -> list[Any]:
-    """The array, and parts that begin at places of their own in a byte of bits."""
+    """The array, and parts that begin at various places in a byte of bits."""
     return [array, array.slice(0, 0), *(array.slice(k, 21) for k in (0, 1, 7, 8, 9, 30)), array.drop_null()]
 
 
@@ -71,7 +71,7 @@ def test_nothing_at_all() -> None:
 
 @pytest.mark.slow
 def test_a_table_is_learned_from_without_pandas(tmp_path: Path) -> None:
-    """Where it is installed, it would be imported before the first row."""
+    """If installed, it would be imported before the first row."""
     generator = np.random.default_rng(2)
     table = {
         "n": pa.array(generator.normal(size=300), mask=generator.random(300) < 0.1),

@@ -1,4 +1,4 @@
-"""Shards that start from one encoding that has begun, and merged count every row once."""
+"""Shards that start from one begun encoding count every row once when merged."""
 
 from __future__ import annotations
 

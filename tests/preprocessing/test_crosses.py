@@ -1,4 +1,4 @@
-"""Crosses of two columns: against plain Python, by name, however the stream is cut, and through state and merging."""
+"""Crosses of two columns: against plain Python, by name, for any cuts of the stream, and through state and merging."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def begun(table: dict[str, Column], interactions: Any = PAIRS, **more: Any) -> E
 
 
 def parts_of(raw: dict[str, Any], row: dict[str, float], name: str) -> list[tuple[str, str, Any]]:
-    """What a row has of a column that is crossed: which part, what it is called, and for a category its text."""
+    """What a row has in a crossed column: which part, its name, and for a category its text."""
     if name == "flag":
         return [("-1", "flag: from 0.5" if raw["flag"] else "flag: below 0.5", None)]
     if name == "when" and raw["when"] is None:
@@ -216,7 +216,7 @@ def test_merged_encodings_have_the_crosses_of_both() -> None:
     assert len(both.crosses.names) > max(len(mine.crosses.names), len(theirs.crosses.names))
     assert both.features()[: mine.width("nested") - mine.known] != mine.features()
     rows = [each.encode(part(table, 0, 300)).pieces[0].crosses for each in (mine, both)]
-    assert (rows[0] == rows[1]).mean() > 0.9  # but for categories that have become frequent
+    assert (rows[0] == rows[1]).mean() > 0.9  # except for categories that have become frequent
     from_state(*to_state(both))  # is sound
     with pytest.raises(ValueError, match="the other has interactions='all' where this one has interactions="):
         merge_encodings(mine, begun(table, "all"))

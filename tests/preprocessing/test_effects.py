@@ -1,4 +1,4 @@
-"""Effect curves: a known sum of functions is found, whatever the resolution of its bins."""
+"""Effect curves: a known sum of functions is found, at any resolution of the bins."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OF_COUNTRY = {"fr": 1.0, "de": -0.5, "jp": 0.0}
 
 
 def additive(n=20_000, seed=0):
-    """A label with odds that are a sum of functions of the columns."""
+    """A label whose odds are a sum of functions of the columns."""
     random = np.random.default_rng(seed)
     table = pd.DataFrame({"x": random.uniform(0, 6, n), "country": random.choice(list(OF_COUNTRY), n)})
     odds = np.sin(table["x"]) + table["country"].map(OF_COUNTRY)
@@ -42,7 +42,7 @@ def test_a_known_sum_of_functions_is_found(learner):
     of_country = found[found["column"] == "country"].set_index("value")
     effects = pd.Series(OF_COUNTRY)[of_country.index]
     effects -= np.average(effects, weights=of_country["rows"])
-    # A margin is in units of its own: one factor brings both functions to those of the odds.
+    # A margin has its own unit: one factor converts both functions to that of the odds.
     told = np.concatenate([of_x["effect"], of_country["effect"]])
     known = np.concatenate([truth, effects])
     factor = told @ known / (known @ known)

@@ -1,4 +1,4 @@
-"""The encoding of tables: against plain Python, however the stream is cut, and with whatever columns may hold."""
+"""The encoding of tables: against plain Python, for any cuts of the stream, and with any content of columns."""
 
 from __future__ import annotations
 

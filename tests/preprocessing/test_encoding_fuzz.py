@@ -1,4 +1,4 @@
-"""Whatever the columns of a table hold: sound rows, the same however it is cut, and a state that comes back."""
+"""Any content of columns gives sound rows, the same for any cuts, and a state that can be restored."""
 
 from __future__ import annotations
 

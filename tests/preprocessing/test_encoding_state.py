@@ -1,4 +1,4 @@
-"""An encoding comes back from JSON and arrays to the bit; two that began alike become one."""
+"""An encoding is restored from JSON and arrays to the bit; two that began alike become one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which texts are one category: those that are written alike, whichever reader they come from."""
+"""Which texts are one category: those spelled the same, whichever reader they come from."""
 
 from __future__ import annotations
 

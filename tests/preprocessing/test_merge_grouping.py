@@ -1,4 +1,4 @@
-"""Merged in any grouping, encodings are the same; in any order they count the same."""
+"""Encodings merged in any grouping are the same; merged in any order, they count the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NARROW = EncodingSettings(warm_up=200, max_categories=12, buckets=3, min_count=2
 
 
 def shards_of(settings, seed, n=7):
-    """Encodings of shards that have begun together: some have categories of their own, one has no row."""
+    """Encodings of shards that began together: some have categories of their own, one has no row."""
     rng = np.random.default_rng(seed)
     table = frame(1400, seed)
     begun = begun_with([table_of(table[:200])], settings)
@@ -52,7 +52,7 @@ def through_a_file(encoding):
 
 
 def grouped(shards, rng, join):
-    """Neighbours are merged, two at a time, at random places, with a file in between now and then."""
+    """Neighbours merged two at a time, at random places, sometimes through a file."""
     parts = list(shards)
     while len(parts) > 1:
         at = int(rng.integers(len(parts) - 1))
@@ -85,7 +85,7 @@ def test_any_grouping_gives_the_same(settings, seed, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_where_some_find_no_room_the_same_have_columns_in_any_grouping(seed):
-    """What was counted of those that were left out on the way is lost, which depends on the grouping."""
+    """Counts of categories that were left out on the way are lost, which depends on the grouping."""
     shards, rng = shards_of(replace(ROOMY, max_categories=42), seed), np.random.default_rng(seed)
     assert len(shards[0].columns[6].names) < 42
     told, arrays = to_state(reduce(merged, shards))

@@ -1,4 +1,4 @@
-"""Numbers with separators: how a column writes them, and what can be read of one that is written otherwise."""
+"""Numbers with separators: how a column writes them, and how one written differently is read."""
 
 from __future__ import annotations
 

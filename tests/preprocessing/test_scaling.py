@@ -1,4 +1,4 @@
-"""Scaling as the stream passes: at every row what StandardScaler would have learned up to it."""
+"""Scaling along the stream: at every row as StandardScaler would have learned up to it."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_a_flag_has_an_effect_of_each_value(learner, values):
     assert sorted(of_flag["rows"]) == sorted(table["flag"].value_counts())
 
 
-@pytest.mark.parametrize("share", [0.5, 0.02])  # of few, the z-score is clipped
+@pytest.mark.parametrize("share", [0.5, 0.02])  # if rare, the z-score is clipped
 def test_the_spread_of_a_flag_is_that_of_what_it_adds(share):
     table, y = flagged(share=share)
     model = fitted(table, y)
@@ -96,7 +96,7 @@ def test_a_linear_effect_without_bins_is_a_line_with_its_slope():
 
 
 def test_spreads_are_those_of_what_is_added():
-    """Ranges, too, have a slope within them."""
+    """Ranges also have a slope within them."""
     random = np.random.default_rng(4)
     table = pd.DataFrame({"x": random.uniform(0, 6, 4000)})
     encoder = TableEncoder(resolution="coarse", coarse_bins=4).fit(table)
@@ -107,7 +107,7 @@ def test_spreads_are_those_of_what_is_added():
 
 
 def test_where_an_outer_range_ends_matters_little_to_the_spread():
-    """Most rows hold 1, far below the middle of what is drawn of the range below 2: no constant is taken for spread."""
+    """Most rows hold 1, far below the middle of the drawn range below 2: no constant is taken for spread."""
     table, y = flagged()
     table["tries"] = 1 + np.random.default_rng(6).poisson(0.2, len(y))
     encoder = TableEncoder(resolution="fine").fit(table[["tries"]])

@@ -1,4 +1,4 @@
-"""The first rows of a stream are held back; how it is cut, and what is asked meanwhile, changes nothing."""
+"""The first rows of a stream are held back; cuts, and predictions in the meantime, change nothing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_how_it_is_cut_changes_nothing(cuts: list[int], ask: bool) -> None:
 
 
 def as_a_file_has_it(table: Table) -> Table:
-    """Texts that are all numbers, as a reader hands them over that looks at one block at a time."""
+    """Texts that are all numbers, as a reader that looks at one block at a time gives them."""
     found: dict[str, Column] = {}
     for name, column in table.items():
         found[name] = column

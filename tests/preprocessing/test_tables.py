@@ -1,4 +1,4 @@
-"""Tables of every library come to the same columns."""
+"""Tables of every library give the same columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Truth values and texts that say that nothing is there are the same to every reader of tables."""
+"""Truth values, and texts that stand for nothing, are the same to every reader of tables."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_words_that_are_nearly_nothing_are_categories(tmp_path: Path) -> None:
 
 
 def test_an_encoder_that_knows_such_names_keeps_them() -> None:
-    """As those of older files do."""
+    """As in older files."""
     texts = Texts(np.arange(60) % 3, ["NA", "true", "fr"])
     told, arrays = to_state(Encoding.begun({"c": texts._replace(names=["xx", "yy", "fr"])}, EncodingSettings()))
     told["columns"][0]["names"] = ["NA", "true", "fr"]

@@ -1,4 +1,4 @@
-"""The oracle of the study's gradient descents: first steps by hand."""
+"""The oracle for the study's gradient descents: first steps by hand."""
 
 from __future__ import annotations
 

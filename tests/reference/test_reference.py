@@ -1,4 +1,4 @@
-"""The oracle itself: small examples by hand, and the pseudo-code as printed beside the algorithm that was meant."""
+"""The oracle itself: small examples by hand, and the pseudo-code as printed next to the intended algorithm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pater.reference import first_order as reference
 
 
 def test_the_printed_pseudo_code_by_hand():
-    """Algorithm 1 and 2 without clipping: a sample right by more than the margin still moves the weights, backwards.
+    """Algorithms 1 and 2 without clipping: a sample right by more than the margin still moves the weights, backwards.
 
     x₁ = 1, +: z⁺ = 1, w = 1.
     x₂ = 3, +: f = 3, 1 − f = −2. z = 2, ‖z‖² = 4. I: (−2)/2/4·2 = −½, w = ½. II: k⁺ = (1 − 2)/2 = −½: the same w = ¾.
@@ -44,7 +44,7 @@ def test_the_two_part_ways_on_a_stream(variant, stream):
 
 @pytest.mark.parametrize("variant", ["I", "II"])
 def test_they_agree_while_every_sample_has_a_loss(variant):
-    """Up to the first sample without one: nothing is clipped until then, and nothing is passive."""
+    """Until the first sample without a loss, nothing is clipped and nothing is passive."""
     rng = np.random.default_rng(0)
     y = np.resize([1, -1], 12)
     X = rng.normal(size=(12, 5)) + 0.05 * y[:, None]

@@ -1,4 +1,4 @@
-"""`learn_one` of each row, `learn_many` and `partial_fit` of the estimator: the same bits."""
+"""`learn_one` for each row, `learn_many` and the estimator's `partial_fit` give the same bits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def stream_of(n_classes, n_rows=240):
 
 
 def bits(estimator):
-    """All that was learned, as numbers."""
+    """Everything learned, as numbers."""
     model = estimator._model
     models = model.models.values() if hasattr(model, "models") else [model]
     found = []
@@ -55,7 +55,7 @@ def bits(estimator):
 
 
 def fields(found):
-    """What a difference is about, for the message."""
+    """What was learned, shortened for the message of a failure."""
     return [each if isinstance(each, list) else hash(each) for each in found]
 
 

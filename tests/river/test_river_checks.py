@@ -69,7 +69,7 @@ def row_of(x):
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_what_a_pipeline_scores_along_the_stream_is_what_the_estimator_scores(kind):
     rows, estimator, scaler = phishing(), kind._kind(), preprocessing.StandardScaler()
-    assert rows[0][1]  # until the other class turns up it is certain of this one
+    assert rows[0][1]  # until the other class appears, it is certain of this one
     accuracy, auc = metrics.Accuracy(), metrics.ROCAUC()
     for t, (x, y) in enumerate(rows):
         if t > 0:

@@ -1,4 +1,4 @@
-"""What is wrong is said, and leaves the learner as it was; parameters, and the way to estimators and back."""
+"""Errors are clear and leave the learner unchanged; parameters, and conversion to estimators and back."""
 
 from __future__ import annotations
 

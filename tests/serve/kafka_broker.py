@@ -1,4 +1,4 @@
-"""The broker that librdkafka carries for tests."""
+"""The broker that librdkafka provides for tests."""
 
 from __future__ import annotations
 

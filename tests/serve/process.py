@@ -1,4 +1,4 @@
-"""`pater serve` as a process of its own, ended in any case."""
+"""`pater serve` in a separate process, which is always ended."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Process:
         self.port = int(line.rsplit(":", 1)[1])
 
     def ask(self, method, path, body=None, type_="application/json", context=None, **headers):
-        """Status and body of an answer, JSON parsed."""
+        """Status and body of an answer, with JSON parsed."""
         if context is None:
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
         else:
@@ -37,7 +37,7 @@ class Process:
         return answer.status, json.loads(content) if "json" in answer.getheader("content-type") else content
 
     def end(self, number=signal.SIGTERM):
-        """Send a signal; the exit code."""
+        """Send a signal; return the exit code."""
         self.process.send_signal(number)
         return self.process.wait(WAIT)
 

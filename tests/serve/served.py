@@ -1,4 +1,4 @@
-"""A server in a thread over a fake engine, and a small client that sends what it is told, byte by byte."""
+"""A server in a thread over a fake engine, and a small client that sends exact bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ARROW = "application/vnd.apache.arrow.stream"
 
 
 class FakeEngine:
-    """Answers in the shapes of the real one, and writes down what it was asked."""
+    """Answers in the shapes of the real one, and records the requests."""
 
     def __init__(self):
         self.asked, self.observed, self.error, self.why, self.model = [], [], None, None, b"a model"
@@ -88,7 +88,7 @@ class Served:
         self.engine, self.port, self.journal = engine, port, journal
 
     def send(self, method, path, body=None, headers=None, **json_body):
-        """Status, headers and body of an answer; keywords are a body of JSON."""
+        """Status, headers and body of an answer; keywords are a JSON body."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT)
         try:
             if json_body:
@@ -100,7 +100,7 @@ class Served:
             connection.close()
 
     def raw(self, content, *, seconds=WAIT):
-        """What comes back until the server closes, or nothing more comes."""
+        """Everything received until the server closes, or nothing more comes."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as connection:
             connection.sendall(content)
             connection.shutdown(socket.SHUT_WR)

@@ -1,4 +1,4 @@
-"""The application over a fake engine, through a real server: what passes, what is refused, and with which words."""
+"""The application over a fake engine, through a real server: what is accepted, what is refused, and the messages."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ def test_bodies_are_limited_while_they_stream():
         chunked = b"POST /v1/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         chunked += b"Transfer-Encoding: chunked\r\n\r\n" + b"258\r\n" + b"x" * 600 + b"\r\n"
         assert b" 413 " in server.raw(chunked + b"258\r\n" + b"x" * 600 + b"\r\n0\r\n\r\n").split(b"\r\n")[0]
-        # A body that is announced and does not come is not held against others for longer than it is there.
+        # An announced body that does not come no longer counts against others once its connection is gone.
         for _ in range(10):
             server.raw(b"POST /v1/learn HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999\r\n" + chunked[60:] + b"x")
         assert server.send("POST", "/v1/learn", **ROWS)[0] == 200
@@ -340,7 +340,7 @@ def test_heads_are_limited():
         endless = b"".join(b"X%d: y\r\n" % number for number in range(1000))
         assert b" 431 " in server.raw(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + endless)
         chunked = b"POST /v1/learn HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-        assert not server.raw(chunked + b"1\r\nx\r\n0\r\n" + b"T: " + b"x" * 9000)  # a trailer: no answer is begun
+        assert not server.raw(chunked + b"1\r\nx\r\n0\r\n" + b"T: " + b"x" * 9000)  # in a trailer: no answer is begun
         assert server.send("GET", "/healthz")[0] == 200
 
 

@@ -1,4 +1,4 @@
-"""`pater log export | info | trim` as they are typed, also while a server has the directory."""
+"""`pater log export | info | trim` as typed, also while a server uses the directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client against a small server that plays its part, step by step."""
+"""The client against a small scripted server, step by step."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Asked(NamedTuple):
 
 
 class Fake(http.server.ThreadingHTTPServer):
-    """A server that answers by a list: (status, object or bytes, headers), "drop" to do the work and say nothing."""
+    """A server with a list of answers: (status, object or bytes, headers), or "drop" to do the work and say nothing."""
 
     daemon_threads = True
 
@@ -344,7 +344,7 @@ def test_connections_that_the_service_has_closed_meanwhile_are_replaced():
     with serving((200, {}, {"then": "hang up"}), (200, {}, {"then": "hang up"}), (200, {}, {})) as (server, client):
         client.status()
         time.sleep(0.05)
-        client.swap(b"model")  # on a connection of its own
+        client.swap(b"model")  # on its own connection
         time.sleep(0.05)
         client.status()
     assert [asked.path for asked in server.asked] == ["/v1/status", "/v1/model", "/v1/status"]

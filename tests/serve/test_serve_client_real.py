@@ -25,7 +25,7 @@ from pater.client import Client, ServiceError
 
 @contextlib.contextmanager
 def server(state, *options, port=0):
-    """A server that is ready, and its address; killed at the end of the block."""
+    """A server that is ready, with its address; killed at the end of the block."""
     command = [sys.executable, "-m", "pater", "serve", "--state", str(state), "--port", str(port), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -141,7 +141,7 @@ def test_the_alerts_of_the_page_watch_figures_that_there_are(client):
         told = set(re.findall(r"^(pater_\w+)", answer.read().decode(), flags=re.MULTILINE))
     named = set(re.findall(r"\bpater_\w+", page))
     assert len(named) > 8
-    assert named - told <= {"pater_snapshot_age_seconds", "pater_snapshot_behind_rows"}  # of a minute later
+    assert named - told <= {"pater_snapshot_age_seconds", "pater_snapshot_behind_rows"}  # which come a minute later
 
 
 @pytest.mark.slow

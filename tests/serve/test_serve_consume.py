@@ -1,4 +1,4 @@
-"""Messages of a topic are learned once each, whatever happens to the process that learns them."""
+"""Messages of a topic are learned exactly once, whatever happens to the process that learns them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def row(k, label=None, **more):
 
 @contextlib.asynccontextmanager
 async def consuming(folder, url):
-    """An engine that learns from a topic, as long as the block lasts."""
+    """An engine that learns from a topic during the block."""
     log, settings = opened(folder)
     engine = Engine(log, settings)
     await engine.start()
@@ -76,7 +76,7 @@ def events(engine, kind):
 
 
 def amounts(folder):
-    """The rows of the log, in their order."""
+    """The rows of the log, in order."""
     log = Log.open_to_read(folder)
     try:
         return [json.loads(line)["features"]["amount"] for entry in log.entries() for line in entry.lines()]

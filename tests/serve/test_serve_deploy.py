@@ -1,4 +1,4 @@
-"""What is in `deploy/` holds together: commands, options and folders that are named there exist."""
+"""`deploy/` is consistent: the commands, options and folders named there exist."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ INSTRUCTIONS = {
 
 def unit():
     class Repeated(dict):
-        """Keys of a unit may come twice; the values are joined."""
+        """Keys of a unit may be repeated; their values are joined."""
 
         def __setitem__(self, key, value):
             super().__setitem__(key, [*self[key], *value] if isinstance(value, list) and key in self else value)
@@ -94,7 +94,7 @@ def test_the_unit_restarts_and_is_hardened():
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path):
-    here = tmp_path / "pater.service"  # without an installation, any program does
+    here = tmp_path / "pater.service"  # without an installation, any program will do
     here.write_text(UNIT.read_text().replace("/opt/pater/bin/pater", sys.executable))
     done = subprocess.run(["systemd-analyze", "verify", str(here)], capture_output=True, text=True, timeout=WAIT)
     assert [line for line in done.stderr.splitlines() if "pater.service" in line] == []

@@ -1,4 +1,4 @@
-"""Disks that are full, fail or are read-only: nothing is half there, and all goes well again when there is room."""
+"""Disks that are full, fail or are read-only: nothing is half written, and all is well again once there is room."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run(script, *words):
 
 
 def test_files_that_may_not_grow(tmp_path):
-    """The system refuses to write more than so many bytes into a file."""
+    """The system refuses to write more than a number of bytes to a file."""
     said = run(
         "limit = lambda n: resource.setrlimit(resource.RLIMIT_FSIZE, (n, resource.RLIM_INFINITY))\n"
         "fill(sys.argv[1], lambda: limit(1_000_000), lambda: limit(resource.RLIM_INFINITY))",
@@ -75,7 +75,7 @@ def test_files_that_may_not_grow(tmp_path):
 
 
 def with_own_disk(script):
-    """Run a script of the shell that may mount, where the system lets anyone do so."""
+    """Run a shell script that may mount, where the system lets anyone do so."""
     command = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
     if (
         not shutil.which("unshare")

@@ -1,4 +1,4 @@
-"""What is on the disk, but not back from the writer's thread yet, is waited for: a swap would come in between."""
+"""Writes that are on disk but not yet reported by the writer's thread are awaited: a swap could come in between."""
 
 from __future__ import annotations
 

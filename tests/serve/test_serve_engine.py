@@ -1,4 +1,4 @@
-"""The engine: what it has learned is what the log says, whatever happens to it."""
+"""The engine: what it has learned is what the log holds, whatever happens to it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def some(n: int) -> list[dict[str, Any]]:
 
 @asynccontextmanager
 async def service(path: Path, *, stops: bool = True, **options: Any) -> AsyncIterator[Engine]:
-    """A service in a state directory; one that does not stop is left as a kill would leave it."""
+    """A service in a state directory; one that does not stop is left as after a kill."""
     keeping = Keeping(**options.pop("keeping", {}))
     log, settings = opened(path, **options)
     engine = Engine(log, settings, keeping, window=50)
@@ -78,7 +78,7 @@ def asked(row: dict[str, Any], name: str | None = None) -> dict[str, Any]:
 
 
 def trained(folder: Path, where: Path, **settings: Any) -> bytes:
-    """The model that `pater train` makes of the exported log."""
+    """The model that `pater train` makes from the exported log."""
     log = Log.open_to_read(folder)
     where.mkdir()
     (where / export.EXPORTED).write_bytes(b"".join(export.lines(log)))
@@ -150,7 +150,7 @@ async def test_held_back_rows_answer_as_if_the_stream_ended_there(tmp_path: Path
         content = await engine.model_file()
         assert engine.told() == {"version": 1, "rows": 700}
         await engine.housekeeping.snapshot()
-        assert not list((tmp_path / "state" / "models").iterdir())  # there is nothing that could be gone on from
+        assert not list((tmp_path / "state" / "models").iterdir())  # nothing could be resumed from there
     assert content == trained(tmp_path / "state", tmp_path / "export", **QUICK)
 
 
@@ -309,7 +309,7 @@ async def test_labels_that_are_no_classes(tmp_path: Path) -> None:
         assert engine.log.position == 0
         few = some(3)
         await learn(engine, [each | {"label": k % 2} for k, each in enumerate(few)])
-        for k in range(5):  # labels of ids that nobody knows, and those that come again under an id, are no classes
+        for k in range(5):  # labels of unknown ids, and repeated ones of an id, are not classes
             assert (await engine.labels([LabelOf("nobody", 10 + k)]))["unknown"] == ["nobody"]
         await learn(engine, [few[0] | {"id": "known", "label": 0}])
         assert (await learn(engine, [few[0] | {"id": "known", "label": 77}]))["learned"] == 0
@@ -342,6 +342,6 @@ async def test_true_and_false_are_labels_where_no_other_numbers_are(tmp_path: Pa
             with pytest.raises(Refusal, match=told):
                 await engine.labels([LabelOf("a", label)])
         assert engine.log.position == 4
-    async with service(tmp_path / "c", settings={"algo": "pater-i"}) as engine:  # as texts they are what they are
+    async with service(tmp_path / "c", settings={"algo": "pater-i"}) as engine:  # as texts they stay as they are
         await learn(engine, [each | {"label": ("yes", True)[k % 2]} for k, each in enumerate(some(4))])
         assert engine.classes == ["True", "yes"]

@@ -1,4 +1,4 @@
-"""What can go wrong while a service learns: the model stays what the log says, and the service lives on."""
+"""Faults while a service learns: the model stays that of the log, and the service keeps running."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BAD = {"features": [[3, 1e200]], "label": 1}
 
 
 def running(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """A test that runs in an event loop, and ends."""
+    """A test that runs in an event loop, with a time limit."""
 
     async def bounded(*arguments: Any) -> None:
         async with asyncio.timeout(WAIT):
@@ -58,7 +58,7 @@ async def refused(call: Any) -> Refusal:
 
 
 async def same_after_a_restart(state: Path, engine_content: bytes, where: Path, **settings: Any) -> None:
-    """The model and the quality of a start are those of the service that was killed, and of the exported log."""
+    """After a restart, model and quality are those of the killed service, and of the exported log."""
     async with service(state) as engine:
         assert await engine.model_file() == engine_content
     assert trained(state, where, **settings) == engine_content
@@ -135,7 +135,7 @@ async def test_a_row_that_was_refused_may_come_again_under_its_id(tmp_path: Path
         good = numbered(3)
         await learn(engine, [good[0] | {"id": "a"}])
         refusal = await refused(learn(engine, [good[0] | {"id": "a"}, good[1] | {"id": "b"}, BAD | {"id": "c"}]))
-        assert [place for place, _ in refusal.rows] == [2]  # as the caller counts, though the first is known
+        assert [place for place, _ in refusal.rows] == [2]  # in the caller's numbering, though the first is known
         again = await learn(engine, [good[1] | {"id": "b"}, good[2] | {"id": "c"}])
         assert again == {"learned": 1, "position": 3, "already": ["b"]}
 
@@ -146,14 +146,14 @@ async def test_marks_of_refused_rows_wait_for_room_on_the_disk(tmp_path: Path, m
 
     def full(self: Transaction, *arguments: Any) -> int:
         if is_full:
-            raise MemoryError  # as a full disk, it is no fault of the write
+            raise MemoryError  # like a full disk, not the fault of the write
         return refuse(self, *arguments)
 
     monkeypatch.setattr(Transaction, "refuse", full)
     async with service(state, settings=PLAIN, stops=False, keeping={"snapshot_rows": 1}) as engine:
         await learn(engine, numbered(4))
         refusal = await refused(learn(engine, [BAD]))
-        assert refusal.status == 422  # not 507: that would mean that nothing is on the disk
+        assert refusal.status == 422  # not 507: that would mean that nothing is on disk
         assert (await refused(engine.housekeeping.snapshot())).status == 507
         assert (await refused(engine.swap(b""))).status in (422, 507)
     async with service(state, stops=False) as engine:  # nor is it marked at the start
@@ -212,7 +212,7 @@ async def test_nothing_is_built_on_learning_that_has_failed(tmp_path: Path, monk
         assert not engine.facts().learning
         n = len(await predict(engine, asked(numbered(1)[0])))
         assert n == 1
-    async with service(state, stops=False) as engine:  # no snapshot was made of it
+    async with service(state, stops=False) as engine:  # there was no snapshot of it
         assert engine.rows == engine.log.position == 1205
         content = await engine.model_file()
     await same_after_a_restart(state, content, tmp_path / "export", **PLAIN)
@@ -251,7 +251,7 @@ async def test_what_is_on_its_way_back_from_the_disk_is_learned_before_a_swap(tm
         await learn(engine, numbered(10))
         back = engine.conveyor._on_disk
 
-        def late(group: Any) -> None:  # in the writer's thread, as if the system had put it aside for a while
+        def late(group: Any) -> None:  # in the writer's thread, as if the system had suspended it
             if any(job.learns for job, _ in group):
                 engine.conveyor._loop.call_soon_threadsafe(engine.conveyor._loop.call_later, 0.05, back, group)
             else:
@@ -263,7 +263,7 @@ async def test_what_is_on_its_way_back_from_the_disk_is_learned_before_a_swap(tm
             await asyncio.sleep(0.001)
         assert (await engine.swap(other))["model"] == {"version": 2, "rows": 40}
         assert (await learning)["learned"] == 2000
-        assert engine.rows == 40  # the model before has learned them
+        assert engine.rows == 40  # the previous model has learned them
         content = await engine.model_file()
     async with service(state) as engine:
         assert await engine.model_file() == content
@@ -288,7 +288,7 @@ async def test_a_swap_ends_though_its_caller_goes_away_and_others_predict(tmp_pa
             await asyncio.sleep(0)
         swap.cancel()
         async with asyncio.timeout(WAIT):
-            await learn(engine, numbered(3))  # waits for the model that comes
+            await learn(engine, numbered(3))  # waits for the new model
         ended = True
         await asyncio.gather(*others)
         assert engine.told() == {"version": 2, "rows": 43}
@@ -379,10 +379,10 @@ async def test_a_snapshot_that_cannot_be_written_is_tried_again(
         engine.log.clock = lambda: now + 40 * 86_400.0
         await asyncio.sleep(1.8)
         async with asyncio.timeout(WAIT):
-            while engine.log.count("pending"):  # which has nothing to do with snapshots
+            while engine.log.count("pending"):  # independent of snapshots
                 await asyncio.sleep(0.05)
         assert engine.housekeeping.saved_at is None
-        assert len([record for record in caplog.records if "tries again" in record.message]) == 1  # after a rest
+        assert len([record for record in caplog.records if "tries again" in record.message]) == 1  # after a pause
         assert not engine.housekeeping._task.done()
         (tmp_path / "models").mkdir()
         await engine.housekeeping.snapshot()
@@ -413,7 +413,7 @@ async def test_a_service_starts_on_a_full_disk_and_predicts(tmp_path: Path, monk
         assert engine.facts().learning
 
 
-# Who reads while others write
+# Reading while others write
 
 
 def entered(state: Path, n: int) -> Log:
@@ -428,7 +428,7 @@ def test_who_reads_slowly_does_not_keep_the_log_from_being_folded(tmp_path: Path
     entries = slow.entries()
     assert next(entries).number == 1
     assert log.connection is not None
-    assert log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0  # nobody is in the way
+    assert log.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0  # nobody blocks it
     assert [entry.number for entry in entries] == list(range(2, 601))
     slow.close()
     log.close()

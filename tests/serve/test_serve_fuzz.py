@@ -1,4 +1,4 @@
-"""Nonsense by the hundred for a real server; `benchmarks/serve_fuzz.py` sends ten thousand."""
+"""Hundreds of nonsense requests to a real server; `benchmarks/serve_fuzz.py` sends ten thousand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topic of the broker that librdkafka carries for tests, read from given offsets on."""
+"""A topic of librdkafka's test broker, read from given offsets on."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_from_what_is_known(broker, reading):
     broker.send("known", "a", "b", "c")
     topic = reading("known", {0: 2}, "?from=latest")
     assert read(topic, 1) == [(0, 2, b"c")]
-    assert topic.beginnings()[:2] == [(0, 2, 2), (1, 0, None)]  # a partition that was not there before begins at once
+    assert topic.beginnings()[:2] == [(0, 2, 2), (1, 0, None)]  # a new partition begins at its start
 
 
 def test_from_the_end(broker, reading):
@@ -127,7 +127,7 @@ def test_a_topic_that_is_not_there_yet(broker, reading):
 
 
 def marks(monkeypatch, *answers):
-    """Let the broker tell where a partition begins and ends, in this order, and then what is true."""
+    """Let the broker report these ends of a partition, in this order, and then the true ones."""
     answers = list(answers)
 
     class Consumer(confluent_kafka.Consumer):
@@ -155,7 +155,7 @@ def test_an_offset_that_is_gone_before_it_is_read_is_looked_for_again(broker, re
     marks(monkeypatch, (0, 100))
     topic = reading("gone", {0: 50})
     assert topic.next(wait=0.1) == []
-    topic._offsets[0] = 1  # as if the broker had dropped the first ones, and not been begun anew
+    topic._offsets[0] = 1  # as if the broker had dropped the first ones, without being restarted
     assert read(topic, 2) == [(0, 1, b"b"), (0, 2, b"c")]
 
 

@@ -1,4 +1,4 @@
-"""A server that is killed under load: nothing acknowledged is lost, nothing learned twice, the model is the log's."""
+"""A server killed under load: nothing acknowledged is lost, nothing is learned twice, the model is the log's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 
 def kills():
-    """The script, of which this is the short form."""
+    """The script of which this is the short form."""
     path = Path(__file__).parents[2] / "benchmarks" / "serve_kills.py"
     spec = importlib.util.spec_from_file_location("serve_kills", path)
     module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""The log and its writer: what was handed back is there, in order and once; what failed is not there at all."""
+"""The log and its writer: what was returned is there, once and in order; what failed is not there at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROW = b'{"features":{"a":1},"label":1}\n'
 
 
 class Server:
-    """A log, its writer, and what was handed back."""
+    """A log, its writer, and what was returned."""
 
     def __init__(self, path, **options):
         limits = options.pop("limits", None)
@@ -36,7 +36,7 @@ class Server:
             self.came.notify_all()
 
     def do(self, write, size=0):
-        """Write, wait, and give the result or raise the error."""
+        """Write, wait, and return the result or raise the error."""
         ticket = object()
         self.writer.submit(ticket, write, size)
         return self.result(ticket)
@@ -280,7 +280,7 @@ def test_what_is_remembered_has_limits(opened):
         with pytest.raises(Refusal) as error:
             server.do(write)
         assert error.value.status == 429
-    server.do(lambda t: t.remember([("2", b"{}", None)]))  # in the place of another
+    server.do(lambda t: t.remember([("2", b"{}", None)]))  # replaces another
     assert [server.log.count(name) for name in ("pending", "done", "keys")] == [3, 0, 0]
 
 
@@ -433,7 +433,7 @@ def test_another_program_that_writes_is_told_of(opened):
 
 
 class Failing:
-    """A connection whose disk fails at one statement, before or after that was done."""
+    """A connection whose disk fails at one statement, before or after executing it."""
 
     def __init__(self, connection, at, code, *, after):
         self._connection, self._left, self._code, self._after = connection, at, code, after

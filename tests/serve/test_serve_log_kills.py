@@ -1,4 +1,4 @@
-"""A process that writes to a log is killed again and again: what it had told is there, once, in order."""
+"""A process that writes to a log is killed again and again: what it reported is there, once and in order."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from patience import WAIT
 from pater.serve.store.check import check
 from pater.serve.store.log import Log
 
-# Three clients predict, learn and label through one writer, and tell what was committed, in one write a line. What a
-# killed process had been asked but had not told comes in as lines, to be asked again.
+# Three clients predict, learn and label through one writer, and report commits, in one write per line. Requests that a
+# killed process had received but not reported are passed on as lines, to be repeated.
 CHILD = """
 import os, random, sys, threading
 from pater.serve.store.log import Log
@@ -78,7 +78,7 @@ for k in range(3):
 
 
 def kills(folder, number, seed):
-    """Kill a process so often; what it was asked, and what it told, as pairs of kind and name."""
+    """Kill a process this many times; return what it was asked and what it reported, as pairs of kind and name."""
     asked, told = set(), Counter()
     for life in range(number):
         again = [f"{kind}/{name}" for kind, name in sorted(asked - set(told))][:50]
@@ -120,6 +120,6 @@ def test_kills_of_the_writer(tmp_path):
     rows = log._reader.execute("SELECT id FROM pending").fetchall()
     assert remembered <= {name for (name,) in rows}
     assert len(rows) == log.count("pending")
-    assert len(told) > number  # a busy machine answers few in a life
+    assert len(told) > number  # on a busy machine, few are answered in a life
     log.close()
     assert check(folder).sound

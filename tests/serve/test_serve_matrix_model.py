@@ -1,4 +1,4 @@
-"""A service of a model that an estimator has learned from a matrix: columns by number, classes as text."""
+"""A service with a model that an estimator learned from a matrix: columns by number, classes as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures for Prometheus and for the page: right, escaped, cheap."""
+"""Metrics for Prometheus and for the page: right, escaped, cheap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pater.stream.learner import Learner
 
 
 class Engine:
-    """As much of one as can be seen from outside."""
+    """The part of an engine that can be seen from outside."""
 
     def __init__(self, learner=None, **facts):
         self.quality, self.operating, self.volumes = Quality(window=100), Operating(), Volumes()
@@ -55,7 +55,7 @@ def test_requests_and_latencies():
     for seconds in (0.0004, 0.0004, 0.004, 60.0):
         metrics.observe("/v1/predict", 200, seconds)
     metrics.observe("/v1/predict", 422, 0.0001)
-    metrics.observe("/v1/learn", 200, 0.01)  # exactly at a bound: within it
+    metrics.observe("/v1/learn", 200, 0.01)  # exactly at a bound, so within it
     found = read(metrics)
     route = ("route", "/v1/predict")
     assert found["pater_requests_total", route, ("status", "200")] == 4

@@ -1,4 +1,4 @@
-"""Rows of JSON that come one by one: encoded, learned and answered as in a batch, to the bit."""
+"""JSON rows that come one by one: encoded, learned and answered as in a batch, to the bit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CATEGORIES = [*(f"c{k}" for k in range(8)), "NA", "true", " c1", "7", "é"]
 
 
 def rows(n, seed=0, n_classes=2):
-    """Rows of all kinds of columns, with cells that are missing, new, or of another kind than the others."""
+    """Rows with all kinds of columns, and cells that are missing, new, or of another kind than the others."""
     rng = np.random.default_rng(seed)
 
     def odd(value, *others):

@@ -1,4 +1,4 @@
-"""The operating point of the service, held to a plain count of margins that fade in the same way."""
+"""The operating point of the service, compared with a plain count of margins that fade in the same way."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def judged(margins, labels, classes=(0, 1)):
 
 
 def some(n=4_000, seed=0):
-    """Margins of about the same size from the first on, so that the usual size hardly moves."""
+    """Margins of about the same size from the beginning, so that the usual size hardly moves."""
     random = np.random.default_rng(seed)
     labels = (random.random(n) < 0.2).astype(int)
     return (random.normal(size=n) + np.where(labels == 1, 1.0, -1.0)).tolist(), labels.tolist()
 
 
 def weights_of(labels):
-    """What each sample weighs in the end: the n-th of a class in proportion to n, until its memory is full."""
+    """The final weight of each sample: the n-th of a class in proportion to n, until its memory is full."""
     share, seen, gain, gains = [0.0, 0.0], [0, 0], [1.0, 1.0], []
     for label in labels:
         share = [(1 - 1 / MEMORY) * s + (k == label) for k, s in enumerate(share)]
@@ -128,7 +128,7 @@ def test_of_more_classes_the_point_waits():
 
 
 def test_a_model_that_has_just_got_a_third_class_has_no_threshold():
-    quality = judged(*some())  # of answers that were given before
+    quality = judged(*some())  # of predictions made before
     told = Operating.from_json({"max_fpr": 0.05}).told(quality, own=None)
     assert (told["in_force"], told["threshold"], told["moving"]) == (False, None, [])
 

@@ -1,4 +1,4 @@
-"""The page of the service: nothing but itself and what its policy allows, and in a real browser all of it drawn."""
+"""The page of the service: self-contained within its policy, and all of it drawn in a real browser."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def statuses():
 
 
 class Site:
-    """A server of the page and of a status, which may want a token."""
+    """A server of the page and of a status, which may require a token."""
 
     def __init__(self, status, token=None, script=""):
         page = front_page()
@@ -210,7 +210,7 @@ def test_it_fits_and_nothing_complains(statuses, tmp_path, size, which):
     assert found["unnamed"] == 0
     for said in ("Ready and learning", "alarm", "Features that matter", "12,000 answers have been judged"):
         assert said in found["text"]
-    if which == "two":  # names and labels are text, wherever they are
+    if which == "two":  # names and labels are text everywhere
         assert found["images"] == 0
         assert NASTY in found["text"]
         assert "<img" not in dom

@@ -1,4 +1,4 @@
-"""`pater serve` from end to end: a process, its state directory, its signals and its words."""
+"""`pater serve` end to end: the process, its state directory, its signals and its messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def row(k, *, label=True):
 
 @pytest.fixture
 def failed(capfd):
-    """The exit code and the words of a command that does not start a server."""
+    """The exit code and the messages of a command that does not start a server."""
 
     def failed(*arguments):
         capfd.readouterr()
@@ -137,7 +137,7 @@ def test_what_cannot_be_started_is_told_in_a_line(tmp_path, failed, arguments, c
 
 @pytest.mark.slow
 def test_large_requests_come_to_the_model_of_the_exported_log(tmp_path):
-    """They are read in a thread, and learned as they were read; the log is read anew."""
+    """They are read in a thread, and learned as they were read; the log is read again."""
     pa = pytest.importorskip("pyarrow")
     state, exported, trained = tmp_path / "state", "log.jsonl", tmp_path / "trained.pater"
     with running("--state", state, "--algo", "so-pater-i") as server:
@@ -164,7 +164,7 @@ def test_large_requests_come_to_the_model_of_the_exported_log(tmp_path):
         for caller in callers:
             caller.join(60)
         said = server.ask("POST", "/v1/predict", {"rows": [row(k, label=False) for k in range(40)]})[1]["predictions"]
-        with ThreadPoolExecutor(8) as pool:  # asked for one by one, and gathered by the server
+        with ThreadPoolExecutor(8) as pool:  # sent one by one, and gathered by the server
             alone = list(pool.map(lambda k: server.ask("POST", "/v1/predict", row(k, label=False))[1], range(40)))
         assert [each["predictions"][0] for each in alone] == said
         model = server.ask("GET", "/v1/model")[1]
@@ -210,7 +210,7 @@ def test_a_second_signal_ends_at_once_and_loses_nothing(tmp_path):
     state = tmp_path / "state"
     with running("--state", state, "--algo", "arow") as server:
         assert server.ask("POST", "/v1/learn", {"rows": [row(k) for k in range(1100)]})[0] == 200
-        # A connection that sends nothing more keeps the first signal waiting.
+        # A connection that sends nothing more delays the first signal.
         with socket.create_connection(("127.0.0.1", server.port)) as stuck:
             stuck.sendall(b"POST /v1/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
             stuck.sendall(b"Content-Length: 100\r\n\r\n{")

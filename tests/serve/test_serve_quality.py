@@ -1,4 +1,4 @@
-"""What was predicted against labels that came later: counted as one would by hand, and the same after any break."""
+"""Predictions against labels that came later: counted as by hand, and the same after any interruption."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pater.serve.quality.quality import Answers, Quality
 
 
 def stream(n=6_000, seed=0, classes=("bad", "good"), change=None):
-    """Answers with margins, probabilities and mistakes; from `change` on there are many more of these."""
+    """Answers with margins, probabilities and mistakes; from `change` on, there are many more mistakes."""
     random = np.random.default_rng(seed)
     labels = random.choice(len(classes), n, p=[0.9, 0.1] if len(classes) == 2 else None)
     margins = random.normal(size=n) + np.where(labels == 1, 1.5, -1.5)
@@ -156,12 +156,12 @@ def test_a_swap_forgets_margins_and_nothing_else():
 def test_old_answers_whose_labels_come_late_do_not_take_classes_away():
     quality = Quality()
     quality.add(Answers([1.0] * 2, [0, 1], [1, 1], [0.5, 0.5], [None] * 2, [0, 1]))
-    quality.add(Answers([1.0], [0], [0], [None], [None], [0]))  # said when there was one class
+    quality.add(Answers([1.0], [0], [0], [None], [None], [0]))  # predicted when there was one class
     quality.add(Answers([1.0], [0], [None], [None], [None], []))  # and before there was any
     assert quality.classes == [0, 1]
     assert quality.told(quality.total)["fpr"] == 0.5
     quality.swapped([0, 2])
-    quality.add(Answers([1.0], [1], [1], [None], [0.9], [0, 1]))  # said by the model before
+    quality.add(Answers([1.0], [1], [1], [None], [0.9], [0, 1]))  # predicted by the previous model
     assert quality.classes == [0, 2]
     quality.add(Answers([1.0], [2], [2], [0.3], [0.9], [0, 2]))
     assert quality.margins.seen == (0, 1)

@@ -1,4 +1,4 @@
-"""What a service has judged is there again after a kill, to the last digit, with a snapshot behind it or without."""
+"""The quality of a service is the same after a kill, to the last digit, with or without a snapshot."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def run(folder, copies, *, snapshot):
         if snapshot and k == 17:
             await engine.housekeeping.snapshot()
         if k in (16, 29):
-            shutil.copytree(folder, copies / str(k))  # what a kill would leave
+            shutil.copytree(folder, copies / str(k))  # as a kill would leave it
             found.append((json.dumps(engine.quality.to_json()), engine.threshold))
     told = json.loads(json.dumps(status.told(), allow_nan=False))
     await engine.stop()
@@ -62,7 +62,7 @@ def test_a_kill_changes_no_figure(tmp_path, snapshot):
     for k, before in zip((16, 29), found, strict=True):
         assert asyncio.run(recovered(tmp_path / "copies" / str(k))) == before
     assert asyncio.run(recovered(tmp_path / "state")) == found[-1]
-    assert told["quality"]["total"]["rows"] == 580  # nothing could be said of the first twenty
+    assert told["quality"]["total"]["rows"] == 580  # the first twenty could not be predicted
     assert told["quality"]["unanswered"] == 20
     assert told["quality"]["total"]["brier"] is not None
     assert told["operating"]["in_force"]

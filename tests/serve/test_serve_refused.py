@@ -32,7 +32,7 @@ async def service(folder):
         return engine.learn(engine.rows_of({"rows": list(rows)}, labelled=True), **more)
 
     assert await learn(SOUND | {"id": "a"}, SOUND | {"label": 0}) == {"learned": 2, "position": 2}
-    # The first row is known by its id, so that the entry of the log has one row less than the request.
+    # The first row is known by its id, so the log entry has one row less than the request.
     places, _ = await refused(learn(SOUND | {"id": "a"}, SOUND, BAD))
     assert places == [2]
     first = await refused(learn(BAD, SOUND, key="k", digest=b"1"))

@@ -1,4 +1,4 @@
-"""What a new user of the service stumbles over."""
+"""Pitfalls for new users of the service."""
 
 from __future__ import annotations
 

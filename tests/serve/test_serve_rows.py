@@ -1,4 +1,4 @@
-"""Rows of requests: bodies of JSON and streams of Arrow, what is refused of them, and what goes to the log."""
+"""Rows of requests: JSON bodies and Arrow streams, what is refused in them, and what goes to the log."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ SETTINGS = [
 def test_what_is_learned_is_what_the_exported_lines_come_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
-    """Requests of both kinds, one row or many, against `pater train` on the export."""
+    """Requests of both kinds, with one row or many, against `pater train` on the export."""
     monkeypatch.chdir(tmp_path)
     encoded = settings["algo"] == "arow"
     wishes = Wishes(encoded=encoded, **settings.get("options", {}))

@@ -1,4 +1,4 @@
-"""How a service begins in a state directory and goes on, what `--check` finds, and what is trimmed."""
+"""How a service begins in a state directory and resumes, what `--check` finds, and what is trimmed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROW = b'{"features":{"a":%d},"label":1}\n'
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """Two models of numbered features."""
+    """Two models with numbered features."""
     folder = tmp_path_factory.mktemp("models")
     generator = np.random.default_rng(0)
     for name in ("one", "two"):
@@ -66,7 +66,7 @@ def test_a_service_goes_on_with_the_model_it_began_with(models, tmp_path):
         opened(state, model=tmp_path / "nothing")
     assert (state / "models" / "model-000001.pater").read_bytes() == (models / "one.pater").read_bytes()
     assert check(state).sound
-    log, _ = opened(state)  # every error has let go of the lock
+    log, _ = opened(state)  # every error has released the lock
     assert command(log)[3:5] == ["-i", str(state / "models" / "model-000001.pater")]
     log.close()
 

@@ -1,4 +1,4 @@
-"""A log that was trimmed: the service goes on, and its export and the snapshot it begins with come to its model."""
+"""A trimmed log: the service continues, and its export and the snapshot it begins with give its model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pater.stream import train
 
 
 async def learned(folder, n_rows, seed, *, stop=True):
-    """Start, learn some rows one by one and in bulk; the model."""
+    """Start, learn some rows one by one and in bulk; return the model."""
     log, settings = opened(folder)
     engine = Engine(log, settings)
     await engine.start()
@@ -32,7 +32,7 @@ async def learned(folder, n_rows, seed, *, stop=True):
     content = await engine.model_file()
     if stop:
         await engine.stop()
-    else:  # as a kill would leave it
+    else:  # as after a kill
         await engine.housekeeping.stop()
         await engine.conveyor.stop()
         log.close()

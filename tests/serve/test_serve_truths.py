@@ -1,4 +1,4 @@
-"""Truth values that a model spells otherwise than they are read: judged, counted and joined as the classes they are."""
+"""Truth values that a model spells in another way: judged, counted and joined as the classes they are."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOLD = ("accuracy", "balanced_accuracy", "fpr", "fnr", "positive", "brier", "log
 
 
 def answers(words: tuple[str, ...], labels: tuple[str, ...], part: slice = slice(0, N)) -> Answers:
-    """Some answers of a model whose classes are these words; labels have come in others."""
+    """Some answers of a model whose classes are these words, with labels in other spellings."""
     probabilities: list[Any] = (1 / (1 + np.exp(-MARGINS[part]))).tolist()
     if len(words) > 2:
         probabilities = [{words[0]: 1 - p, words[1]: p, **dict.fromkeys(words[2:], 0.0)} for p in probabilities]
@@ -72,7 +72,7 @@ def test_a_model_with_another_spelling_takes_over() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"operating_point": {"max_fpr": 0.1}}])
 def test_a_service_of_a_model_of_before(tmp_path: Path, options: dict[str, Any]) -> None:
-    """Labels are no further classes, and what was said is judged by them."""
+    """Labels are not further classes, and predictions are judged by them."""
     X = rng.normal(size=(200, 2))
     table = pd.DataFrame(X, columns=["a", "b"])
     words = np.array(["false", "true"])[(X[:, 0] > 0).astype(int)]

@@ -1,4 +1,4 @@
-"""What is compiled before the first request leaves no trace in the model."""
+"""Compiling before the first request leaves no trace in the model."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ NAMES = ("x", "z", "c", "d", "t")
 
 
 def rows(n: int, seed: int = 0) -> tuple[list[dict[str, Any]], list[int]]:
-    """A table whose categories and words come one by one, all along the stream."""
+    """A table whose categories and words appear one by one, all along the stream."""
     rng = np.random.default_rng(seed)
     found, labels = [], []
     for i in range(n):
@@ -91,7 +91,7 @@ def test_nor_does_it_matter_when_the_second_class_comes(tmp_path: Path) -> None:
 @pytest.mark.first_quick
 @pytest.mark.parametrize("width", [60, 400])
 def test_nor_where_numbered_features_come_one_by_one(tmp_path: Path, width: int) -> None:
-    """Candidates that more columns are too many for leave a pool at the row that brings the columns."""
+    """Candidates that cannot take more columns leave a pool at the row that brings these."""
     rng = np.random.default_rng(2)
     features, labels, weights = list[Any](), list[int](), list[float]()
     for k in range(600):

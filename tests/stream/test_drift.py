@@ -1,4 +1,4 @@
-"""ADWIN, held to River's and to a window that keeps every row; and alarms, true and false."""
+"""ADWIN, compared with River's and with a window that keeps every row; and alarms, true and false."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pieces(seed):
     return np.concatenate([random.random(random.integers(100, 3000)) < mean for mean in means]).astype(int).tolist()
 
 
-# Where River 0.26.1 (`river.drift.ADWIN(delta=0.002)`) finds a drift, and how long its window then is. It begins anew
+# Where River 0.26.1 (`river.drift.ADWIN(delta=0.002)`) finds a drift, and how long its window then is. It restarts
 # after each.
 OF_RIVER = {
     0: [(1631, 608), (3551, 1024), (6079, 64), (9503, 1888)],
@@ -37,7 +37,7 @@ OF_RIVER = {
 
 
 def changes(window, values):
-    """Of one class."""
+    """The changes found for one class."""
     return window.add([0] * len(values), values, 1)
 
 
@@ -51,7 +51,7 @@ def test_changes_of_one_class_are_found_where_river_finds_them(seed):
 
 
 def plain_adwin(codes, wrong, n_classes):
-    """The same, with every row of every bucket at hand."""
+    """The same, keeping every row of every bucket."""
     buckets, found = [], []  # oldest first
     for place, row in enumerate(zip(codes, wrong, strict=True)):
         buckets.append([row])
@@ -123,7 +123,7 @@ def test_no_change_where_nothing_changes(mean):
 
 
 def said(wrong, labels, before=0):
-    """Answers that are wrong where it says so."""
+    """Answers that are wrong where told."""
     margins = np.where(np.asarray(wrong, bool) == (labels == 1), -1.0, 1.0)[:, None]
     return Said(np.array([0, 1]), margins, labels, before=before)
 
@@ -162,7 +162,7 @@ def test_a_class_that_turns_up_later():
 @pytest.mark.first_quick
 @pytest.mark.parametrize("share", [0.02, 0.3])
 def test_what_one_class_loses_and_the_other_gains_is_no_alarm(share):
-    """As when another threshold is used from some row on, or up and down by the hour."""
+    """As when another threshold is used from some row on, or by turns."""
     random, n = np.random.default_rng(0), 60_000
     labels = (random.random(n) < share).astype(int)
     for leans in (np.arange(n) >= 30_000, np.arange(n) % 4_000 < 2_000):
@@ -194,7 +194,7 @@ def test_the_beginning_is_not_looked_at():
 @pytest.mark.slow
 @pytest.mark.parametrize("cycle", [False, True])
 def test_false_alarms_of_a_pool_are_rare(cycle):
-    """The rate that the docs tell: of 40 streams of 50,000 rows, one had an alarm."""
+    """The rate given in the docs: of 40 streams of 50,000 rows, one had an alarm."""
     alarms = 0
     for seed in range(3):
         random, n = np.random.default_rng(seed), 50_000
@@ -221,7 +221,7 @@ def test_what_an_alarm_says():
 def test_a_watch_goes_on_from_its_json():
     random, n = np.random.default_rng(1), 30_000
     labels = random.choice([0, 1, 2], n, p=[0.8, 0.15, 0.05])
-    labels[:12_000][labels[:12_000] == 2] = 0  # which turns up later
+    labels[:12_000][labels[:12_000] == 2] = 0  # which appears later
     wrong = random.random(n) < np.where(np.arange(n) >= 20_000, 0.6, 0.1)
     whole = DriftWatch()
     whole.note(0, labels.tolist(), wrong.tolist())

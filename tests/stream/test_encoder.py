@@ -31,7 +31,7 @@ SETTINGS = {"algo": "so-pater-i", "covariance": "diagonal", "label": "fraud"}
 
 
 def frame(n: int, seed: int = 0) -> pd.DataFrame:
-    """Amounts, ages, countries and times, with an effect of each; some are missing."""
+    """Amounts, ages, countries and times, each with an effect; some are missing."""
     random = np.random.default_rng(seed)
     table = pd.DataFrame(
         {

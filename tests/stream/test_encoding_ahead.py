@@ -1,4 +1,4 @@
-"""A table is encoded in a thread of its own while the model learns: the model and the errors are as without."""
+"""A table is encoded in a separate thread while the model learns: model and errors are as without the thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS = 40_000  # several blocks of CSV
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Numbers, categories of which new ones turn up all along, days, and gaps."""
+    """Numbers, categories with new ones all along, days, and gaps."""
     rng, path = np.random.default_rng(0), tmp_path_factory.mktemp("ahead") / "table.csv"
     x, c = rng.normal(size=ROWS), rng.integers(0, 2 + np.arange(ROWS) // 50)
     y = (x + (c % 5 == 0) + rng.normal(size=ROWS) > 1.5).astype(int)

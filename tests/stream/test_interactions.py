@@ -1,4 +1,4 @@
-"""Crosses in front of a pool: found where they matter, left alone where they do not, and kept through files."""
+"""Crosses in front of a pool: found where they matter, left out where they do not, and kept in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A learner of batches: what it is given stays as it is, and what it refuses leaves no trace."""
+"""A learner of batches: its inputs stay unchanged, and what it refuses leaves no trace."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BATCHES = [dense_batch, sparse_batch]
 
 
 def everything(learner: Learner) -> list[Any]:
-    """All that a learner is, to the bit."""
+    """Everything that makes up a learner, to the bit."""
     model, scaler = learner.model, learner.scaler
     told: list[Any] = [learner.rows, learner.skipped, learner.missing, learner.n_features]
     if model is not None:

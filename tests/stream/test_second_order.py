@@ -39,7 +39,7 @@ def written(path, X, y):
 def rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6)) * (rng.random((400, 6)) < 0.6)
-    X[:200, 4:] = 0  # columns that turn up later
+    X[:200, 4:] = 0  # columns that appear later
     X[0, 3] = 1.0
     return X, np.where(X @ [1, -1, 0.5, 0, 2, -2] + 0.3 * rng.normal(size=400) > 0, 1, -1)
 

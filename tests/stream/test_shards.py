@@ -1,4 +1,4 @@
-"""Runs in shards without any cluster: what they come to, in which order, after a stop, and what they refuse."""
+"""Runs in shards without any cluster: their results, in any order, after a stop, and what they refuse."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_a_line_that_is_longer_than_a_piece(tmp_path: Path) -> None:
     assert all(path.read_text()[piece.stop - 1] == "\n" for piece in some if piece.stop)
 
 
-# --- what a run comes to -----------------------------------------------------------------------------------------
+# --- results of a run ---------------------------------------------------------------------------------------------
 
 
 def test_one_shard_is_what_one_process_learns(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_the_order_of_completion_and_a_stop_do_not_matter(
     assert run.learner.rows == 3000
     if run.learner.encoder is not None:
         assert run.learner.encoder.encoding.rows == 3000
-    monkeypatch.setattr(shard_store, "APART", 1)  # each merged model is written, where all were merged in memory
+    monkeypatch.setattr(shard_store, "APART", 1)  # each merged model is written; before, all were merged in memory
     with pytest.raises(KeyboardInterrupt):
         run_in_shards(path, tmp_path / "b.pater", Here(lambda k: (k % 2, -k), most=2), **options)
     going_on = Here()
@@ -210,7 +210,7 @@ def test_an_encoder_begins_with_rows_of_all_shards(tmp_path: Path) -> None:
 
 
 def test_rows_of_weight_0_move_nothing_that_shards_begin_with(tmp_path: Path) -> None:
-    """Not how columns are encoded, though they hold numbers and texts of their own, nor how many rows there are."""
+    """Not how columns are encoded, though these rows hold other numbers and texts, nor the number of rows."""
     options = {"label": "churn", "weight": "weight"}
     plans = []
     for name, n_heavy, n_light in (("heavy", 600, 0), ("light", 600, 40), ("few", 300, 300)):
@@ -226,7 +226,7 @@ def test_rows_of_weight_0_move_nothing_that_shards_begin_with(tmp_path: Path) ->
     heavy, light, few = plans
     assert heavy.task.begun is not None
     assert light.task.begun == heavy.task.begun
-    assert few.task.begun is None  # 900 rows weigh something, and shards begin with 1,000
+    assert few.task.begun is None  # 900 rows have weight, and shards begin with 1,000
     assert len(few.shards) == 1
 
 
@@ -246,7 +246,7 @@ def test_shards_without_rows_with_one_class_and_with_categories_of_their_own(tmp
         run_in_shards(tmp_path / "empty.svm", tmp_path / "b.pater")
 
 
-# --- what is wrong -----------------------------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------------------------------------
 
 
 def spoiled(path: Path, *numbers: int) -> Path:
@@ -321,7 +321,7 @@ def test_files_and_settings_that_changed_are_refused(tmp_path: Path, monkeypatch
     (folder / "manifest.json").write_text("{")
     with pytest.raises(ValueError, match="its manifest is damaged"):
         run_in_shards(paths, model, resume=True, algo="pater-ii")
-    run = run_in_shards(paths, model, algo="pater-ii")  # without resume, all is done anew
+    run = run_in_shards(paths, model, algo="pater-ii")  # without resume, everything is done again
     assert run.learner is not None
     assert run.learner.rows == 900
     assert not folder.exists()

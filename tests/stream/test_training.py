@@ -24,7 +24,7 @@ FORMS = ["csr-f8-i4", "csr-f8-i8"]
 
 
 def matrix_of(path: Path, form: str, n_features: int | None = None) -> tuple[Any, Any]:
-    """What scikit-learn reads of a file, with indices of this form."""
+    """The content of a file as scikit-learn reads it, with indices of this form."""
     X, y = load_svmlight_file(str(path), n_features=n_features, zero_based=True)
     X.indices, X.indptr = X.indices.astype(form[-2:]), X.indptr.astype(form[-2:])
     return X, y.astype(int)
@@ -46,9 +46,9 @@ def test_the_same_as_the_estimator_bit_for_bit(form: str, libsvm_file: Path, tmp
 def test_the_width_of_the_state_changes_no_bit(
     algo: str, form: str, learner: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """A file's columns turn up one by one and its state has room to spare; a matrix has its columns from the start.
+    """A file's columns appear one by one and its state has spare room; a matrix has its columns from the start.
 
-    Rows are many enough for the lazy form to be folded more than once.
+    There are enough rows for the lazy form to be folded more than once.
     """
     rng = np.random.default_rng(0)
     last = np.repeat([20, 60, 100], [1000, 1000, 2000])
@@ -81,7 +81,7 @@ def test_auto_is_the_auto_classifier(tmp_path: Path) -> None:
     y = (X[:, 0] + random.standard_normal(2000) > 1).astype(int)
     np.savetxt(tmp_path / "a.csv", np.c_[X, y], "%.6f,%.6f,%.6f,%.6f,%.6f,%d", header="a,b,c,d,e,y", comments="")
     learner = train(tmp_path / "a.csv", label="y", encoding="plain")
-    estimator = AutoPATERClassifier().partial_fit(X[:1], y[:1]).partial_fit(X[1:], y[1:])  # who meets each class
+    estimator = AutoPATERClassifier().partial_fit(X[:1], y[:1]).partial_fit(X[1:], y[1:])  # meets classes as they come
     assert learner.state().weights()[0].tobytes() == estimator.coef_.tobytes()
     assert learner.scores()["balanced_accuracy"] == estimator.progressive_score_
 
@@ -185,7 +185,7 @@ def test_a_changed_input_is_noticed(libsvm_file: Path, tmp_path: Path) -> None:
     path.write_bytes(text[:5000])
     with pytest.raises(InputError, match=r"rows\.svm changed before line"):
         train(path, model=tmp_path / "m", algo="pater-i", resume=True)
-    path.write_bytes(text + b"+1 1:1\n")  # after the position anything may be added
+    path.write_bytes(text + b"+1 1:1\n")  # anything may be added after the position
     train(path, model=tmp_path / "m", algo="pater-i", resume=True)
 
 

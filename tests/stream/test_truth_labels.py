@@ -28,7 +28,7 @@ OPTIONS: dict[str, Any] = {"algo": "pater-i", "encoding": "plain"}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same table in every way."""
+    """The same table in every form."""
     place = tmp_path_factory.mktemp("truths")
     for name, words in WORDS.items():
         write_csv(place / f"{name}.csv", [words[int(truth)] for truth in TRUTHS])

@@ -1,4 +1,4 @@
-"""Rows of weight 0 in files are as if they were not there, to the byte of the model file."""
+"""Rows of weight 0 in files count as absent, to the byte of the model file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X = rng.normal(size=(N, 4))
 LABELS = (X[:, 0] + 0.5 * rng.normal(size=N) > 0.7).astype(int)
 WEIGHTS = rng.choice([0.0, 0.5, 2.0], size=N)
 KEPT = WEIGHTS > 0
-LABELS[~KEPT] = rng.integers(2, 500, size=N)[~KEPT]  # as many as would be an error
+LABELS[~KEPT] = rng.integers(2, 500, size=N)[~KEPT]  # so many that they would be an error
 X[~KEPT] *= 1e5
 
 

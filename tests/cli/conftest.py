@@ -35,7 +35,7 @@ def nothing_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def pater(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """`pater("data", "list")` is that command: its exit code and what it wrote."""
+    """`pater("data", "list")` runs that command: its exit code and its output."""
 
     def run(*arguments: object) -> Done:
         capfd.readouterr()
@@ -54,7 +54,7 @@ def run(nothing_at_hand: Path, pater: Callable[..., Done]) -> Callable[..., Done
 
 @pytest.fixture
 def start(nothing_at_hand: Path) -> Callable[..., subprocess.Popen[str]]:
-    """`start("reproduce")` is `pater reproduce` in a process of its own."""
+    """`start("reproduce")` is `pater reproduce` in a separate process."""
     environment = os.environ | {
         "PYTHONPATH": str(Path(package.__file__).parents[1]),
         "XDG_CACHE_HOME": str(nothing_at_hand / "user-cache"),

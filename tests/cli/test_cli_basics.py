@@ -1,4 +1,4 @@
-"""Help is instant, wrong usage costs one line, and nothing ends in a traceback."""
+"""Help is instant, wrong usage gives one line, and nothing ends in a traceback."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAVY = "numpy scipy sklearn numba pandas matplotlib jinja2 pooch rich.progress"
 def test_help_answers_at_once(start: Callable[..., subprocess.Popen[str]]) -> None:
     took = []
     for _ in range(3):
-        began = os.times()  # of processors, as others may keep them busy
+        began = os.times()  # processor time, as others may keep the machine busy
         out, err = start("--help").communicate(timeout=60)
         ended = os.times()
         took.append(ended.children_user + ended.children_system - began.children_user - began.children_system)

@@ -1,4 +1,4 @@
-"""`pater convert`: what is wished of columns, what a format has a place for, and where data comes from and goes."""
+"""`pater convert`: options for columns, what a format can hold, and where data comes from and goes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TABLE = "zip,id,amount,y\n01234,12345678901234567890,1,1\n00501,7,2.50,0\n"
 def pater(
     pater: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run a verb in a folder of its own, with something on standard input: its exit code and what it wrote."""
+    """Run a verb in a folder of its own, with something on standard input: its exit code and its output."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: object, given: bytes = b"") -> tuple[int, str, str]:
@@ -84,7 +84,7 @@ def test_what_no_number_holds_stays_text(pater: Any, table: Path) -> None:
 
 
 def test_what_a_column_holds_is_known_when_all_of_it_was_read(pater: Any, tmp_path: Path) -> None:
-    """Past the first block, which is of 1 MiB."""
+    """Beyond the first block of 1 MiB."""
     head = "n,whole,word,when,on,wide,nothing\n" + "1,2,3,2024-01-01,true,9007199254740993,\n" * 40_000
     (tmp_path / "t.csv").write_text(head + "1.5, +4 ,x,2024-01-02 10:00,FALSE,1,NA\n")
     assert pater("convert", "t.csv", "t.parquet")[0] == 0
@@ -101,7 +101,7 @@ def test_what_a_column_holds_is_known_when_all_of_it_was_read(pater: Any, tmp_pa
     }
     last = pq.read_table("t.parquet").to_pylist()[-1]
     assert (last["n"], last["whole"], last["word"], last["on"], last["nothing"]) == (1.5, 4, "x", False, None)
-    (tmp_path / "u.csv").write_text("a\n9007199254740993\n0.5\n")  # a float has not so many digits
+    (tmp_path / "u.csv").write_text("a\n9007199254740993\n0.5\n")  # a float has fewer digits
     assert pater("convert", "u.csv", "-", "--output-format", "jsonl")[1] == '{"a":"9007199254740993"}\n{"a":"0.5"}\n'
 
 

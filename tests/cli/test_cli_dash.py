@@ -1,4 +1,4 @@
-"""An output called - is standard output, or wrong usage: never a file of that name; and columns are one thing each."""
+"""An output called - is standard output, or wrong usage, but never a file; and each column has one use."""
 
 from __future__ import annotations
 

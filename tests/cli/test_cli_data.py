@@ -28,7 +28,7 @@ def _boards() -> bytes:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[bytes], str]]:
-    """`serve(content)`: the address of a host that has this for the file of Tic-tac-toe."""
+    """`serve(content)`: the address of a host that serves this as the file of Tic-tac-toe."""
     servers = []
 
     def serve(content: bytes) -> str:

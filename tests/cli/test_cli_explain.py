@@ -1,4 +1,4 @@
-"""pater explain and pater inspect: by name, in units a person can read, and to the bit what pater predict says."""
+"""pater explain and pater inspect: by name, in readable units, and to the bit what pater predict gives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def frame(n=3000, seed=0):
 
 @pytest.fixture
 def files(tmp_path, run):
-    """A table, some rows of it, and a model of it."""
+    """A table, some of its rows, and a model of it."""
     table = frame()
     table.to_csv(tmp_path / "t.csv", index=False)
     table[:25].drop(columns="label").to_csv(tmp_path / "few.csv", index=False)

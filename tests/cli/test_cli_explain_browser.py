@@ -1,4 +1,4 @@
-"""The page of pater explain in a real browser: a silent console, no network, no sideways scrolling, dark if asked."""
+"""The page of pater explain in a real browser: a silent console, no network, no sideways scrolling, a dark mode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pater export`: JSON, SQL and ONNX of a model file, and what is said of what cannot be."""
+"""`pater export`: JSON, SQL and ONNX from a model file, and errors for what cannot be exported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pater reproduce`: what is at hand, what is missing, and going on after an interruption or a kill."""
+"""`pater reproduce`: what is at hand, what is missing, and resuming after an interruption or a kill."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_peers_are_run_on_demand_and_resumed_like_the_rest(run: Run) -> None:
 def test_streams_that_drift_are_followed_on_demand(run: Run) -> None:
     done = run("reproduce", "--runs", "1", "--drift", "--algorithms", "PE,PA,PATER-I")
     assert done.code == 0
-    assert "recurring-10 (" in done.err  # which of two processes ends last is up to the machine
+    assert "recurring-10 (" in done.err  # which of two processes ends last depends on the machine
     assert "(14 of 14 units)" in done.err
     rows = pd.read_csv("study-out/drift/rows.csv")
     assert rows["data_set"].nunique() == 12
@@ -118,7 +118,7 @@ def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest
 
 @pytest.fixture
 def whole(run: Run) -> pd.DataFrame:
-    """The rows of a study that nothing has disturbed."""
+    """The rows of an undisturbed study."""
     assert run(*MANY[:-1], "whole").code == 0
     return _rows(Path("whole"))
 
@@ -160,7 +160,7 @@ def test_a_killed_study_goes_on_from_its_last_whole_unit(start: Start, run: Run,
     process.kill()
     process.communicate(timeout=60)
     with Path("study/rows.csv").open("a") as file:
-        file.write("wdbc,PE,1.0,1.0,59,0,0.9")  # a line that the kill has cut
+        file.write("wdbc,PE,1.0,1.0,59,0,0.9")  # a line cut by the kill
     assert run(*MANY).code == 0
     pd.testing.assert_frame_equal(_rows(Path("study")), whole, check_exact=True)
 
@@ -173,7 +173,7 @@ def test_on_a_terminal_there_is_a_bar_that_leaves_nothing_behind(start: Start) -
     process = start("reproduce", "--runs", "1", stderr=theirs)
     os.close(theirs)
     shown = b""
-    with contextlib.suppress(OSError):  # how Linux says that the other end is closed
+    with contextlib.suppress(OSError):  # which Linux raises if the other end is closed
         while part := os.read(ours, 4096):
             shown += part
     os.close(ours)

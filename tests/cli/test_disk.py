@@ -1,4 +1,4 @@
-"""Folders that cannot be written and disks that are full, as the system has them: a clear line, nothing lost."""
+"""Folders that cannot be written and disks that are full, on the real system: a clear line, nothing lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMAND = shlex.join(PATER)
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Blocks whose features are ever higher: every checkpoint is larger than the one before it."""
+    """Blocks with ever higher features: every checkpoint is larger than the one before it."""
     generator = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("rows") / "rows.svm"
     with path.open("w") as file:
@@ -62,7 +62,7 @@ def assert_goes_on(checkpoint: Path, rows: Path, whole: bytes, folder: Path, *, 
     if not piped:
         assert model.read_bytes() == whole
         return
-    (folder / "whole").write_bytes(whole)  # all is the same but the name of the source
+    (folder / "whole").write_bytes(whole)  # everything is the same except the name of the source
     a, b = (load(path).state().weights()[0] for path in (model, folder / "whole"))
     assert a.tobytes() == b.tobytes()
 

@@ -1,4 +1,4 @@
-"""`pater evaluate` by windows, with labels that come late, with alarms, thresholds and probabilities."""
+"""`pater evaluate` by window, with late labels, alarms, thresholds and probabilities."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = 5_000
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """Rows of two classes, one of them rare; after 3,000 rows the other columns matter."""
+    """Rows of two classes, one of them rare; after 3,000 rows, other columns matter."""
     random = np.random.default_rng(0)
     X = random.normal(size=(ROWS, 4)).round(4)
     matters = np.where(np.arange(ROWS) < 3_000, X[:, 0] + X[:, 1], X[:, 2] - X[:, 3])
@@ -45,7 +45,7 @@ def progressive(path, algo, *listeners, delay=0, **settings):
 
 
 class Everything:
-    """Keeps what is said, by row."""
+    """Keeps the predictions by row."""
 
     def __init__(self):
         self.said = []
@@ -70,7 +70,7 @@ def test_windows_are_the_rates_of_their_rows(table, algo):
         (5000, 500),
     ]
     predicted = everything.column(lambda said: said.predicted())
-    of_one = {0: -1, 1: 1}  # while one class is all that has come, margins are its own
+    of_one = {0: -1, 1: 1}  # while only one class has come, margins are its own
     margins = everything.column(lambda said: of_one[said.classes[-1]] * said.margins[:, 0])
     for w in windows.windows:
         rows = slice(w["rows"] - w["window"], w["rows"])
@@ -131,7 +131,7 @@ def test_windows_of_a_saved_model(run, table, tmp_path):
 
 @pytest.mark.parametrize("delay", [1, 7, 39])
 def test_a_label_that_comes_late_is_learned_late(table, delay):
-    """Against a loop that predicts each row and learns from the one of so many rows before."""
+    """Against a loop that predicts each row and learns from the one `delay` rows before."""
     path, n = table[0], 400
     short = path.parent / f"short{delay}.csv"
     short.write_text("".join(path.open().readlines()[: n + 1]))
@@ -190,7 +190,7 @@ def test_a_class_that_comes_last_of_all_with_a_delay(run, tmp_path):
 
 
 def late_table(path, table, moments, name="known"):
-    """The rows of the table with a column of when the label became known."""
+    """The rows of the table with a column that says when the label became known."""
     _, X, y = table
     when = np.datetime64("2024-01-01T00:00") + np.arange(ROWS) * np.timedelta64(60, "s")
     told = [str(when[k]) if isinstance(k, int) and k < ROWS else k for k in moments] if name == "known" else moments
@@ -204,7 +204,7 @@ def late_table(path, table, moments, name="known"):
 @pytest.mark.parametrize("delay", [1, 30])
 @pytest.mark.parametrize("clock", ["dates", "rows"])
 def test_a_column_says_when_labels_come(run, table, tmp_path, delay, clock):
-    """By dates or by the number of the row, as by a number of rows where that is the same: row by row below 40 rows."""
+    """By date or by row number, the same as by a number of rows, where these agree: row by row below 40 rows."""
     name = "known" if clock == "dates" else "at"
     end = "2025-01-01" if clock == "dates" else ROWS + 100
     of_row = [k + delay if clock == "dates" else k + delay + 1 for k in range(ROWS)]
@@ -391,7 +391,7 @@ def test_progressive_probabilities_by_window_and_step(run, table, tmp_path):
     *windows, last = map(json.loads, run("evaluate", *options).out.splitlines())
     each = last["of_class"][0]
     assert sum(step["rows"] for step in each["reliability"]) == 3_000
-    # Those of windows are by the calibration as the piece began, that of the whole by that of the row before.
+    # Windows use the calibration from when the piece began, the whole uses that of the row before.
     assert np.mean([w["brier"] for w in windows]) == pytest.approx(each["brier"], rel=0.05)
 
 

@@ -1,4 +1,4 @@
-"""Mistakes that are found while a stream begins."""
+"""Mistakes that are found at the beginning of a stream."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_columns_on_scales_far_apart_are_a_hint(run, tmp_path, text):
     rows.write_text(f"amount,rate{text},y\n" + f"50,0.2{city},1\n0,-0.1{city},0\n" * 20)
     assert "hint" not in run("train", str(rows), *plain, "-m", model).err
     rows.write_text(f"amount,rate{text},y\n" + f"50000,0.02{city},1\n0,-0.01{city},0\n" * 20)
-    assert "hint" not in run("train", str(rows), "-m", model).err  # an encoder makes them alike
+    assert "hint" not in run("train", str(rows), "-m", model).err  # an encoder brings them to one scale
 
 
 def test_scales_of_sparse_rows(tmp_path):

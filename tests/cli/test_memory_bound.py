@@ -1,4 +1,4 @@
-"""The largest memory of a run with 2^18 features does not depend on how long the input is, and stays below 400 MB."""
+"""The peak memory of a run with 2^18 features does not depend on the length of the input, and stays below 400 MB."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """4,000 rows of 50 among 2^18 features, two to three blocks, that touch every page of a model."""
+    """4,000 rows of 50 among 2^18 features, in two to three blocks, that touch every page of a model."""
     random = np.random.default_rng(0)
     columns = np.sort(random.integers(0, 5242, (4000, 50)) + 5242 * np.arange(50), axis=1).tolist()
     values = random.integers(1, 10_000, (4000, 50)).tolist()
@@ -29,7 +29,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-# A small process in between: what counts as the largest size of a process includes that of the one it was forked from.
+# A small process in between: a process's largest size includes that of the process it was forked from.
 MEASURED = """
 import resource, subprocess, sys
 

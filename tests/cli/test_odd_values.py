@@ -1,4 +1,4 @@
-"""Whatever stands behind an option, the answer is a result or one line: walked over all options of all verbs."""
+"""Whatever value an option gets, the answer is a result or one line: tried for all options of all verbs."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def verbs(command: Any = None, names: tuple[str, ...] = ()) -> Iterator[tuple[tu
 
 
 SERVE, DEMO = ("serve",), ("demo",)
-# What makes each verb a command that runs; what takes long or goes to the network stops before it does.
+# What makes each verb a command that runs; whatever takes long or uses the network stops before it does.
 WHOLE = {
     ("train",): ["--algo", "pater-i", "--model", "out", "rows.svm"],
     ("predict",): ["--output", "out", "m", "rows.svm"],
@@ -86,7 +86,7 @@ WHOLE = {
     ("data", "info"): ["pima"],
     ("data", "fetch"): ["--mirror", "http://127.0.0.1:9", "--timeout", "0.1", "pima"],
 }
-FAIL = (("reproduce",), ("data", "fetch"), ("log", "trim"), SERVE)  # for want of data, a network, a snapshot, a place
+FAIL = (("reproduce",), ("data", "fetch"), ("log", "trim"), SERVE)  # for lack of data, a network, a snapshot, a place
 
 
 def option_cases() -> Iterator[Any]:
@@ -138,7 +138,7 @@ def test_the_commands_to_begin_with_run(run: Run, place: Path) -> None:
 
 @pytest.mark.parametrize(("names", "option"), [*option_cases()])
 def test_options(run: Run, place: Path, names: tuple[str, ...], option: str) -> None:
-    for value in ODD[:: 6 if names == SERVE else 1]:  # it has many options, and gets ready for each
+    for value in ODD[:: 6 if names == SERVE else 1]:  # it has many options, and prepares for each
         check(run, *names, *WHOLE[names], option, value)
 
 

@@ -1,4 +1,4 @@
-"""What the verbs write to: plain files through links, pipes for text, never what they read."""
+"""Where the verbs write: to plain files through links, text also to pipes, never to their inputs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _to(name: str, output: str) -> list[str]:
 def test_links_are_written_through(pater: Any, here: Path, name: str) -> None:
     (here / "elsewhere").mkdir()
     (here / "out.png").symlink_to("elsewhere/out.png")
-    for _ in range(2):  # a link that leads nowhere, then one that leads to a file
+    for _ in range(2):  # a dangling link, then one to a file
         assert pater(*_to(name, "out.png"))[0] == 0
         assert (here / "out.png").is_symlink()
         assert (here / "elsewhere" / "out.png").stat().st_size > 0
@@ -139,7 +139,7 @@ def test_what_is_no_text_goes_into_no_pipe(pater: Any, here: Path, name: str) ->
 
 @pytest.mark.slow
 def test_predictions_to_standard_output_by_name(here: Path) -> None:
-    """By a link like /dev/stdout, which a failure of this test could replace for everybody."""
+    """By a link like /dev/stdout, which a failure of this test could otherwise replace for everybody."""
     (here / "stdout").symlink_to("/proc/self/fd/1")
     command = [*PATER, *_to("predict", "stdout")]
     piped = subprocess.run(command, capture_output=True, check=True, timeout=120).stdout
@@ -182,7 +182,7 @@ def test_margins_that_are_no_numbers(pater: Any, here: Path) -> None:
 
 @pytest.mark.slow
 def test_a_second_run_says_so_and_stops(here: Path) -> None:
-    """A lock whose holder was killed is no obstacle, and a run that goes on leaves nothing of it."""
+    """A lock whose holder was killed is no obstacle, and a run that resumes leaves nothing of it."""
     command = [*PATER, "train", "-", "-a", "pa", "-q", "--checkpoint-every", "1", "-m", "new"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as first:
         assert first.stdin is not None

@@ -1,4 +1,4 @@
-"""Options that are read without pydantic are what Typer makes of them, and what is not plain is left to Typer."""
+"""Options read without pydantic are the same as Typer's, and anything unusual is left to Typer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_what_is_plain_is_what_typer_makes_of_it(line: str) -> None:
     defaults = {each.name: each.default for each in COMMAND.params}
     for name, value in by_typer.params.items():
         ours = plain.params.get(name, defaults[name])
-        if isinstance(value, tuple):  # any number of texts, which Typer makes a list of, or what it is if there is none
+        if isinstance(value, tuple):  # any number of texts, which Typer makes a list, or leaves as it is if empty
             ours, value = list(ours or ()), list(value)
         assert (ours, type(ours)) == (value, type(value))
 

@@ -26,7 +26,7 @@ PATER = [sys.executable, "-m", "pater"]
 COMMAND = shlex.join(PATER)
 
 pytestmark = [
-    pytest.mark.first_quick,  # each case starts the program anew
+    pytest.mark.first_quick,  # each case starts the program again
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc, and at devices of Linux"),
 ]
 
@@ -109,7 +109,7 @@ def test_an_encoding_that_lacks_letters(place: Path) -> None:
 
 
 def started(*arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """A command that has come as far as to look after its signals; before, they are the interpreter's."""
+    """A command that has set up its signal handlers; before that, signals go to the interpreter."""
     process = subprocess.Popen(
         [*PATER, *arguments],
         stdin=subprocess.PIPE,
@@ -203,7 +203,7 @@ def test_printable(text: str, expected: str) -> None:
 
 @pytest.fixture
 def evil(place: Path) -> Path:
-    """A table whose name, columns and labels hold what would make a terminal do something."""
+    """A table whose name, columns and labels contain terminal control characters."""
     path = Path(f"{EVIL}.csv")
     path.write_text(f"label,{EVIL},x\n" + f"{EVIL},9,1\nb,-9,1\n" * 2, encoding="utf-8")
     train(path, algo="pater-i", model=Path(f"{EVIL}.m"))
@@ -211,12 +211,12 @@ def evil(place: Path) -> Path:
 
 
 def on_terminal(*arguments: str, **options: Any) -> tuple[int, str]:
-    """All that a command shows on a terminal that is both its streams."""
+    """Everything that a command shows on a terminal to which both of its streams go."""
     ours, theirs = pty.openpty()
     with subprocess.Popen([*PATER, *arguments], stdout=theirs, stderr=theirs, **options) as process:
         os.close(theirs)
         shown = b""
-        with contextlib.suppress(OSError):  # which is how a terminal ends
+        with contextlib.suppress(OSError):  # as a terminal ends
             while part := os.read(ours, 1 << 16):
                 shown += part
     os.close(ours)
@@ -263,7 +263,7 @@ def test_a_bar_is_not_written_by_its_label(monkeypatch: pytest.MonkeyPatch) -> N
         (task,) = bar._bars.tasks
         assert task.fields["label"] == TAMED
         label = bar._bars.columns[-1].render(task)
-        assert label.plain == TAMED  # what is in brackets is text, and no colour
+        assert label.plain == TAMED  # text in brackets is text, not a colour
 
 
 def test_warnings_are_lines(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

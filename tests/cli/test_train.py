@@ -406,7 +406,7 @@ def test_a_pipe_that_does_not_wait(rows: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_full_standard_output(rows: Path, tmp_path: Path) -> None:
-    """Also what the system takes only when the program ends is missed if it cannot be written."""
+    """Output that the system accepts only when the program ends counts, too, if it cannot be written."""
     train(rows, algo="pa", model=tmp_path / "m")
     with open("/dev/full", "w") as full:
         done = subprocess.run([*PATER, "inspect", str(tmp_path / "m")], stdout=full, stderr=subprocess.PIPE, text=True)
@@ -480,7 +480,7 @@ def test_a_narrow_terminal_shows_what_it_has_room_for(width: int, text: str) -> 
 @pytest.mark.parametrize("columns", [30, 40, 60, 100, 200])
 @pytest.mark.parametrize("piped", [False, True])
 def test_the_bar_on_a_terminal(rows: Path, tmp_path: Path, columns: int, piped: bool) -> None:
-    """No line is longer than the terminal is wide, a pipe has no percentage, and at the end the bar is gone."""
+    """No line is wider than the terminal, a pipe has no percentage, and at the end the bar is gone."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     many = tmp_path / "rows.svm"
@@ -491,7 +491,7 @@ def test_the_bar_on_a_terminal(rows: Path, tmp_path: Path, columns: int, piped: 
     with many.open() as file, subprocess.Popen(command, stdin=file, stderr=slave, env=environment) as process:
         os.close(slave)
         output = b""
-        with contextlib.suppress(OSError):  # which is how a terminal ends
+        with contextlib.suppress(OSError):  # as a terminal ends
             while part := os.read(master, 1 << 16):
                 output += part
         assert process.wait(timeout=120) == 0
@@ -554,7 +554,7 @@ def test_fifty_kills(rows: Path, tmp_path: Path) -> None:
     data = tmp_path / "rows.svm"
     data.write_bytes(rows.read_bytes() * 2)
     runs = _script().Runs(tmp_path / "runs", data, ["-a", "pater-i"], random.Random(7), told)
-    # How many runs get as far as a checkpoint is up to the machine's load, so go on until enough of them did.
+    # How many runs get as far as a checkpoint depends on the machine's load, so continue until enough of them did.
     while told["kills"] < 50 or told["with a checkpoint to go on from"] < 10:
         assert told.total() < 500
         runs.kill()

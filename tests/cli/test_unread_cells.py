@@ -1,4 +1,4 @@
-"""What the command line says of columns that a model cannot read."""
+"""Warnings on the command line about columns that a model cannot read."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def done_in(model: Path) -> int:
 
 
 def workers_of(pid: int) -> list[int]:
-    """The processes that learn: copies of the command."""
+    """The processes that learn: forks of the command."""
     found = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, IndexError):
@@ -95,7 +95,7 @@ def workers_of(pid: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def alone(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of the model that one worker makes of these rows."""
+    """The bytes of the model that one worker makes from these rows."""
     model = tmp_path_factory.mktemp("alone") / "one.pater"
     subprocess.run([*PATER, *map(str, command(rows, model, 1))], check=True, timeout=120, env=HERE)
     return model.read_bytes()
@@ -155,7 +155,7 @@ def test_a_killed_run_goes_on(rows: Path, alone: bytes, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("which", [0, 1])
 def test_workers_hold_nothing_of_the_command_or_of_each_other(which: int, rows: Path, tmp_path: Path) -> None:
-    """Though they are copies: one that stands still keeps neither the other alive nor the model's place locked."""
+    """Though they are forks: a suspended one keeps neither the other alive nor the model's place locked."""
     model = tmp_path / "a.pater"
     with start(*command(rows, model, 2)) as process:
         wait_for(lambda: done_in(model) >= 1 or process.poll() is not None)
@@ -289,7 +289,7 @@ def test_a_bad_row_is_told_as_one_process_tells_it(rows: Path, tmp_path: Path, p
 
 @pytest.mark.slow
 def test_nothing_is_left_of_a_scheduler_that_does_not_answer() -> None:
-    """A client that waits to be collected may be while the next one starts, and then neither goes on."""
+    """An uncollected client may be collected while the next one starts, and then neither continues."""
     pytest.importorskip("distributed")
     before = set(threading.enumerate())
     gc.disable()
@@ -314,7 +314,7 @@ def test_a_worker_of_another_version_is_told() -> None:
 
 @pytest.fixture
 def scheduler() -> Iterator[str]:
-    """The address of a cluster of two processes that stand elsewhere."""
+    """The address of a cluster of two processes with another working folder."""
     from distributed import LocalCluster
 
     here = os.getcwd()

@@ -1,4 +1,4 @@
-"""AutoPATERClassifier, forgetting, probabilities and the picture of progress."""
+"""AutoPATERClassifier, forgetting, probabilities and the plot of progress."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_third_class_keeps_what_the_first_two_have_learned():
     auto._model.add_class(2)
     after = auto._model.state.weights()[0].reshape(3, len(specs), -1)
     assert_array_equal(after[1], before)
-    for k, (neg, pos) in enumerate(specs):  # the other side has learned with the weights exchanged
+    for k, (neg, pos) in enumerate(specs):  # the other side has learned with swapped weights
         assert_array_equal(after[0, k], -before[specs.index((pos, neg))])
     assert not after[2].any()
 
@@ -202,7 +202,7 @@ def test_the_picture_of_progress():
     X, y = rare_events()
     auto = AutoPATERClassifier(BOTH).fit(X, y)
     ax = plot_progress(auto)
-    assert sum(line.get_xdata().size > 0 for line in ax.lines) == 27  # 26 settings and the chosen one on top
+    assert sum(line.get_xdata().size > 0 for line in ax.lines) == 27  # 26 settings, with the chosen one on top
     assert "chosen" in ax.get_legend().get_texts()[0].get_text()
     few = AutoPATERClassifier(BOTH).fit(X[:10], [0, 1] * 5)
     with pytest.raises(ValueError, match="nothing to draw"):
@@ -241,7 +241,7 @@ def test_the_picture_of_a_learner_that_keeps_no_scores(scoring):
         stream.partial_fit(X[k : k + 1], y[k : k + 1], classes=[0, 1])
         says.append(int(stream.predict(X[k + 1 : k + 2])[0]))
     right = np.array(says) == y
-    right[0] = y[0] == 1  # at 0 it says the second class
+    right[0] = y[0] == 1  # at 0 it predicts the second class
     rates = [right[y == c].mean() for c in (0, 1)]
     assert line.get_xdata()[-1] == len(X)
     assert line.get_ydata()[-1] == pytest.approx(right.mean() if scoring == "accuracy" else np.mean(rates))

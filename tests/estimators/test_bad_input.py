@@ -1,7 +1,7 @@
-"""Bad input: a clear error that names the argument and the first offending row, and a model as it was, bit for bit.
+"""Bad input: a clear error that names the argument and the first offending row, and a model unchanged, bit for bit.
 
-A short batch is looked at before anything changes, a long one changes a copy; both ways are tested, dense and sparse,
-in `fit` and in `partial_fit`, on estimators that have learned nothing yet and on such as have.
+A short batch is checked before anything changes, a long one changes a copy; both ways are tested, dense and sparse, in
+`fit` and in `partial_fit`, on untrained and on trained estimators.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def batch(length, seed=0):
 
 
 def learners_of(length, make, form, as_form):
-    """One that has learned nothing, one that was fitted, one in the middle of a stream."""
+    """One untrained, one fitted, one in the middle of a stream."""
     X, y = batch(length, seed=1)
     X = as_form(X, form)
     return [make(), make().fit(X, y), make().partial_fit(X[:3], y[:3]).partial_fit(X[3:], y[3:])]
@@ -53,7 +53,7 @@ def test_numbers_that_are_none(rule, what, form, length, learner, as_form, uncha
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_numbers_that_are_none_in_a_multiclass_batch(length, n_jobs, unchanged_by):
-    """Also when the row stands behind others that bring new classes, and when threads share the models."""
+    """Also when the row comes after others that bring new classes, and when threads share the models."""
     n, d = LENGTHS[length]
     X, _ = batch(length)
     model = PATERClassifier(n_jobs=n_jobs).partial_fit(X, np.arange(n) % 3)
@@ -272,7 +272,7 @@ def test_labels_that_are_none(make, what, unchanged_by):
     ],
 )
 def test_parameters_that_are_none(rule, params, named, learner, unchanged_by):
-    """Looked at when they are used, on a fresh estimator and on one that was set to them later."""
+    """Checked when they are used, on a fresh estimator and on one whose parameters were set later."""
     X, y = batch("short")
     for model in (learner(rule), learner(rule).fit(X, y)):
         model.set_params(**params)

@@ -1,4 +1,4 @@
-"""The estimators as scikit-learn's world meets them: frames, pipelines, searches, parameters that change."""
+"""The estimators within scikit-learn: frames, pipelines, searches, parameters that change."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_sample_weight_is_routed(model, cancer, weights):
 
 
 def test_parameters_may_change_in_mid_stream(stream):
-    """What was learned stays; the rows that follow are learned from by the new rule."""
+    """What was learned stays; later rows are learned from by the new rule."""
     X, y = stream(400, 5)
     model = PATERClassifier("I").partial_fit(X[:200], y[:200])
     before = model.coef_

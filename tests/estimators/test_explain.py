@@ -1,4 +1,4 @@
-"""explain(X), effect_curves() and plot_effects: of every estimator, pipeline and file, to the bit."""
+"""explain(X), effect_curves() and plot_effects: for every estimator, pipeline and file, to the bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any number of models made one: in order, with memory for two, and errors that say which model differs in what."""
+"""Any number of models merged: in order, with memory for two, and errors that say how which model differs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fitted(model, start=0, stop=600, y=Y):
 
 
 def fails(models, kind=ValueError):
-    """What merging them says; all of them must be as they were."""
+    """The error of merging them; all of them must stay unchanged."""
     before = [pickle.dumps(model) for model in models]
     with pytest.raises(kind) as caught:
         merge_all(models)
@@ -118,7 +118,7 @@ def test_features_and_classes_must_be_of_one_kind():
     assert fails([model, narrow]) == "model 2 has n_features_in_=3 where model 1 has n_features_in_=4."
     named = [PATERClassifier().fit(pd.DataFrame(X, columns=list(names)), Y) for names in ("abcd", "abdc")]
     assert fails(named) == "model 2 has feature_names_in_[2]='d' where model 1 has feature_names_in_[2]='c'."
-    assert merge_all([named[0], model, named[0]]).t_ == 1800  # one that knows no names takes those of the others
+    assert merge_all([named[0], model, named[0]]).t_ == 1800  # a model without names takes those of the others
     text, truth = fitted(PATERClassifier(), y=np.where(Y, "yes", "no")), fitted(PATERClassifier(), y=Y == 1)
     assert (
         fails([model, text])

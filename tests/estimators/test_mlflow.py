@@ -1,4 +1,4 @@
-"""What MLflow calls to load a model file, without MLflow; the page docs/mlflow.md is run where it is installed."""
+"""What MLflow calls to load a model file, without MLflow; the page docs/mlflow.md runs where it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OnlinePipeline: a stream through transformers, as scikit-learn's Pipeline goes through a whole set."""
+"""OnlinePipeline: a stream through transformers, as scikit-learn's Pipeline does for a whole set."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_copies_learn_by_themselves() -> None:
 
 @pytest.mark.parametrize("first", [StandardScaler(), TableEncoder(warm_up=200)])
 def test_labels_and_weights_in_every_form(first: Any) -> None:
-    """What `fit` takes `partial_fit` takes, and both come to the same classes."""
+    """`partial_fit` accepts what `fit` accepts, and both give the same classes."""
     frame = pd.DataFrame(X, columns=list("abcd"))
     for y in (pd.Series(Y, dtype="Int64"), pd.Series(Y, dtype="boolean"), Y.tolist(), Y[:, None]):
         models = [OnlinePipeline([("first", clone(first)), ("learn", PATERClassifier())]) for _ in range(2)]

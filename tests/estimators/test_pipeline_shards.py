@@ -1,4 +1,4 @@
-"""Pipelines of shards that start from one that has begun, through bytes, and are merged."""
+"""Pipelines of shards that start from a begun one, through bytes, and are merged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_shards_are_merged_to_a_pipeline_of_all_rows(learner):
     ],
 )
 def test_in_any_order_and_grouping_they_say_the_same(learner):
-    """Categories that only some have met come to other columns, and mean the same."""
+    """Categories that only some have met get other columns, but mean the same."""
     table, y = labelled(1600)
     estimator = OnlinePipeline([("table", TableEncoder(warm_up=300)), ("model", learner)])
     content = begun_bytes(estimator, [(table[some], y[some], None) for some in (slice(150), slice(800, 950))])
@@ -83,7 +83,7 @@ def test_in_any_order_and_grouping_they_say_the_same(learner):
 
 
 def test_the_first_batch_of_a_shard_does_not_decide_what_candidates_see():
-    """However many categories it brings: pools of shards can be merged."""
+    """However many categories it brings, pools of shards can be merged."""
     table, y = labelled(1200)
     estimator = OnlinePipeline([("table", TableEncoder(warm_up=100)), ("model", AutoPATERClassifier())])
     content = begun_bytes(estimator, [(table[:100], y[:100], None)])
@@ -95,7 +95,7 @@ def test_the_first_batch_of_a_shard_does_not_decide_what_candidates_see():
 
 
 def test_what_begins_is_a_model_file(tmp_path):
-    """Which is checked like any other."""
+    """It is checked like any other."""
     table, y = labelled(300)
     estimator = OnlinePipeline([("columns", TableEncoder()), ("learner", SecondOrderPATERClassifier())])
     content = begun_bytes(estimator, [(table, y, None)])
@@ -107,7 +107,7 @@ def test_what_begins_is_a_model_file(tmp_path):
 
 
 def test_what_one_shard_learns_from_a_beginning_is_what_one_pass_learns_from_there():
-    """The beginning was a pass of its own over some rows, encoded by what they decided together."""
+    """The beginning was a separate pass over some rows, with the encoding that they decided together."""
     table, y = labelled(1500)
     estimator = OnlinePipeline([("table", TableEncoder()), ("model", SecondOrderPATERClassifier(forgetting=0.99))])
     content = begun_bytes(estimator, [(table[:1000], y[:1000], None)])

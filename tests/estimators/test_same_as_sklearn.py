@@ -1,4 +1,4 @@
-"""What the page for users of scikit-learn says is the same is the same."""
+"""What the page for users of scikit-learn calls the same is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimators in files: what comes back is what was saved, to the bit, and nothing else ever comes back."""
+"""Estimators in files: what is loaded is what was saved, to the bit, and nothing else is ever loaded."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_auto_keeps_its_history_and_its_choice(tmp_path: Path) -> None:
 
 
 def test_an_average_that_predicted_by_itself_goes_on_to_predict(tmp_path: Path, monkeypatch: Any) -> None:
-    """Files were written in which the average of a diagonal learner predicted whatever its forgetting."""
+    """In older files, the average of a diagonal learner predicted whatever its forgetting."""
     X, y = np.random.default_rng(3).standard_normal((60, 4)), np.arange(60) % 2
     with monkeypatch.context() as patch:
         patch.setattr("pater.estimators.pater.averages_by_itself", lambda *of: True)
@@ -321,7 +321,7 @@ def test_no_flipped_bit_and_no_part_is_loaded(tmp_path: Path, content: bytes, da
 
 
 def forged(content: bytes, path: Path, *keys: Any) -> None:
-    """The file with another value in its header, rightly signed."""
+    """Write the file with another value in its header, correctly signed."""
     size = int.from_bytes(content[:8], "little")
     described = json.loads(content[8 : 8 + size])
     header = json.loads(described.pop("__metadata__")["pater"])

@@ -19,8 +19,8 @@ from pater import (
     TERClassifier,
 )
 
-# What scikit-learn grants its own SGDClassifier, and nothing else. The order of the samples matters to an online
-# learner, and a sample seen twice is learned from twice: by then it may be right. A weight of two is one longer step.
+# What scikit-learn exempts its own SGDClassifier from, and nothing else. The order of the samples matters to an online
+# learner, and a repeated sample is learned from twice: by then it may be right. A weight of two is one longer step.
 NOT_EQUIVALENT = {
     f"check_sample_weight_equivalence_on_{kind}_data": "an online learner takes a weight of two as one longer step, "
     "which is not the same as meeting the sample twice"

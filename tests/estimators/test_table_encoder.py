@@ -208,7 +208,7 @@ def test_merged_encoders() -> None:
     names = one.get_feature_names_out().tolist()
     one.merge(other)
     for name, before in zip(one.get_feature_names_out()[:width], names, strict=True):
-        assert name == before or (name.startswith(before) and "~" in before)  # words share columns, and are told so
+        assert name == before or (name.startswith(before) and "~" in before)  # words share columns, as their names show
     assert set(other.get_feature_names_out()) - set(one.get_feature_names_out()) <= {
         feature.name for feature in other.features() if feature.kind == "word"
     }

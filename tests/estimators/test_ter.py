@@ -1,4 +1,4 @@
-"""The batch solution: eq. 9 where it can be solved, the shortest of all solutions where there are many."""
+"""The batch solution: eq. 9 where it can be solved, the shortest solution where there are many."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def balanced_weights(y, alpha=(1.0, 1.0)):
 @pytest.mark.parametrize("alpha", [(1.0, 1.0), (0.1, 1.0), (1.0, 0.3)])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csc_matrix])
 def test_equation_9(alpha, make):
-    """The intercept is a constant feature 1 there, here it is solved for by centring: without a ridge the same."""
+    """The intercept is a constant feature 1 there, and is found by centring here: the same without a ridge."""
     X, y = noisy(400, 6)
     model = TERClassifier(class_weight={-1: alpha[0], 1: alpha[1]}).fit(make(X), y)
     exact = reference.ter(np.hstack([X, np.ones((400, 1))]), y, alpha=alpha)
@@ -39,7 +39,7 @@ def test_equation_9(alpha, make):
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("ridge", [1e-6, 0.1, 10.0])
 def test_ridge(make, ridge):
-    """Without an intercept eq. 9 with ridge·I; with one the gradient of the stated objective is zero, b unpenalised."""
+    """Without an intercept, eq. 9 with ridge·I; with one, the gradient of the stated objective is 0, b unpenalised."""
     X, y = noisy(300, 6)
     plain = TERClassifier(ridge, fit_intercept=False).fit(make(X), y)
     np.testing.assert_allclose(plain.coef_[0], reference.ter(X, y, ridge=ridge), rtol=1e-7)
@@ -52,7 +52,7 @@ def test_ridge(make, ridge):
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_shortest_of_many_solutions(make, intercept):
-    """A column twice, a column of zeros, more columns than rows: no error, no explosion, the shortest w."""
+    """A repeated column, a column of zeros, more columns than rows: no error, no explosion, the shortest w."""
     X, y = noisy(60, 4)
     doubled = np.hstack([X, X[:, :1], np.zeros((60, 1))])
     model = TERClassifier(fit_intercept=intercept).fit(make(doubled), y)
@@ -90,7 +90,7 @@ def test_solved_stably_on_columns_of_very_different_size(make):
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("decades", [4, 6])
 def test_never_silently_unsolved(make, decades):
-    """Fifty columns of very different size are many steps for an iterative solver: it arrives, or it says so."""
+    """Fifty columns of very different size take many steps of an iterative solver: it converges, or warns."""
     X, y = noisy(1000, 50)
     scale = np.logspace(-decades / 2, decades / 2, 50)
     usual = TERClassifier().fit(X, y)
@@ -131,7 +131,7 @@ def test_dense_is_sparse_in_either_precision():
 
 
 def test_both_classes_weigh_the_same_and_balanced_is_what_they_are():
-    """The total error rate asks for α/n^c."""
+    """The total error rate requires α/n^c."""
     X, y = noisy(300, 4)
     balanced = TERClassifier(class_weight="balanced").fit(X, y)
     assert np.array_equal(balanced.coef_, TERClassifier().fit(X, y).coef_)

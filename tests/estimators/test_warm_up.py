@@ -1,4 +1,4 @@
-"""Rows that are held back for an encoder: refused at once if they are wrong, and answered for at a bearable cost."""
+"""Rows held back for an encoder: refused at once if they are wrong, and included in predictions at a bearable cost."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_labels_of_a_learner_that_is_not_ours(unchanged_by: Any) -> None:
     "learner", [PATERClassifier(), AROWClassifier(), SecondOrderPATERClassifier(), AutoPATERClassifier()]
 )
 def test_calls_of_a_row_leave_no_trace_and_are_learned_together(learner: Any, monkeypatch: Any) -> None:
-    """Whether they come with weights or not, and in whatever way a label is written."""
+    """With or without weights, and in any spelling of a label."""
     calls = []
     learn = type(learner).partial_fit
 

@@ -1,4 +1,4 @@
-"""Samples of weight 0 are as if they were not there, to the bit."""
+"""Samples of weight 0 count as absent, to the bit."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Add the rules of docs/add-an-algorithm.md, exactly as the page has them, and look for them everywhere.
+"""Add the rules of docs/add-an-algorithm.md, exactly as on the page, and look for them everywhere.
 
-Run by `test_add_an_algorithm.py` in a process of its own: the passes are compiled with the table of rules as it is when
+Run by `test_add_an_algorithm.py` in a separate process: the passes are compiled with the table of rules as it is when
 they are imported.
 """
 
@@ -23,7 +23,7 @@ LINES = re.findall(r"^```diff\n\+(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILIN
 
 
 def add(module, start):
-    """Add the block of the page that begins with this line to a module."""
+    """Add to a module the block of the page that begins with this line."""
     (block,) = (block for block in PYTHON if re.search(f"^{start}", block, flags=re.MULTILINE))
     exec(compile(block, module.__file__, "exec"), vars(module))
 
@@ -77,7 +77,7 @@ def command(*arguments):
 
 
 def help_of_train():
-    """In one line, hyphens at the ends of lines mended."""
+    """The help in one line, with hyphens at line ends repaired."""
     return " ".join(command("train", "--help").split()).replace("- ", "-")
 
 

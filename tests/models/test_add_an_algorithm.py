@@ -1,4 +1,4 @@
-"""docs/add-an-algorithm.md keeps its promise: a function, a line and a reference, and the rule is everywhere."""
+"""docs/add-an-algorithm.md keeps its promise: with a function, a line and a reference, a rule is everywhere."""
 
 from __future__ import annotations
 

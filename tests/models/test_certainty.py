@@ -1,4 +1,4 @@
-"""Standard errors by Σ: as the matrix says, and as far as streams really differ."""
+"""Standard errors from Σ: as the matrix gives them, and as far as streams really differ."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_streams_differ_as_much_as_it_says(learner, share):
         effects.append(sums @ fitted.coef_[0, :8])
         errors.append(Certainty.of(fitted._fitted_model()).deviations(0, np.arange(8), sums))
     ratio = np.mean(errors) / np.mean(np.std(effects, axis=0, ddof=1))
-    assert 0.75 < ratio < 1.7  # of twelve streams; labels vary less about a fit than about their mean
+    assert 0.75 < ratio < 1.7  # over twelve streams; labels vary less about a fit than about their mean
 
 
 def test_what_nobody_knows_is_not_told():

@@ -1,4 +1,4 @@
-"""Which of several models speaks: the best by its score, or the one that a file names, until more is learned."""
+"""Which of several models predicts: the best by its score, or the one that a file names, until more is learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that are raised in another process say there what they said here."""
+"""Errors from another process keep their message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models merged in any order and any grouping are the same to rounding."""
+"""Models merged in any order and any grouping are the same, to rounding."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_of_shards_that_know_different_classes(rule, learner, stream):
 
 
 def test_of_models_on_scales_far_apart(stream):
-    """PATER-II grows without end: one of them is 2^600 times as long as the others, and drowns none of them."""
+    """PATER-II grows without bound: one model is 2^600 times as long as the others, and drowns none of them."""
     X, y = stream(300_000, 6)
     labels = np.where(np.random.default_rng(0).random(y.size) < 0.3, -y, y)
     cuts = [290_000, 292_000, 294_000, 296_000]

@@ -1,4 +1,4 @@
-"""Labels to codes: the compiled table, and the sort behind it where the table does not serve, say the same."""
+"""Labels to codes: the compiled table, and the sort used where it cannot serve, give the same."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DTYPES = [np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float
 
 
 def plain_encode(labels, known):
-    """Known classes in their order, then new ones as they turn up."""
+    """Known classes in order, then new ones as they appear."""
     names, codes, new, first = list(known), [], [], []
     for row, label in enumerate(labels):
         if label not in names:

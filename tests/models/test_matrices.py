@@ -1,4 +1,4 @@
-"""What a caller hands over becomes rows without a copy, where its form allows it; and what is wrong with a row."""
+"""A caller's matrix becomes rows without a copy, where its form allows it; and faults in rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_dense_rows_are_not_copied(dtype):
         assert is_plain(rows)
         assert shares(rows_of(rows), rows)
         assert rows_of(rows)[0].dtype == dtype
-        assert rows_of(rows)[0].flags.writeable  # a kind of array the kernels are compiled for
+        assert rows_of(rows)[0].flags.writeable  # a kind of array for which the kernels are compiled
     assert not frozen.flags.writeable
 
 

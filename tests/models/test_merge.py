@@ -58,7 +58,7 @@ def test_weights_average_by_the_samples_seen(rule, d, form, average, learner, as
 @pytest.mark.parametrize("rule", FIRST_ORDER)
 @pytest.mark.parametrize("average", [True, False])
 def test_a_model_merged_with_its_twin_says_the_same(rule, average, learner, stream, weights):
-    """Whatever unit the weights are averaged in."""
+    """In whatever unit the weights are averaged."""
     X, y = stream(500, 6)
     model = learner(rule, average=average).fit(X, y)
     expected = weights(model)
@@ -107,7 +107,7 @@ def test_what_has_seen_nothing_adds_nothing(stream, weights):
     ],
 )
 def test_models_of_different_classes(rule, first, second, together, learner, stream):
-    """A class that one has not met is added to it, as if it turned up after its last row; then they merge."""
+    """A class that one has not met is added to it, as if it appeared after its last row; then they merge."""
     X, _ = stream(600, 4)
     y = np.concatenate([np.resize(first, 400), np.resize(second, 200)])
     a, b = learner(rule).partial_fit(X[:400], y[:400]), learner(rule).partial_fit(X[400:], y[400:])

@@ -1,4 +1,4 @@
-"""Shards that start from one model which has begun: what each has learned since, and what they come to together."""
+"""Shards that start from one begun model: what each has learned since, and what they give together."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_precisions_are_those_of_the_rows_since(learner_of, stream):
 @pytest.mark.first_quick
 @pytest.mark.parametrize("n_shards", [1, 5, 30])
 def test_least_squares_from_a_beginning_is_that_of_its_rows_and_then_of_all(n_shards, stream, weights):
-    """With a prior so strong that no row gets outside the margin: then those of the beginning are learned twice."""
+    """With a prior so strong that no row gets outside the margin: then the rows of the beginning are learned twice."""
     X, y = stream(1000, 5)
     begun = AROWClassifier(covariance="full", r=1e5).partial_fit(X[:300], y[:300])
     whole = learned(begun, X, y)
@@ -89,7 +89,7 @@ def test_least_squares_from_a_beginning_is_that_of_its_rows_and_then_of_all(n_sh
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_who_learns_from_every_row_learns_from_each_once(covariance):
-    """A beginning leaves nothing behind in second-order PATER-II but the class weights that it entered rows with."""
+    """A beginning affects second-order PATER-II only by the class weights with which it entered rows."""
     rng = np.random.default_rng(0)
     X, y = rng.integers(-9, 10, (900, 5)).astype(float), rng.choice([-1, 1], 900)
     begun = SecondOrderPATERClassifier("II", covariance=covariance).partial_fit(X[:300], y[:300])
@@ -103,7 +103,7 @@ def test_who_learns_from_every_row_learns_from_each_once(covariance):
 @pytest.mark.parametrize("rule", ["so-pater-i", "so-perceptron", "arow", "pater-i", "perceptron", "scw-i"])
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_what_a_beginning_has_learned_is_there_when_shards_pass_all_rows_by(rule, covariance, learner):
-    """Classes far apart: after the beginning hardly a row is learned from."""
+    """Classes far apart: after the beginning, hardly any row is learned from."""
     params = {"covariance": covariance} if RULES[rule].second_order else {}
     rng = np.random.default_rng(0)
     y = rng.choice([-1, 1], 6000, p=[0.9, 0.1])
@@ -136,7 +136,7 @@ def test_averages_are_those_of_the_samples_since(rule, learner, stream):
     )
     np.testing.assert_allclose(mean, (900 * all_of - 300 * first) / 600, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(mean_bias, (900 * all_bias - 300 * first_bias) / 600, rtol=1e-9, atol=1e-12)
-    if rule == "pater-ii":  # whose margins are told by the mean of their usual sizes
+    if rule == "pater-ii":  # whose margins are given in units of the mean of their usual sizes
         sizes = [each._model.state.scalars["mean_size"] for each in (own, after, begun)]
         np.testing.assert_allclose(sizes[0], (900 * sizes[1] - 300 * sizes[2]) / 600, rtol=1e-9)
 
@@ -153,7 +153,7 @@ def test_new_classes_and_columns_of_a_shard(stream):
 
 @pytest.mark.parametrize("point", [{"max_fpr": 0.05}, {"cost": {"false_positive": 1, "false_negative": 5}}])
 def test_thresholds_of_shards(point, stream):
-    """Of what was seen since the beginning, nothing less and nothing more."""
+    """From what was seen since the beginning, no less and no more."""
     X, y = stream(6000, 5)
     begun = AROWClassifier(operating_point=point).partial_fit(X[:1000], y[:1000])
     together = merged(begun, X, y, 8)

@@ -1,8 +1,8 @@
-"""More than two classes: one against the rest in one pass, and classes that turn up on the way.
+"""More than two classes: one against the rest in one pass, and classes that appear on the way.
 
-The semantics of a class that was not named: it is added before the row that brings it. The models of the first two
-classes are those of a stream in which these classes were known from the start: of one class or two, the model of either
-is the mirror image of the other. The model of any later class has seen nothing before the row that brings it.
+A class that was not named is added before the row that brings it. The models of the first two classes are those of a
+stream in which they were known from the start: with one or two classes, the model of either is the mirror image of the
+other. The model of any later class has seen nothing before the row that brings it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def close(a, b, *, within=1e-11):
 @pytest.mark.parametrize(("d", "form"), FORMS)
 @pytest.mark.parametrize("first", [-1, 1])
 def test_a_binary_stream_that_begins_with_one_class(rule, d, form, first, learner, as_form, stream, bits):
-    """Classes up front or not, one call or many: the same, exactly."""
+    """With or without `classes` up front, in one call or many: exactly the same."""
     X, y = stream(300, d)
     y[:40] = first
     X = as_form(X, form)
@@ -125,7 +125,7 @@ def test_warm_start_takes_new_classes_along(stream):
 
 
 def test_the_class_weight_of_a_class_weighs_in_its_own_model(stream):
-    """Of three or more classes a class's weight is α⁺ in its own model, and α⁻ is 1."""
+    """With three or more classes, a class's weight is α⁺ in its own model, and α⁻ is 1."""
     X, y = stream(500, 4)
     y[X[:, 0] > 1] = 3
     model = PATERClassifier(class_weight={1: 2.5, 3: 0.5}).fit(X, y)
@@ -172,7 +172,7 @@ def test_longer_names_that_turn_up_later(stream):
 
 @pytest.mark.parametrize("form", ["dense-f8", "csr-f8-i4"])
 def test_several_new_classes_at_once_are_as_one_after_the_other(form, as_form, stream):
-    """Weights, counts and history, of one model a class and of many, whatever the chunks."""
+    """Weights, counts and history, with one model per class and with many, for any chunks."""
     X, _ = stream(900, 5)
     X, y = as_form(X, form), np.random.default_rng(1).permutation(900) % 12 * 3
     weights = np.random.default_rng(2).random(900)
@@ -219,4 +219,4 @@ def test_a_hundred_classes_are_worth_a_word(stream):
     model = PATERClassifier().partial_fit(X[:99], np.arange(99))
     with pytest.warns(ManyClassesWarning, match="101 classes so far"):
         model.partial_fit(X[99:101], np.arange(99, 101))
-    model.partial_fit(X[101:], np.arange(101, 400))  # once is enough
+    model.partial_fit(X[101:], np.arange(101, 400))  # one warning is enough

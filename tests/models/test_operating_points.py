@@ -1,4 +1,4 @@
-"""An operating point: the rate that was allowed is kept, on a stream that stays as it is and on one that drifts."""
+"""An operating point: the allowed rate is kept, on a stationary stream and on one that drifts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(n, *, seed, turned=False, positives=0.05):
 
 
 def as_they_come(model, X, y, step=50):
-    """What is said of rows, some at a time, before they are learned from."""
+    """Predictions for rows, some at a time, before learning from them."""
     said = []
     for start in range(0, len(y), step):
         some = slice(start, start + step)
@@ -64,7 +64,7 @@ def test_one_percent_of_false_alarms_ten_thousand_rows_later(name, average):
 
 @pytest.mark.parametrize("name", ["so-pater-i", "so-pater-ii", "perceptron", "pa", "alma", "arow", "cw"])
 def test_a_threshold_that_stays_as_it_was_holds_too(name):
-    """Where the margins have a unit: those of PATER-I grow and shrink as its weights do."""
+    """If the margins have a unit: those of PATER-I grow and shrink with its weights."""
     model = LEARNERS[name](operating_point={"max_fpr": 0.01}, average=True)
     model.partial_fit(*rows(20_000, seed=0))
     threshold = model.threshold_
@@ -86,7 +86,7 @@ def test_the_rate_holds_and_holds_again_after_a_drift(name, point):
         X, y = rows(30_000, seed=2 + turned, turned=turned)
         said = as_they_come(model, X, y)
         of_class = said[y == 0] if kind == "max_fpr" else 1 - said[y == 1]
-        n = min(of_class.size, 10_000)  # the threshold itself comes from no more samples of the class
+        n = min(of_class.size, 10_000)  # the threshold itself comes from at most this many samples of the class
         assert abs(of_class.mean() - rate) <= sampling_error(rate, n) + 0.1 * rate
 
 
@@ -168,7 +168,7 @@ def test_only_predictions_change():
     said = model.decision_function(X) >= model.threshold_
     assert model.predict(X).tolist() == said.astype(int).tolist()
     assert model.score(X, y) == np.mean(said == y)
-    model.set_params(operating_point={"max_fnr": 0.01})  # the same margins tell any threshold
+    model.set_params(operating_point={"max_fnr": 0.01})  # the same margins give any threshold
     assert np.mean(model.predict(X)[y == 1] == 0) < 0.03
     model.set_params(operating_point=None)
     assert model.threshold_ == 0.0

@@ -1,4 +1,4 @@
-"""Columns in other places: the same answers, and the same learning afterwards."""
+"""Columns in other places: the same predictions, and the same learning afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pool behind AutoPATERClassifier and --algo auto: what it predicts, who leads, who stops, and what is kept."""
+"""The pool behind AutoPATERClassifier and --algo auto: its predictions, who leads, who stops, and what is kept."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_what_is_told_as_progressive_is_what_was_predicted(n_classes, point):
         ]
         if point is None:
             assert_array_equal(told[:, problem], counts)
-        else:  # its threshold is looked up now and then, see models/margin_counts.py
+        else:  # its threshold is updated only now and then, see models/margin_counts.py
             assert_allclose(told[:, problem], counts, atol=0.02 * len(y))
 
 
@@ -216,7 +216,7 @@ def test_few_are_left_in_the_long_run_and_one_always(n_rows):
     }
     if n_rows < race.LONG_RUN:
         assert winners == {pool.spec._replace(forgetting=1.0)}
-    else:  # one of them is the common candidate now
+    else:  # one of them is now the common candidate
         assert len(winners) == 1
         assert [pool.specs[k].forgetting for k in pool.models] == list(MEMORIES)
 
@@ -233,7 +233,7 @@ def test_a_memory_that_cannot_outweigh_the_prior_does_not_begin_unless_it_is_the
     assert begin(memories=[0.95, 0.999], priors=[100.0]) == [
         (100.0, 0.95),
         (100.0, 0.999),
-    ]  # the common one always does
+    ]  # the common one always begins
     assert begin(memories=[1.0, 0.99], priors=[100.0]) == [(100.0, 0.99), (100.0, 1.0)]
 
 
@@ -268,7 +268,7 @@ def test_who_is_left_of_a_team_stops_no_other():
 
 
 def with_winner(pool: Pool, team: int) -> Pool:
-    """The same pool, in which one team has won."""
+    """The same pool after one team has won."""
     staying = [k for k in pool.models if k == pool.entered.common or pool.entered.teams[k] == team]
     pool.models = {k: pool.models[k] for k in staying}
     pool.adjustments = {k: pool.adjustments[k] for k in staying}
@@ -288,7 +288,7 @@ SHORT_RUN = 1024
 
 @pytest.fixture
 def begun(monkeypatch) -> tuple[Pool, np.ndarray, np.ndarray]:
-    """A pool that a team other than the common candidate's has just won, rows to go on with, and a run that is long."""
+    """A pool just won by a team other than the common candidate's, rows to continue with, and a shorter long run."""
     monkeypatch.setattr(race, "LONG_RUN", SHORT_RUN)
     X, y = stream(6000)
     pool = Pool.new(np.array([0, 1]), Views(6), candidates(BASE, "balanced_accuracy"), "balanced_accuracy")
@@ -318,7 +318,7 @@ def test_the_longest_memory_goes_on_while_it_is_better_and_in_shards(begun, monk
     better = learned(pool, X, y, len(y))
     assert len(better.models) == n_models
     assert same(learned(pool, X, y, 100), better)
-    monkeypatch.undo()  # and it is asked in the long run only
+    monkeypatch.undo()  # then it is checked only in the long run
     assert len(learned(pool, X, y, len(y)).models) == n_models
 
 

@@ -1,4 +1,4 @@
-"""Probabilities: of averaged models, too, they are fitted to the margins that they are asked of."""
+"""Probabilities are fitted to the margins that they are computed from, also in averaged models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rows(n, *, seed, d=20):
     return X, (random.random(n) < p).astype(int)
 
 
-STEADY = ("arow", "arow-diagonal", "so-pater-i")  # the last weights of others jump with every sample or mistake
+STEADY = ("arow", "arow-diagonal", "so-pater-i")  # the last weights of the others jump with every sample or mistake
 
 
 @pytest.mark.first_quick
@@ -96,7 +96,7 @@ def test_the_margins_of_an_averaged_model_are_those_of_its_average(name, form):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_first_rows_are_not_told_for_sure(name):
-    """One row of each class shows little; and of ten rows, one who says a half has a log loss of log 2."""
+    """One row of each class shows little; on ten rows, predicting one half has a log loss of log 2."""
     lost = 0.0
     for seed in range(20):
         X, y = rows(10, seed=seed)

@@ -1,4 +1,4 @@
-"""Rows that come one by one: the pass that is kept ready comes to the bits of a batch, whatever changes between."""
+"""Rows that come one by one: the reused pass gives the bits of a batch, whatever changes in between."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def states(estimator):
 
 
 def same(a, b):
-    """Whether two estimators have learned the same, to the bit."""
+    """Assert that two estimators have learned the same, to the bit."""
     assert len(states(a)) == len(states(b))
     for mine, theirs in zip(states(a), states(b), strict=True):
         assert mine.scalars.tobytes() == theirs.scalars.tobytes()
@@ -80,7 +80,7 @@ def test_what_happens_between_rows_leaves_no_trace():
             single.predict(X[:3])
         step = 1 if i % 10 else 10  # rows one by one, and some together
         before.partial_fit(X[i : i + step], y[i : i + step])
-        if before is not single:  # a copy learns by itself
+        if before is not single:  # a copy learns independently
             single.partial_fit(X[i : i + step], y[i : i + step])
             assert same(before, single)
         i += step

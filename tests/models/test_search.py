@@ -35,7 +35,7 @@ def stream(n, d, seed=0, shift=0.0):
 
 
 def sparse(X):
-    """As herds are for: the rows of a search that are not narrow."""
+    """The form for which herds are used: rows of a search that are not narrow."""
     return sp.csr_array(X)
 
 
@@ -48,7 +48,7 @@ def run(X, y, specs, *, group=None, cuts=(), **options):
 
 
 def same(a: State, b: State, k: int) -> None:
-    """Model k of a is the only model of b, to the last bit."""
+    """Assert that model k of a is the only model of b, to the last bit."""
     assert a.scalars[k].tobytes() == b.scalars[0].tobytes()
     assert_array_equal(a.kinds()[k, :3], b.kinds()[0, :3])
 
@@ -113,7 +113,7 @@ def test_sample_weights_of_many(form):
 
 
 def in_units(margins):
-    """Margins over the root of their mean square so far, which is how those of PATER are told."""
+    """Margins over the root of their mean square so far, as those of PATER are reported."""
     told, square = [], 0.0
     for t, margin in enumerate(margins, start=1):
         told.append(margin / np.sqrt(square) if square > 0 else margin)

@@ -1,4 +1,4 @@
-"""The table of settings, and what is made from it: specs, the kernels' record, JSON, options, docs."""
+"""The table of settings, and what is derived from it: specs, the kernels' record, JSON, options, docs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def test_rules_name_settings_that_there_are():
-    """And each of those has its rules from them: a rule's own settings are nowhere listed again."""
+    """And each setting gets its rules from them: a rule's own settings are listed nowhere else."""
     named = {name for rule in RULES.values() for name in rule.settings}
     assert named == {name for name, setting in SETTINGS.items() if setting.is_of_some}
     for name in named:
@@ -137,7 +137,7 @@ def test_numbers_of_every_type(name):
 
 @pytest.mark.parametrize("kind", ONLINE)
 def test_estimators_have_the_defaults_of_the_table(kind):
-    """But for those that choose along the stream, which let later answers count for more."""
+    """Except for those that choose along the stream, in which later predictions count for more."""
     model, rule = kind(), kind()._checked_specs()[0].rule
     for setting in SETTINGS.values():
         if setting.parameter in model.get_params() and setting.name not in ("discount", "average"):
@@ -150,7 +150,7 @@ def test_estimators_have_the_defaults_of_the_table(kind):
 def test_estimators_have_the_settings_of_their_rules(kind):
     rules = set(kind._rules.values())
     own = {setting.parameter for setting in SETTINGS.values() if any(map(setting.has, rules))}
-    counts = {"", "fading", "discount"}  # of those that choose along the stream
+    counts = {"", "fading", "discount"}  # for those that choose along the stream
     there = {setting.parameter for setting in SETTINGS.values()} & set(kind().get_params())
     assert own - counts == there - counts
 

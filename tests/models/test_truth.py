@@ -1,4 +1,4 @@
-"""Truth values as labels of estimators: one class each, however they are written."""
+"""Truth values as labels for estimators: one class each, in any spelling."""
 
 from __future__ import annotations
 

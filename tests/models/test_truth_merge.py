@@ -1,4 +1,4 @@
-"""Models whose truth values are spelled differently are merged as if they were spelled alike, or refused."""
+"""Models with different spellings of truth values merge as if spelled the same, or are refused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_first_that_has_them_may_be_the_second() -> None:
 
 
 def refused(folder: Path, *models: Any) -> str:
-    """What is said of models that cannot be merged, from Python; the command line says the same."""
+    """The error for models that cannot be merged, in Python; the command line gives the same."""
     before = [model.coef_.copy() for model in models]
     with pytest.raises(ValueError, match="model 2 has") as error:
         merge_all(models)

@@ -30,7 +30,7 @@ GROWING = {
     "Auto": lambda: AutoPATERClassifier(("II",)),
     "Auto, as it comes": lambda: AutoPATERClassifier(),
 }
-# Those whose direction turns, so that no threshold holds whatever the unit, and how far their sizes differ.
+# Those whose direction turns, so that no threshold holds in any unit, and how far their sizes differ.
 TURNING = {
     "PATER-I": (lambda: PATERClassifier("I"), 5),
     "PATER-I, averaged": (lambda: PATERClassifier("I", average=True), 5),
@@ -54,7 +54,7 @@ def noisy(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sizes_along(model, n_rows: int, step: int) -> list[float]:
-    """The deviation of margins on the same fresh rows, after every so many."""
+    """The deviation of margins on the same fresh rows, after every `step` rows."""
     X, y = noisy(n_rows)
     X_new, _ = noisy(2_000, seed=1)
     sizes = []
@@ -119,7 +119,7 @@ def test_calibrated_classifier_has_the_auc_of_the_margins(name):
 
 
 def test_the_paper_s_own_numbers_stay_in_the_state():
-    """Told weights are those divided by the usual size of the margins, and nothing else."""
+    """Reported weights are those divided by the usual size of the margins, and nothing else."""
     X, y = noisy(800)
     model = PATERClassifier("II").fit(X, y)
     state = model._model.state
@@ -130,7 +130,7 @@ def test_the_paper_s_own_numbers_stay_in_the_state():
 
 
 def test_the_average_is_told_as_the_average_of_what_was_told():
-    """Each of the weights with the share that it has in their average."""
+    """Each of the weights counts with its share in their average."""
     X, y = noisy(600)
     model, of_last, weighed, sizes = PATERClassifier("II", average=True), PATERClassifier("II"), 0.0, 0.0
     for i in range(len(y)):
@@ -157,9 +157,9 @@ def test_averages_say_before_learning_what_they_say_when_asked(variant, form):
 
 
 def test_probabilities_do_not_depend_on_the_unit():
-    """p = σ(slope·r + offset) of the margin over its running size, both of the average in the paper's own unit.
+    """p = σ(slope·r + offset) for the margin over its running size r, both for the average in the paper's own unit.
 
-    After t rows it is taken for t/(t + 10) of that.
+    After t rows, r is scaled by t/(t + 10).
     """
     X, y = noisy(3_000)
     model = PATERClassifier("II", average=True, probability=True).fit(X, y)

@@ -92,7 +92,7 @@ def test_weights_and_margins_are_of_all_columns(leader_level):
 @pytest.mark.parametrize("cuts", [[1], [16, 17, 900], list(range(100, 1500, 100))])
 def test_cuts_and_new_columns_leave_no_trace(cuts):
     X, y = rows_and_labels()
-    X[:700, 6:] = 0.0  # two columns turn up later
+    X[:700, 6:] = 0.0  # two columns appear later
     whole, cut = pool_of(LEVELS[:6]), pool_of(LEVELS[:6], d=6)
     whole.learn(rows_of(csr_array(X)), y)
     for start, stop in zip([0, *cuts], [*cuts, len(y)], strict=True):
@@ -129,7 +129,7 @@ def test_full_covariances_are_for_the_beginning(monkeypatch):
         assert pool.leader in pool.models
     assert seen[0] == {0, 1, 2}
     assert not seen[-1]
-    assert len({k for k in pool.models if k != pool.entered.common}) > 0  # the best of those that last are there
+    assert len({k for k in pool.models if k != pool.entered.common}) > 0  # the best of the lasting ones are there
 
 
 def test_full_covariances_have_a_budget(monkeypatch):
@@ -177,7 +177,7 @@ def test_who_takes_part_depends_on_the_width_of_its_view():
     memories = np.array([spec.forgetting for spec in SPECS])
     assert of_levels[0, full].any()
     assert not of_levels[2, full].any()
-    assert set(memories[of_levels[0] & full]) == {1.0, 0.999}  # 200 rows at least
+    assert set(memories[of_levels[0] & full]) == {1.0, 0.999}  # at least 200 rows
     assert set(memories[of_levels[1] & full]) == {1.0, 0.999}
     assert set(memories[of_levels[0] & ~full]) == {1.0, 0.999, 0.99}
     assert set(memories[of_levels[2] & ~full]) == {1.0, 0.999}
@@ -215,7 +215,7 @@ def test_columns_are_put_elsewhere_in_every_view():
     X, y = rows_and_labels(500)
     pool = pool_of(LEVELS[:6])
     pool.learn(rows_of(csr_array(X)), y)
-    columns = np.array([0, 1, 2, 3, 4, 5, 9, 7])  # the last two are those that came later
+    columns = np.array([0, 1, 2, 3, 4, 5, 9, 7])  # the last two came later
     moved = with_columns_at(pool, columns, 10)
     wide = np.zeros((len(X), 10))
     wide[:, columns] = X

@@ -1,4 +1,4 @@
-"""What is said of a model that predicts one class only, or decides for the class that was not meant."""
+"""Warnings about a model that predicts only one class, or decides for the wrong class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pater.models.warnings import PositiveClassWarning
 
 
 def rare(n: int = 4_000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of which 5 % are of class 1, which is hard to tell."""
+    """Rows with 5 % of class 1, which is hard to recognise."""
     rng = np.random.default_rng(seed)
     y = (rng.random(n) < 0.05).astype(int)
     return rng.normal(size=(n, 4)) + y[:, None] * 0.7, y
@@ -52,7 +52,7 @@ def test_weights_of_cost_times_share_have_nearly_the_least_cost_in_second_order(
 
 
 COST = {"false_positive": 1, "false_negative": 50}
-NAMES = np.array(["legit", "fraud"])  # of which the frequent one is the second in order
+NAMES = np.array(["legit", "fraud"])  # the frequent one is the second in order
 
 
 @pytest.mark.parametrize("learner", [SecondOrderPATERClassifier, AutoPATERClassifier])

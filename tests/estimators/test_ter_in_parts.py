@@ -35,7 +35,7 @@ def rows_of(n=400, d=7, classes=2, seed=0):
 
 
 def solved(X, y, s=None, *, ridge=0.0, alpha=None, intercept=True):
-    """By the rows themselves, one class against the rest."""
+    """The solution from the rows themselves, one class against the rest."""
     s = np.ones(len(y)) if s is None else s
     found = []
     for k in [1] if y.max() == 1 else range(y.max() + 1):
@@ -82,7 +82,7 @@ def test_parts_in_any_order_are_the_whole(cut, classes, form):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("shards", [2, 5, 40])
 def test_shards_in_any_order_and_grouping_are_the_whole(classes, shards):
-    """The first shard holds rows of one class only, the second no row of any weight."""
+    """The first shard holds rows of one class only, the second only rows of weight 0."""
     X, y = rows_of(classes=classes)
     s = np.ones(len(y))
     order = np.concatenate([np.flatnonzero(y == 0), np.flatnonzero(y > 0)])
@@ -160,7 +160,7 @@ def test_one_class_and_no_rows_at_all():
 
 
 def test_columns_that_stay_the_same_far_from_zero():
-    """Their class means must not differ by as much as rounding: that would tell the classes apart perfectly."""
+    """Their class means must not differ even by rounding: that would separate the classes perfectly."""
     X, y = rows_of()
     wide = np.hstack([X, np.full((len(y), 1), 1.7e9 / 3), np.full((len(y), 1), 0.1)])
     for model in (
@@ -170,7 +170,7 @@ def test_columns_that_stay_the_same_far_from_zero():
     ):
         assert (model.coef_[0, -2:] == 0).all()
         np.testing.assert_allclose(model.coef_[0, :-2], solved(X, y)[0, :-1], rtol=1e-10)
-    tiny = 2.0**-60 * X  # beside which a weight of mere rounding would drown all others
+    tiny = 2.0**-60 * X  # next to which a weight of mere rounding would drown all others
     wide = np.hstack([np.full((len(y), 2), 7e8), tiny])
     model = merge_all(learned(wide, y, some) for some in parts_of(len(y), 9))
     assert (model.coef_[0, :2] == 0).all()
@@ -187,7 +187,7 @@ def test_rows_far_from_zero_lose_no_digits():
 
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_shortest_of_many_solutions(intercept):
-    """Columns twice, a column of zeros, fewer rows than columns: as from the rows themselves."""
+    """Repeated columns, a column of zeros, fewer rows than columns: as from the rows themselves."""
     X, y = rows_of()
     doubled = np.hstack([X, X, np.zeros((len(y), 1))])
     model = merge_all(learned(doubled, y, some, fit_intercept=intercept) for some in parts_of(len(y), 20))
@@ -198,7 +198,7 @@ def test_the_shortest_of_many_solutions(intercept):
 
 
 def exact(X, y, s):
-    """Eq. 9 in rational numbers, without a rounding but the last: the weights, then the intercept."""
+    """Eq. 9 in rational numbers, rounded only at the end: the weights, then the intercept."""
     side = [sum(map(Fraction, s[y == c].tolist())) for c in (0, 1)]
     rows = [[*map(Fraction, x), Fraction(1)] for x in X.tolist()]
     size = len(rows[0])
@@ -233,7 +233,7 @@ def rounding(X, y, s, w):
 @pytest.mark.parametrize("decades", [0, 3, 6, 9])
 @pytest.mark.parametrize("far", [0.0, 1e5])
 def test_what_ill_conditioned_columns_lose(decades, far):
-    """Against rational numbers: no more than a rounding of the rows, whose price grows with the condition, or two."""
+    """Against rational numbers: no more than two roundings of the rows, whose cost grows with the condition."""
     random = np.random.default_rng(decades)
     y = (random.random(120) < 0.3).astype(int)
     turn = np.linalg.qr(random.normal(size=(4, 4)))[0]
@@ -306,7 +306,7 @@ def test_columns_too_many_for_moments(unchanged_by):
     said = unchanged_by(model, lambda: model.partial_fit(X, [0, 1], classes=[0, 1]))
     assert "30,000 columns take 26.8 GiB for 2 classes" in said
     assert "Use fit" in said
-    model.fit(X, [0, 1])  # fewer rows than columns, filled in
+    model.fit(X, [0, 1])  # fewer rows than columns, made dense
     for call in (lambda: model.partial_fit(X, [0, 1]), lambda: model.merge(model), model.solve):
         assert "only the solution was kept" in unchanged_by(model, call)
     assert not hasattr(model, "t_")
@@ -315,7 +315,7 @@ def test_columns_too_many_for_moments(unchanged_by):
 @pytest.mark.slow
 def test_sparse_rows_are_filled_in_some_at_a_time():
     random = np.random.default_rng(0)
-    X = sp.random_array((60_000, 60), density=0.02, format="csr", rng=random)  # 29 MB when filled in
+    X = sp.random_array((60_000, 60), density=0.02, format="csr", rng=random)  # 29 MB when dense
     y = random.choice([0, 1], 60_000)
     TERClassifier().partial_fit(X[:500], y[:500])
     tracemalloc.start()
@@ -403,7 +403,7 @@ def test_behind_an_encoder_columns_may_turn_up():
     two.partial_fit(table[600:], y[600:])
     assert whole.named_steps["model"].t_ == 900
     assert whole.named_steps["model"].n_features_in_ > begun.named_steps["model"].n_features_in_
-    assert one.merge(two).named_steps["model"].t_ == 1100  # those that both began with count twice
+    assert one.merge(two).named_steps["model"].t_ == 1100  # those of the common beginning count twice
     assert (one.predict(table) == whole.predict(table)).mean() > 0.95
     content = begun_bytes(begun, [(table[:200], y[:200], None)])
     shards = []

@@ -137,7 +137,7 @@ def read(
 ) -> tuple[dict[str, Any], Arrays]:
     """Read the container: the header and the arrays, once the checksum is right.
 
-    The checksum is verified first, in a pass of its own that keeps nothing in memory. Then the header is parsed, and the arrays
+    The checksum is verified first, in a pass that keeps nothing in memory. Then the header is parsed, and the arrays
     that it describes must fill the file exactly. Then `claims` may object to the header and to the shapes and types of
     the arrays. Only then is memory allocated. `rooms` says where some arrays go, by name, so that a large one need not
     be in memory twice.

@@ -19,7 +19,7 @@ import pytest
 
 from pater.cli import terminal
 from pater.cli.terminal import printable
-from pater.kernels import compile as _compile
+from pater.kernels import code_cache
 from pater.stream import train
 
 PATER = [sys.executable, "-m", "pater"]
@@ -290,8 +290,8 @@ def test_that_it_compiles_is_said_once_and_on_a_terminal_only(place: Path) -> No
 
 def test_compiling_is_told_when_a_kernel_is_not_kept_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
-    monkeypatch.setattr(_compile, "on_compiling", lambda: told.append("compiling"))
-    cache = _compile._SoundFiles(str(tmp_path), "kernel", "stamp")
+    monkeypatch.setattr(code_cache, "on_compiling", lambda: told.append("compiling"))
+    cache = code_cache._SoundFiles(str(tmp_path), "kernel", "stamp")
     assert cache.load("key") is None
     assert told == ["compiling"]
     cache.save("key", "code")

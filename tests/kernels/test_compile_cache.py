@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import pater
-from pater.kernels import compile as _compile
+from pater.kernels import code_cache
 
 # A kernel in another module than the rule that it calls.
 PERCEPTRON = """
@@ -174,7 +174,7 @@ DAMAGES = (cut, lambda content: b"", *map(flipped, (0, 0.5, 1)))
 @pytest.mark.parametrize("kind", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_as_good_as_none(tmp_path, kind, damage):
-    cache = _compile._SoundFiles(str(tmp_path), "kernel", "stamp")
+    cache = code_cache._SoundFiles(str(tmp_path), "kernel", "stamp")
     cache.save("key", "machine code")
     (path,) = tmp_path.glob(f"*.{kind}")
     path.write_bytes(damage(path.read_bytes()))
@@ -199,7 +199,7 @@ def test_a_damaged_file_is_thrown_away(package, tmp_path, kind):
 
 
 def test_the_code_of_another_kernel_is_not_run(tmp_path):
-    caches = [_compile._SoundFiles(str(tmp_path), name, "stamp") for name in ("one", "other")]
+    caches = [code_cache._SoundFiles(str(tmp_path), name, "stamp") for name in ("one", "other")]
     for cache in caches:
         cache.save("key", f"machine code of {cache._index_name}")
     (one,), (other,) = (list(tmp_path.glob(f"{name}.*.nbc")) for name in ("one", "other"))
@@ -222,12 +222,12 @@ def test_what_cannot_be_read_or_written_is_done_without(package, tmp_path, kind)
 
 def test_processes_that_compile_at_the_same_time_never_run_what_the_other_has_written(tmp_path):
     """Both have read the same, empty index; their signatures must not share a file."""
-    both = [_compile._SoundFiles(str(tmp_path), "kernel", "stamp") for _ in range(2)]
+    both = [code_cache._SoundFiles(str(tmp_path), "kernel", "stamp") for _ in range(2)]
     index = both[0]._load_index()
     for cache, key in zip(both, ("of dense rows", "of sparse rows"), strict=True):
         cache._load_index = lambda: dict(index)
         cache.save(key, f"machine code {key}")
-    fresh = _compile._SoundFiles(str(tmp_path), "kernel", "stamp")
+    fresh = code_cache._SoundFiles(str(tmp_path), "kernel", "stamp")
     assert fresh.load("of sparse rows") == "machine code of sparse rows"
     assert fresh.load("of dense rows") in (None, "machine code of dense rows")
 

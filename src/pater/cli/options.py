@@ -13,7 +13,7 @@ import typer
 
 from .errors import CommandError, UsageError
 from .outputs import no_dash
-from .startup import announced, without_blas
+from .startup import announced, import_numba
 from .terminal import say_compiling, say_warning
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def checked_threshold(threshold: float | None, learner: Learner) -> float | None
 @contextmanager
 def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: bool = False) -> Iterator[None]:
     """Turn errors of inputs and model files into one line; call `compiling` before kernels are compiled."""
-    without_blas()
+    import_numba()
     from pater.files.model_file import ModelFileError
     from pater.formats.errors import Hint, InputError, UnseenLabelWarning
     from pater.models.warnings import ManyClassesWarning, OneClassWarning, PositiveClassWarning

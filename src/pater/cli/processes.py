@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import WorkersError
 from .forking import begin_worker, one_thread, signals_held
-from .startup import announced, without_blas
+from .startup import announced, import_numba
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -167,7 +167,7 @@ def _without_main() -> Iterator[None]:
 def _learn(connection: Connection[Any, Any], inherited: list[Any]) -> None:
     """Learn shards in the process, reporting progress every now and then, until the connection is closed."""
     begin_worker(inherited)
-    without_blas()
+    import_numba()
     from pater.stream.shards import learn_shard, safely
 
     task: Any = None

@@ -6,10 +6,13 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from importlib import import_module
 
+# SciPy's linear algebra, which takes Numba a fifth of a second to import before it compiles anything. It remembers
+# what it finds only for `np.convolve` and `np.correlate`, which no kernel uses.
 _BLAS = "scipy.linalg.cython_blas"
-_YAML, _SETTINGS = "yaml", ".numba_config.yaml"
+_SETTINGS = ".numba_config.yaml"
 
 
 def prepare() -> None:
@@ -26,29 +29,32 @@ def prepare() -> None:
 @contextmanager
 def announced(compiling: Callable[[], None]) -> Iterator[None]:
     """Call `compiling` before kernels are compiled, which takes seconds, while the block runs."""
-    from pater.kernels import compile as _compile
+    from pater.kernels import code_cache
 
-    _compile.on_compiling = compiling
+    def before() -> None:
+        _import_without("numba.np.arraymath", _BLAS)
+        compiling()
+
+    code_cache.on_compiling = before
     try:
         yield
     finally:
-        _compile.on_compiling = None
+        code_cache.on_compiling = None
 
 
-def without_blas() -> None:
-    """Import Numba without SciPy's linear algebra, which saves a tenth of the start-up time of `pater train`.
+def import_numba() -> None:
+    """Import Numba without YAML, which it needs only for a settings file, if there is one in this folder."""
+    _import_without("numba", *([] if os.path.exists(_SETTINGS) else ["yaml"]))
 
-    When Numba loads its own functions, it looks for SciPy's linear algebra, and remembers the answer only for
-    `np.convolve` and `np.correlate`. No kernel here uses either. It needs YAML only for a settings file, if there is
-    one in this folder. Both can be imported as usual later.
-    """
-    if "numba.np.arraymath" in sys.modules:
+
+def _import_without(name: str, *others: str) -> None:
+    """Import a module as if others were not installed; these can be imported as usual later."""
+    if name in sys.modules:
         return
-    absent = [name for name in (_BLAS, *([] if os.path.exists(_SETTINGS) else [_YAML])) if name not in sys.modules]
+    absent = [each for each in others if each not in sys.modules]
     sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type]
     try:
-        with suppress(ImportError):
-            import numba.np.arraymath  # noqa: F401
+        import_module(name)
     finally:
-        for name in absent:
-            del sys.modules[name]
+        for each in absent:
+            del sys.modules[each]

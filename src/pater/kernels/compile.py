@@ -1,36 +1,18 @@
-"""How the hot loops are compiled: one decorator, so that every kernel gets the same options and a safe cache.
-
-Numba keys a cached function by its own source file alone, so a kernel in `run.py` would go on running yesterday's
-`rules.py`. Here the text of every file that holds kernels, or constants that they are compiled with, is part of the
-key: a change to one of them recompiles all kernels, and a change to any other file none.
-
-Numba also numbers the files of a cache, so two processes that compile different forms of a kernel at the same time may
-both write number 1, and a third then runs one in place of the other. Here a file is named after its content: at worst,
-one of the two is compiled again.
-
-And Numba trusts what it finds: a truncated or corrupted file ends in an exception, or in wrong machine code. Here every
-file begins with a digest of the rest, its name and the compiler's version. A file that does not match, or cannot be
-read, is ignored; where no file can be written, the kernel is compiled every time.
-"""
+"""How the hot loops are compiled: one decorator, so that every kernel gets the same options and a safe cache."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import pickle
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numba
 import numpy as np
 from numba import njit
-from numba.core.caching import IndexDataCacheFile
 from numba.extending import register_jitable
+
+from .code_cache import CodeCache
 
 # Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
 # recognise bad rows by them.
@@ -40,82 +22,6 @@ COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else al
 
 # of what Python does not call
 PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
-_DIGEST = hashlib.sha256().digest_size
-_COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
-
-
-def _sources_in(folder: str) -> Iterator[str]:
-    """The Python files of a package, found with few system calls: every command waits for this."""
-    with os.scandir(folder) as found:
-        for each in found:
-            if each.name.endswith(".py"):
-                yield each.path
-            elif each.is_dir():
-                yield from _sources_in(each.path)
-
-
-def _kernel_sources() -> str:
-    """A digest of all files that hold kernels, and of this package, which holds the constants in them."""
-    digest, here = hashlib.sha256(), os.path.dirname(__file__)
-    for path in sorted(_sources_in(os.path.dirname(here))):
-        with open(path, "rb", buffering=0) as file:
-            text = file.read()
-        if path.startswith(here + os.sep) or b".compile import" in text:
-            digest.update(os.path.basename(path).encode() + b"\0" + text)
-    return digest.hexdigest()
-
-
-_MODES = os.environ.get("PATER_PLAIN", ""), numba.config.BOUNDSCHECK  # type: ignore[attr-defined]
-_KERNEL_SOURCES = _kernel_sources(), _MODES
-
-
-on_compiling: Callable[[], None] | None = None
-"""Called whenever a kernel is about to be compiled and kept, so that the command line can say why it waits."""
-
-
-class _SoundFiles(IndexDataCacheFile):
-    def load(self, key: Any) -> Any:
-        """The machine code of one signature, or None if it has to be compiled."""
-        name = self._load_index().get(key)
-        data = None if name is None else self._read(self._data_path(name))
-        if data is None and on_compiling is not None:
-            on_compiling()
-        return data
-
-    def save(self, key: Any, data: Any) -> None:
-        """Write the machine code of one signature, then the index that names its file."""
-        overloads = self._load_index()
-        content = hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()
-        name = f"{Path(self._index_name).stem}.{content[:16]}.nbc"
-        with suppress(OSError):  # what cannot be kept is compiled again next time
-            self._write(self._data_path(name), data)
-            if overloads.get(key) != name:
-                self._save_index(overloads | {key: name})
-
-    def _load_index(self) -> dict[Any, str]:
-        stamp, overloads = self._read(self._index_path) or (None, {})
-        return overloads if stamp == self._source_stamp else {}
-
-    def _save_index(self, overloads: dict[Any, str]) -> None:
-        self._write(self._index_path, (self._source_stamp, overloads))
-
-    def _read(self, path: str) -> Any:
-        try:
-            content = Path(path).read_bytes()
-        except OSError:
-            return None
-        digest, data = content[:_DIGEST], content[_DIGEST:]
-        return pickle.loads(data) if _digest(path, data) == digest else None
-
-    def _write(self, path: str, value: Any) -> None:
-        data = self._dump(value)
-        with self._open_for_write(path) as file:
-            file.write(_digest(path, data) + data)
-
-
-def _digest(path: str, data: bytes) -> bytes:
-    return hashlib.sha256(f"{_COMPILER} {Path(path).name}\0".encode() + data).digest()
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -213,11 +119,7 @@ def _part(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     options |= {"nogil": True, "error_model": "numpy"}
-    try:
-        compiled = njit(cache=True, **options)(function)
-    except RuntimeError:  # neither the package's folder nor the user's cache folder can be written
-        return njit(**options)(function)  # type: ignore[no-any-return]
-    cache_file = compiled._cache._cache_file
-    cache_file.__class__ = _SoundFiles
-    cache_file._source_stamp = (cache_file._source_stamp, _KERNEL_SOURCES)
+    compiled = njit(**options)(function)
+    with suppress(RuntimeError):  # neither the package's folder nor the user's cache folder can be written
+        compiled._cache = CodeCache(function)
     return compiled  # type: ignore[no-any-return]

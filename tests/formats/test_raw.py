@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pater.formats import arrow
 from pater.formats.batches import Batch
 from pater.formats.blocks import Place
 from pater.formats.columns import Columns
@@ -25,7 +26,7 @@ from pater.formats.reading import make_input
 from pater.preprocessing.columns import Numbers, Texts, Times, as_texts, part
 from pater.preprocessing.settings import EncodingSettings
 from pater.preprocessing.stream_encoder import StreamEncoder
-from pater.preprocessing.tables import table_of
+from pater.preprocessing.tables import of_arrow, table_of
 from pater.stream import InputError
 
 
@@ -143,6 +144,43 @@ def test_columns_of_parquet_and_arrow(tmp_path: Path, ending: str) -> None:
     assert (batch.unit, batch.missing, batch.labels.tolist()) == ("row", 5, [0, 1, 0])
     whole = one(path, categorical=["whole"]).table["whole"]
     assert (whole.codes.tolist(), list(whole.names), whole.declared) == ([0, -1, 1], ["1", "3"], True)
+
+
+def test_texts_of_parquet_are_read_as_dictionaries_where_these_are_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(0)
+    few = [None if k == 0 else f"{k:x}"[::-1] for k in random.integers(0, 40, 5000)]
+    own = [f"row {k}" for k in random.permutation(5000)]
+    table = pa.table({"few": few, "own": own, "y": ["yes", "no"] * 2500})
+    pq.write_table(table.append_column("declared", pa.array(few).dictionary_encode()), tmp_path / "a.parquet")
+    monkeypatch.setattr(arrow, "CODED_BYTES", 20_000)
+    monkeypatch.setattr(arrow, "ROWS", 700)
+
+    def read(coded: list[str]) -> list[RawBatch]:
+        made = make_input(tmp_path / "a.parquet", encoded=True, label="y", threads=0)
+        blocks = list(made.blocks(made.sources[0], hashed=not coded))
+        assert {name for block in blocks for name in block.coded} == set(coded)
+        assert all(isinstance(block.records.column(name), pa.DictionaryArray) for block in blocks for name in coded)
+        parser = made._parser(made.sources[0])
+        return [parser(block, "a.parquet") for block in blocks]
+
+    for plain, coded in zip(read([]), read(["few"]), strict=True):
+        assert plain.table["declared"].declared
+        assert not coded.table["few"].declared
+        for name, column in plain.table.items():
+            other = coded.table[name]
+            assert list(other.names) == list(column.names)
+            assert np.array_equal(other.codes, column.codes)
+            assert (other.hashes is None) == (column.hashes is None)
+        assert np.array_equal(plain.labels, coded.labels)
+
+
+def test_a_text_that_a_dictionary_holds_twice_is_one(tmp_path: Path) -> None:
+    twice = pa.DictionaryArray.from_arrays(pa.array([3, 1, None, 0, 3]), pa.array(["a", "b", "c", "b"]))
+    column = of_arrow(twice, declared=False)
+    assert values(column) == ["b", "b", None, "a", "b"]
+    assert list(column.names) == ["b", "a"]
 
 
 def test_columns_of_parquet_that_cannot_be_encoded(tmp_path: Path) -> None:

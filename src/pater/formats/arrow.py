@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,15 +27,21 @@ from .names import check_names
 from .plain import PlainRows, note
 from .sources import STANDARD_INPUT, Source
 
-ROWS = 1 << 14
+ROWS = 1 << 15
+
+
+# Texts of a Parquet file can be read as its dictionaries, which takes half the time. Where a dictionary was too large
+# for its page, Arrow adds all later texts of the row group to it, so only columns of few bytes are read so.
+CODED_BYTES = 1 << 20  # in a row group, or a byte a row
 
 
 class RecordBlock(NamedTuple):
-    """Some rows of a columnar file."""
+    """Some rows of a columnar file. The columns in `coded` hold texts that are read as dictionaries."""
 
     records: Any
     first_line: int
     end: Place
+    coded: frozenset[str] = frozenset()
 
 
 def pyarrow(part: str = "") -> Any:
@@ -84,10 +90,11 @@ def parquet_groups(source: Source) -> list[tuple[int, int]]:
 class _open:  # noqa: N801 - used as a function
     """A columnar file as its schema and an iterator of its record batches."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, wanted: Iterable[str] = ()) -> None:
         if source.name == STANDARD_INPUT:
             raise InputError(f"{source.format} cannot be read from standard input; name the file.")
-        self._source = source
+        self._source, self._wanted = source, set(wanted)
+        self.coded: frozenset[str] = frozenset()  # of the wanted columns, those that are read as dictionaries
 
     def __enter__(self) -> tuple[Any, Iterator[Any]]:
         pa = pyarrow()
@@ -106,6 +113,10 @@ class _open:  # noqa: N801 - used as a function
             self._file = pyarrow(".parquet").ParquetFile(self._source.name)
             stop = self._file.num_row_groups if self._source.stop is None else self._source.stop
             groups = range(self._source.start, stop)
+            self.coded = self._short_texts(groups)
+            if self.coded:
+                self._file.close()
+                self._file = pyarrow(".parquet").ParquetFile(self._source.name, read_dictionary=list(self.coded))
             return self._file.schema_arrow, self._file.iter_batches(ROWS, row_groups=groups, use_threads=False)
         self._file = pa.OSFile(self._source.name)  # not mapped: if the file is cut off meanwhile, the process survives
         try:
@@ -115,6 +126,18 @@ class _open:  # noqa: N801 - used as a function
             self._file.seek(0)
             reader = pa.ipc.open_stream(self._file)
             return reader.schema, iter(reader)
+
+    def _short_texts(self, groups: range) -> frozenset[str]:
+        """The wanted columns of texts that are short enough in each row group to be read as dictionaries."""
+        if not self._wanted:
+            return frozenset()
+        is_string = pyarrow().types.is_string
+        found = {each.name for each in self._file.schema_arrow if each.name in self._wanted and is_string(each.type)}
+        for k in groups:
+            group = self._file.metadata.row_group(k)
+            chunks, most = [group.column(j) for j in range(group.num_columns)], max(CODED_BYTES, group.num_rows)
+            found -= {each.path_in_schema for each in chunks if each.total_uncompressed_size > most}
+        return frozenset(found)
 
     @property
     def metadata(self) -> Any:
@@ -137,11 +160,13 @@ class RecordParser:
     ) -> None:
         self.columns, self.labelled = columns, labelled
         self.plain = PlainRows(columns, keep_missing=keep_missing, seen=seen)
+        self.as_dictionaries: tuple[str, ...] = ()  # columns whose texts may be read so
 
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[RecordBlock]:
         pa = pyarrow()
         digest, rows = hashlib.sha256(), source.before
-        with _open(source) as (_, batches):
+        file = _open(source, () if hashed else self.as_dictionaries)
+        with file as (_, batches):
             while True:
                 try:
                     records = next(batches, None)
@@ -156,7 +181,7 @@ class RecordParser:
                     if hashed:
                         digest.update(some.serialize())
                     first, rows = rows + 1, rows + some.num_rows
-                    yield RecordBlock(some, first, Place(rows, rows, digest.hexdigest() if hashed else ""))
+                    yield RecordBlock(some, first, Place(rows, rows, digest.hexdigest() if hashed else ""), file.coded)
         source.done = source.size or 0
 
     def __call__(self, block: RecordBlock, source: str) -> Batch:
@@ -178,7 +203,7 @@ class RecordParser:
             sound = are_weights(weights)
             note(faults, ~sound, f"the importance, {self.columns.weight!r}, is {NO_WEIGHT}")
             weights = np.where(sound, weights, 1.0)
-        batch = self.batch(there, n, faults, source)
+        batch = self.batch(there, block, faults, source)
         batch.labels, batch.weights, batch.source, batch.unit = labels, weights, source, "row"
         batch.lines, batch.end = np.arange(block.first_line, block.first_line + n), block.end
         if faults:
@@ -188,10 +213,13 @@ class RecordParser:
             batch.take(keep)
         return batch
 
-    def batch(self, there: dict[str, Any], n: int, faults: dict[int, str], source: str) -> Batch:
+    def batch(self, there: dict[str, Any], block: RecordBlock, faults: dict[int, str], source: str) -> Batch:
         """The rows of a block, without their labels; what is wrong with some of them is noted in `faults`."""
         return self.plain.batch(
-            n, lambda name: _numbers(there, name, source)[0], lambda name: _coded(there[name], name, source), faults
+            block.records.num_rows,
+            lambda name: _numbers(there, name, source)[0],
+            lambda name: _coded(there[name], name, source),
+            faults,
         )
 
     def _labels(self, there: dict[str, Any], faults: dict[int, str], source: str) -> NDArray[Any] | None:

@@ -20,9 +20,9 @@ from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, sel
 from ..preprocessing.tables import of_arrow
 from ..preprocessing.values import with_point
 from . import csv_fields as fields
-from .arrow import RecordParser, pyarrow
+from .arrow import RecordBlock, RecordParser, pyarrow
 from .batches import Batch
-from .columns import CATEGORY, NUMBER
+from .columns import CATEGORY, NUMBER, Columns
 from .csv import TableParser
 from .csv_cells import Cells
 from .csv_dates import moments
@@ -121,12 +121,16 @@ def _digits_of(array: Any, column: Column) -> Texts:
 class RawRecordParser(RecordParser):
     """Record batches to the columns of their table."""
 
-    def batch(self, there: dict[str, Any], n: int, faults: dict[int, str], source: str) -> Batch:
+    def __init__(self, columns: Columns, **options: Any) -> None:
+        super().__init__(columns, **options)
+        self.as_dictionaries = tuple(name for name, kind in columns.table if kind not in (CATEGORY, NUMBER))
+
+    def batch(self, there: dict[str, Any], block: RecordBlock, faults: dict[int, str], source: str) -> Batch:
         """The rows of a block, without their labels; `faults` takes note of what is wrong with some."""
         table: dict[str, Column] = {}
         for name, kind in self.columns.table:
             try:
-                column = of_arrow(there[name])
+                column = of_arrow(there[name], declared=False if name in block.coded else None)
             except (TypeError, ValueError, NotImplementedError, ArithmeticError) as error:
                 raise InputError(f"{source}: column {name!r} cannot be read: {error}") from None
             if isinstance(column, Numbers | Times):
@@ -134,4 +138,4 @@ class RawRecordParser(RecordParser):
             if kind == CATEGORY:
                 column = _digits_of(there[name], column)._replace(declared=True)
             table[name] = column
-        return raw_batch(table, n)
+        return raw_batch(table, block.records.num_rows)

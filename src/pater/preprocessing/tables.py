@@ -6,7 +6,7 @@ Knows `columns`, `spans`, and the interfaces of those libraries' frames; imports
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .arrow_memory import floats_of, moments_of, whole_numbers_of
 from .columns import Column, Numbers, Texts, Times, rows_in
 from .spans import texts_in
+from .text_kernels import renumber
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 NOT_COLLECTED = "X is a LazyFrame, which holds no rows yet: call its .collect() first."
@@ -63,11 +64,11 @@ def _checked(columns: Iterable[tuple[Any, Column]]) -> dict[str, Column]:
 
 
 def _of_frame(frame: Any, library: str) -> Iterable[tuple[Any, Column]]:
-    convert = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": of_arrow}[library]
+    readers: dict[str, Callable[[Any], Column]] = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": of_arrow}
     for k, name in enumerate(frame.column_names if library == "pyarrow" else frame.columns):
         series = frame.iloc[:, k] if library == "pandas" else frame.column(k) if library == "pyarrow" else frame[name]
         try:
-            yield name, convert(series)
+            yield name, readers[library](series)
         except (TypeError, ValueError, NotImplementedError) as error:
             raise TypeError(f"column {str(name)!r} cannot be read: {error}") from None
 
@@ -122,8 +123,8 @@ def _plain(series: Any) -> NDArray[np.float64]:
     return np.array(series.fill_null(np.nan).to_numpy(), np.float64)
 
 
-def of_arrow(array: Any) -> Column:
-    """An Arrow array, chunked or not, as a column."""
+def of_arrow(array: Any, *, declared: bool | None = None) -> Column:
+    """An Arrow array, chunked or not, as a column; by default, a dictionary declares a category."""
     arrow = sys.modules["pyarrow"]
     types, kind = arrow.types, array.type
     if isinstance(array, arrow.ChunkedArray):
@@ -148,24 +149,33 @@ def of_arrow(array: Any) -> Column:
         return Texts(np.full(len(array), -1, np.int64), [])
     if types.is_time(kind):
         return _of_objects(array.to_pylist(), "")
-    declared = types.is_dictionary(kind)
-    value = kind.value_type if declared else kind
-    if not (types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)) and not declared:
+    is_coded = types.is_dictionary(kind)
+    declared = is_coded if declared is None else declared
+    value = kind.value_type if is_coded else kind
+    if not (types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)) and not is_coded:
         raise TypeError(f"it is of type {kind}")
-    coded = array if declared else array.dictionary_encode()
+    coded = array if is_coded else array.dictionary_encode()
     codes = whole_numbers_of(coded.indices, -1)
     if not declared and types.is_string(value):
-        return _spans(codes, coded.dictionary)
+        if not is_coded:
+            return _spans(codes, coded.dictionary)
+        distinct = coded.dictionary.dictionary_encode()  # a file may hold a text twice
+        same = np.append(whole_numbers_of(distinct.indices, -1), -1)
+        return _spans(same[codes], distinct.dictionary, in_order=False)
     return _texts(codes, coded.dictionary.to_pylist(), declared=declared)
 
 
-def _spans(codes: NDArray[np.int64], texts: Any) -> Texts:
-    """The distinct texts of an Arrow array."""
+def _spans(codes: NDArray[np.int64], texts: Any, *, in_order: bool = True) -> Texts:
+    """The distinct texts of an Arrow array, in the order of its rows."""
     _, offsets, data = texts.buffers()
     whole = b"" if data is None else data.to_pybytes()
     whole.decode("utf-8")  # or a ValueError
     bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    return texts_in(whole, bounds[:-1], bounds[1:], np.array([0, len(bounds) - 1]), codes[None])[0]
+    starts, ends = bounds[:-1], bounds[1:]
+    if not in_order:
+        used = renumber(codes, np.full(len(texts), -1))
+        starts, ends = starts[used], ends[used]
+    return texts_in(whole, starts, ends, np.array([0, starts.size]), codes[None])[0]
 
 
 def _truths(values: NDArray[np.float64]) -> Texts:

@@ -77,3 +77,21 @@ def find_texts(text, starts, ends, hashes, known, bounds, table, found):
                     found[k] = table[at]
                     break
             at = (at + 1) & mask
+
+
+@exact_kernel
+def renumber(codes, new):
+    """Number the texts of a column anew as they turn up in its rows; return which ones, in that order.
+
+    `new` holds −1 for each text, and is filled with its new number.
+    """
+    used, n = np.empty(min(new.size, codes.size), np.int64), 0
+    for r in range(codes.size):
+        k = codes[r]
+        if k >= 0:
+            if new[k] < 0:
+                new[k] = n
+                used[n] = k
+                n += 1
+            codes[r] = new[k]
+    return used[:n]

@@ -156,6 +156,7 @@ def test_texts_of_parquet_are_read_as_dictionaries_where_these_are_small(
     pq.write_table(table.append_column("declared", pa.array(few).dictionary_encode()), tmp_path / "a.parquet")
     monkeypatch.setattr(arrow, "CODED_BYTES", 20_000)
     monkeypatch.setattr(arrow, "ROWS", 700)
+    monkeypatch.setattr(arrow, "HASHED_ROWS", 700)
 
     def read(coded: list[str]) -> list[RawBatch]:
         made = make_input(tmp_path / "a.parquet", encoded=True, label="y", threads=0)
@@ -194,7 +195,7 @@ def test_columns_of_parquet_that_cannot_be_encoded(tmp_path: Path) -> None:
 
 def test_csv_and_parquet_are_the_same_table(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
-    n = 60_000
+    n = 120_000
     frame = pd.DataFrame(
         {
             "x": random.normal(size=n).round(5),

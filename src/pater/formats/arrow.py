@@ -28,6 +28,7 @@ from .plain import PlainRows, note
 from .sources import STANDARD_INPUT, Source
 
 ROWS = 1 << 15
+HASHED_ROWS = 1 << 14  # where a run may resume, in checkpoints of all versions
 
 
 # Texts of a Parquet file can be read as its dictionaries, which takes half the time. Where a dictionary was too large
@@ -90,10 +91,10 @@ def parquet_groups(source: Source) -> list[tuple[int, int]]:
 class _open:  # noqa: N801 - used as a function
     """A columnar file as its schema and an iterator of its record batches."""
 
-    def __init__(self, source: Source, wanted: Iterable[str] = ()) -> None:
+    def __init__(self, source: Source, wanted: Iterable[str] = (), rows: int = ROWS) -> None:
         if source.name == STANDARD_INPUT:
             raise InputError(f"{source.format} cannot be read from standard input; name the file.")
-        self._source, self._wanted = source, set(wanted)
+        self._source, self._wanted, self._rows = source, set(wanted), rows
         self.coded: frozenset[str] = frozenset()  # of the wanted columns, those that are read as dictionaries
 
     def __enter__(self) -> tuple[Any, Iterator[Any]]:
@@ -117,7 +118,7 @@ class _open:  # noqa: N801 - used as a function
             if self.coded:
                 self._file.close()
                 self._file = pyarrow(".parquet").ParquetFile(self._source.name, read_dictionary=list(self.coded))
-            return self._file.schema_arrow, self._file.iter_batches(ROWS, row_groups=groups, use_threads=False)
+            return self._file.schema_arrow, self._file.iter_batches(self._rows, row_groups=groups, use_threads=False)
         self._file = pa.OSFile(self._source.name)  # not mapped: if the file is cut off meanwhile, the process survives
         try:
             reader = pa.ipc.open_file(self._file)
@@ -165,7 +166,8 @@ class RecordParser:
     def blocks(self, source: Source, *, hashed: bool) -> Iterator[RecordBlock]:
         pa = pyarrow()
         digest, rows = hashlib.sha256(), source.before
-        file = _open(source, () if hashed else self.as_dictionaries)
+        most = HASHED_ROWS if hashed else ROWS
+        file = _open(source, () if hashed else self.as_dictionaries, most)
         with file as (_, batches):
             while True:
                 try:
@@ -176,8 +178,8 @@ class RecordParser:
                     raise InputError(f"{source.name}, after row {rows}: {_first_line(error)}") from None
                 if records is None:
                     break
-                for start in range(0, records.num_rows, ROWS):
-                    some = records.slice(start, ROWS)
+                for start in range(0, records.num_rows, most):
+                    some = records.slice(start, most)
                     if hashed:
                         digest.update(some.serialize())
                     first, rows = rows + 1, rows + some.num_rows

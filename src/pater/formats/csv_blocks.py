@@ -15,7 +15,7 @@ import numpy as np
 
 from . import csv_fields as fields
 from .absent import DATA_FIRST, looks_like_a_row
-from .blocks import BLOCK_BYTES, Place, blocks
+from .blocks import HASHED_BLOCK_BYTES, Place, blocks
 from .csv_headers import BYTE_ORDER_MARK, told_delimiter
 from .delimiters import decimal_of, recognised
 from .errors import InputError
@@ -35,7 +35,7 @@ class TableBlock(NamedTuple):
 
 
 def table_blocks(
-    source: Source, delimiter: str | None, decimal: str | None = None, *, hashed: bool, size: int = BLOCK_BYTES
+    source: Source, delimiter: str | None, decimal: str | None = None, *, hashed: bool, size: int | None = None
 ) -> Generator[TableBlock]:
     """The blocks of a table, each with the header of its file; a delimiter that is not given is recognised."""
     header: tuple[str, ...] | None = None
@@ -68,7 +68,7 @@ def table_blocks(
 
 def row_ends(source: Source, delimiter: str | None, size: int) -> Iterator[int]:
     """Places in a file where rows end, about every `size` bytes."""
-    for block in table_blocks(source, delimiter, hashed=False, size=min(BLOCK_BYTES, size)):
+    for block in table_blocks(source, delimiter, hashed=False, size=min(HASHED_BLOCK_BYTES, size)):
         yield block.end.offset
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property, update_wrapper
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -113,8 +114,24 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+class _Part:
+    """A function for kernels, which Numba meets only when it compiles one: wrapping all of them delays each start."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
+        self.py_func, self.targetoptions = function, options
+        update_wrapper(self, function)  # type: ignore[arg-type]
+
+    @cached_property
+    def _known_to_numba(self) -> Any:
+        return njit(**self.targetoptions)(self.py_func)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._known_to_numba._numba_type_
+
+
 def _part(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    return njit(**PART, **options)(function) if COMPILES else function
+    return cast("Callable[..., Any]", _Part(function, PART | options)) if COMPILES else function
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

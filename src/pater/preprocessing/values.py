@@ -128,7 +128,8 @@ def moments_of(column: Column, unit: float) -> NDArray[np.float64]:
         if unit:
             found = np.where(np.isnan(found), numbers_in(column, number=number_in) / unit, found)
         seconds = np.array([*found, np.nan])[column.codes]
-    return np.where(np.abs(seconds) <= FARTHEST, seconds, np.nan)
+    too_far = np.abs(seconds) > FARTHEST
+    return np.where(too_far, np.nan, seconds) if too_far.any() else seconds
 
 
 def cut(values: NDArray[np.float64], n_bins: int, *, moments: bool = False) -> NDArray[np.float64]:

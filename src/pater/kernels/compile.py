@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, update_wrapper
@@ -11,6 +12,7 @@ from typing import Any, cast
 import numba
 import numpy as np
 from numba import njit
+from numba.core import event
 from numba.extending import register_jitable
 
 from .code_cache import CodeCache
@@ -23,6 +25,35 @@ COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else al
 
 # of what Python does not call
 PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+SELDOM = 500_000  # new objects between two collections of garbage
+
+
+class _Patience(event.Listener):
+    """Lets garbage be collected seldom while kernels are compiled: there is little of it, and looking takes an eighth
+    of the time.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._before = 0, gc.get_threshold()
+
+    def on_start(self, event: Any) -> None:
+        """Called for each function that is compiled, and in between for those that it calls."""
+        if self._depth or (event.data["dispatcher"].__module__ or "").startswith("pater."):
+            if not self._depth:
+                self._before = gc.get_threshold()
+                gc.set_threshold(max(SELDOM, self._before[0]) if self._before[0] else 0, *self._before[1:])
+            self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Called when a function is compiled, or cannot be."""
+        if self._depth:
+            self._depth -= 1
+            if not self._depth:
+                gc.set_threshold(*self._before)
+
+
+event.register("numba:compile", _Patience())
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -154,7 +154,7 @@ def test_texts_of_parquet_are_read_as_dictionaries_where_these_are_small(
     own = [f"row {k}" for k in random.permutation(5000)]
     table = pa.table({"few": few, "own": own, "y": ["yes", "no"] * 2500})
     pq.write_table(table.append_column("declared", pa.array(few).dictionary_encode()), tmp_path / "a.parquet")
-    monkeypatch.setattr(arrow, "CODED_BYTES", 20_000)
+    monkeypatch.setattr(arrow, "MOST_CODED_BYTES", 20_000)
     monkeypatch.setattr(arrow, "ROWS", 700)
     monkeypatch.setattr(arrow, "HASHED_ROWS", 700)
 
@@ -175,6 +175,34 @@ def test_texts_of_parquet_are_read_as_dictionaries_where_these_are_small(
             assert np.array_equal(other.codes, column.codes)
             assert (other.hashes is None) == (column.hashes is None)
         assert np.array_equal(plain.labels, coded.labels)
+
+
+def coded_columns(path: Path) -> set[str]:
+    made = make_input(path, encoded=True, label="y", threads=0)
+    return {name for block in made.blocks(made.sources[0], hashed=False) for name in block.coded}
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_of_parquet_that_arrow_makes_no_dictionary_of(tmp_path: Path, encoding: str) -> None:
+    table = pa.table({"s": ["a", "b", None, "a"], "t": ["c", "c", "d", "c"], "y": [0, 1, 0, 1]})
+    pq.write_table(table, tmp_path / "a.parquet", use_dictionary=["t"], column_encoding={"s": encoding})
+    assert coded_columns(tmp_path / "a.parquet") == {"t"}
+    assert values(one(tmp_path / "a.parquet", label="y").table["s"]) == ["a", "b", None, "a"]
+
+
+def test_small_row_groups_of_parquet_are_not_cut_into_as_many_blocks(tmp_path: Path) -> None:
+    table = pa.table({"s": ["a", "b"] * 500, "y": [0, 1] * 500})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=300)
+    assert not coded_columns(tmp_path / "a.parquet")
+    assert len(one(tmp_path / "a.parquet", label="y")) == 1000
+
+
+def test_a_field_of_a_struct_may_have_the_path_of_a_column_of_parquet(tmp_path: Path) -> None:
+    table = pa.table({"a.b": ["x", "y"], "a": [{"b": "p"}, {"b": "q"}], "s": ["u", "v"], "y": [0, 1]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    made = make_input(tmp_path / "a.parquet", encoded=True, label="y", drop=["a"], threads=0)
+    assert {name for block in made.blocks(made.sources[0], hashed=False) for name in block.coded} == {"s"}
+    assert values(next(made.batches()).table["a.b"]) == ["x", "y"]  # type: ignore[attr-defined]
 
 
 def test_a_text_that_a_dictionary_holds_twice_is_one(tmp_path: Path) -> None:

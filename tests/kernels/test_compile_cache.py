@@ -42,6 +42,34 @@ sound = form(np.array([0, 1], "u4"), np.array([0], "u4"), np.uint32(0))
 print(sound, sum(form.stats.cache_hits.values()), sum(form.stats.cache_misses.values()))
 """
 
+# A kernel that raises with values, of which one is an array: each needs what Numba keeps beside the code.
+RAISING = """
+import gc
+import numpy as np
+from raising import outer
+print(outer(np.zeros(1), 1), sum(outer.stats.cache_hits.values()))
+gc.collect()
+others = [[1] * 3 for _ in range(1000)]
+for k in (5, 7):
+    try:
+        outer(np.zeros(1), k)
+    except ValueError as error:
+        print(error.args[0], len(error.args))
+"""
+RAISES = """
+from pater.kernels.compile import exact_kernel, exact_part
+@exact_part
+def part(x, k):
+    if k == 5:
+        raise ValueError("too large", k)
+    if k == 7:
+        raise ValueError("with an array", x, k)
+    return k
+@exact_kernel
+def outer(x, k):
+    return part(x, k) + 1
+"""
+
 
 @pytest.fixture
 def package(tmp_path):
@@ -154,6 +182,15 @@ def test_a_change_elsewhere_compiles_nothing_anew(package, tmp_path):
     plots = package / "estimators" / "plots.py"
     plots.write_text(plots.read_text() + "\n# a remark\n")
     assert run(SMALL, package, home) == ["0", "1", "0"]
+
+
+def test_a_kernel_from_the_cache_raises_what_it_raised_when_it_was_compiled(tmp_path):
+    (tmp_path / "raising.py").write_text(RAISES)
+    path = os.pathsep.join([str(tmp_path), str(Path(pater.__file__).parents[1])])
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for hits in "01":
+        done = process(RAISING, environment)
+        assert done.stdout.splitlines() == [f"2 {hits}", "too large 2", "with an array 3"], done.stderr
 
 
 def cut(content):

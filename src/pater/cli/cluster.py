@@ -169,5 +169,5 @@ def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
             last = time.monotonic()
             worker.log_event(topic, (shard.number, rows, done))
 
-    with announced(lambda: worker.log_event(topic, (shard.number, -1, 0))):
+    with announced(lambda: worker.log_event(topic, (shard.number, -1, 0)), alone=False):
         return _do(version, learn_shard, task, shard, tell)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
-# SciPy's linear algebra, which takes Numba a fifth of a second to import before it compiles anything. It remembers
+# SciPy's linear algebra, which takes Numba a fifth of a second to import before it compiles anything. Numba remembers
 # what it finds only for `np.convolve` and `np.correlate`, which no kernel uses.
 _BLAS = "scipy.linalg.cython_blas"
 _SETTINGS = ".numba_config.yaml"
@@ -27,12 +27,16 @@ def prepare() -> None:
 
 
 @contextmanager
-def announced(compiling: Callable[[], None]) -> Iterator[None]:
-    """Call `compiling` before kernels are compiled, which takes seconds, while the block runs."""
+def announced(compiling: Callable[[], None], *, alone: bool = True) -> Iterator[None]:
+    """Call `compiling` before kernels are compiled, which takes seconds, while the block runs.
+
+    `alone` says that the process runs nothing but the command: no thread of others imports SciPy meanwhile.
+    """
     from pater.kernels import code_cache
 
     def before() -> None:
-        _import_without("numba.np.arraymath", _BLAS)
+        if alone and "scipy.linalg" not in sys.modules:
+            _import_without("numba.np.arraymath", _BLAS)
         compiling()
 
     code_cache.on_compiling = before
@@ -48,7 +52,7 @@ def import_numba() -> None:
 
 
 def _import_without(name: str, *others: str) -> None:
-    """Import a module as if others were not installed; these can be imported as usual later."""
+    """Import a module as if others were not installed; these can be imported as usual afterwards."""
     if name in sys.modules:
         return
     absent = [each for each in others if each not in sys.modules]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -30,10 +31,10 @@ from .sources import STANDARD_INPUT, Source
 ROWS = 1 << 15
 HASHED_ROWS = 1 << 14  # where a run may resume, in checkpoints of all versions
 
-
 # Texts of a Parquet file can be read as its dictionaries, which takes half the time. Where a dictionary was too large
-# for its page, Arrow adds all later texts of the row group to it, so only columns of few bytes are read so.
-CODED_BYTES = 1 << 20  # in a row group, or a byte a row
+# for its page, Arrow adds all later texts of the row group to it, so this is done for short columns only.
+MOST_CODED_BYTES = 1 << 21  # of a column in each row group
+_CODED_AS = {"PLAIN", "PLAIN_DICTIONARY", "RLE_DICTIONARY", "RLE", "BIT_PACKED"}  # Arrow makes dictionaries of no other
 
 
 class RecordBlock(NamedTuple):
@@ -132,12 +133,18 @@ class _open:  # noqa: N801 - used as a function
         """The wanted columns of texts that are short enough in each row group to be read as dictionaries."""
         if not self._wanted:
             return frozenset()
-        is_string = pyarrow().types.is_string
+        is_string, told = pyarrow().types.is_string, self._file.metadata
+        if told.num_rows < HASHED_ROWS * (told.num_row_groups - 1):
+            return frozenset()  # a block would end with each small row group, since the next has another dictionary
         found = {each.name for each in self._file.schema_arrow if each.name in self._wanted and is_string(each.type)}
         for k in groups:
-            group = self._file.metadata.row_group(k)
-            chunks, most = [group.column(j) for j in range(group.num_columns)], max(CODED_BYTES, group.num_rows)
-            found -= {each.path_in_schema for each in chunks if each.total_uncompressed_size > most}
+            group = told.row_group(k)
+            chunks = [group.column(j) for j in range(group.num_columns)]
+            paths = Counter(chunk.path_in_schema for chunk in chunks)  # a.b may also be a field of a
+            for chunk in chunks:
+                sound = set(chunk.encodings) <= _CODED_AS and paths[chunk.path_in_schema] == 1
+                if not sound or chunk.total_uncompressed_size > MOST_CODED_BYTES:
+                    found.discard(chunk.path_in_schema)
         return frozenset(found)
 
     @property

@@ -17,8 +17,8 @@ from .sources import Source
 from .wide import how_many
 
 BLOCK_BYTES = 1 << 21
-# Where a run may resume, since checkpoints of all versions are at the ends of such blocks. The first decides what the
-# columns of a table are.
+# Blocks at whose ends a run may resume keep this size, since checkpoints of earlier versions lie there. The first block
+# of this size also decides what the columns of a table are.
 HASHED_BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 1 << 25
 NEWLINE = 10

@@ -130,9 +130,10 @@ class _LoadedCode(codegen.JITCodeLibrary):
 class _Entries(CompileResultCacheImpl):
     def reduce(self, result: Any) -> Any:
         """What the file of one signature holds."""
-        (name, _, code), description, environment, signature, *_, referenced = result._reduce()
-        with_constants = [each for each in referenced if each.consts]  # the others would only import their modules
-        return name, code, description, environment, signature, with_constants
+        (name, _, code), description, environment, signature, *_, to_begin, referenced = result._reduce()
+        assert not to_begin, "a kernel must not need Numba's threads or other parts of it that have to be set up"
+        kept = [each for each in referenced if each.consts or not each.globals["__name__"].startswith("numba.")]
+        return name, code, description, environment, signature, kept  # others would only import their modules
 
     def rebuild(self, target_context: Any, entry: Any) -> Any:
         """The compiled function of an entry, as Numba wants it."""
@@ -140,7 +141,7 @@ class _Entries(CompileResultCacheImpl):
         symbols = {description.llvm_func_name, description.llvm_cpython_wrapper_name}
         library = _LoadedCode(target_context.codegen(), name, *code, symbols)
         function = target_context.get_executable(library, description, environment)
-        for each in referenced:
+        for each in referenced:  # the library has their addresses, the result keeps them alive
             library.codegen.set_env(each.env_name, each)
         return compiler.compile_result(
             typing_context=target_context.typing_context,
@@ -152,6 +153,7 @@ class _Entries(CompileResultCacheImpl):
             signature=signature,
             objectmode=False,
             lifted=(),
+            referenced_envs=referenced,
         )
 
 

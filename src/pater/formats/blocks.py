@@ -16,10 +16,7 @@ from .errors import InputError
 from .sources import Source
 from .wide import how_many
 
-BLOCK_BYTES = 1 << 21
-# Blocks at whose ends a run may resume keep this size, since checkpoints of earlier versions lie there. The first block
-# of this size also decides what the columns of a table are.
-HASHED_BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 20  # runs of earlier versions may resume where blocks of this size end
 LONGEST_LINE = 1 << 25
 NEWLINE = 10
 
@@ -52,13 +49,12 @@ def last_newline(text: bytes) -> int:
 
 
 def blocks(
-    source: Source, *, hashed: bool = False, size: int | None = None, cut: Callable[[bytes], int] = last_newline
+    source: Source, *, hashed: bool = False, size: int = BLOCK_BYTES, cut: Callable[[bytes], int] = last_newline
 ) -> Iterator[Block]:
     """The blocks of `source`; with `hashed`, the place after each holds the hash of all bytes so far.
 
     `cut` finds the end of the last whole line.
     """
-    size = size or (HASHED_BLOCK_BYTES if hashed else BLOCK_BYTES)
     reader = source.open()
     try:
         digest = hashlib.sha256()

@@ -15,12 +15,14 @@ import numpy as np
 
 from . import csv_fields as fields
 from .absent import DATA_FIRST, looks_like_a_row
-from .blocks import HASHED_BLOCK_BYTES, Place, blocks
+from .blocks import BLOCK_BYTES, Place, blocks
 from .csv_headers import BYTE_ORDER_MARK, told_delimiter
 from .delimiters import decimal_of, recognised
 from .errors import InputError
 from .names import check_names
-from .sources import Source
+from .sources import STANDARD_INPUT, Source
+
+LONG_BLOCK_BYTES = 1 << 21
 
 
 class TableBlock(NamedTuple):
@@ -38,6 +40,8 @@ def table_blocks(
     source: Source, delimiter: str | None, decimal: str | None = None, *, hashed: bool, size: int | None = None
 ) -> Generator[TableBlock]:
     """The blocks of a table, each with the header of its file; a delimiter that is not given is recognised."""
+    if size is None:  # a pipe is read in shorter ones, as more rows may be long in coming
+        size = BLOCK_BYTES if hashed or source.name == STANDARD_INPUT else LONG_BLOCK_BYTES
     header: tuple[str, ...] | None = None
     if source.start:  # the header stands at the beginning of the file
         with closing(table_blocks(replace(source, start=0, stop=None, before=0), delimiter, hashed=False)) as whole:
@@ -68,7 +72,7 @@ def table_blocks(
 
 def row_ends(source: Source, delimiter: str | None, size: int) -> Iterator[int]:
     """Places in a file where rows end, about every `size` bytes."""
-    for block in table_blocks(source, delimiter, hashed=False, size=min(HASHED_BLOCK_BYTES, size)):
+    for block in table_blocks(source, delimiter, hashed=False, size=min(BLOCK_BYTES, size)):
         yield block.end.offset
 
 

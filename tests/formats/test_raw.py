@@ -156,7 +156,7 @@ def test_texts_of_parquet_are_read_as_dictionaries_where_these_are_small(
     pq.write_table(table.append_column("declared", pa.array(few).dictionary_encode()), tmp_path / "a.parquet")
     monkeypatch.setattr(arrow, "MOST_CODED_BYTES", 20_000)
     monkeypatch.setattr(arrow, "ROWS", 700)
-    monkeypatch.setattr(arrow, "HASHED_ROWS", 700)
+    monkeypatch.setattr(arrow, "HASHED_ROWS", 625)  # as 5,000 rows are cut evenly
 
     def read(coded: list[str]) -> list[RawBatch]:
         made = make_input(tmp_path / "a.parquet", encoded=True, label="y", threads=0)
@@ -210,6 +210,34 @@ def test_a_text_that_a_dictionary_holds_twice_is_one(tmp_path: Path) -> None:
     column = of_arrow(twice, declared=False)
     assert values(column) == ["b", "b", None, "a", "b"]
     assert list(column.names) == ["b", "a"]
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_texts_of_arrow_are_those_of_its_rows(coded: bool) -> None:
+    """Slices, nulls among the rows and in a dictionary, empty texts, and texts in any alphabet."""
+    random = np.random.default_rng(0)
+    words = ["", "é", "日本", "b", None, "b" * 40, "é"]
+    rows = [words[k] for k in random.integers(0, len(words), 300)]
+    array = pa.array(rows)
+    if coded:
+        codes = pa.array([None if k == 3 else int(k) for k in random.integers(0, len(words), 300)])
+        array = pa.DictionaryArray.from_arrays(codes, pa.array(["sliced off", *words]).slice(1))
+    for start, stop in ((0, 300), (17, 203), (299, 300), (40, 40)):
+        some = array.slice(start, stop - start)
+        column = of_arrow(some, declared=False)
+        assert values(column) == some.to_pylist()
+        assert list(column.names) == list(dict.fromkeys(text for text in some.to_pylist() if text is not None))
+    assert values(of_arrow(pa.array([None, None], pa.string()))) == [None, None]
+    with pytest.raises(UnicodeDecodeError):
+        of_arrow(pa.array([b"\xff"]).view(pa.string()))
+
+
+def test_row_groups_that_were_read_do_not_stay_in_memory(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).normal(size=400_000)
+    pq.write_table(pa.table({"x": x, "y": [0, 1] * 200_000}), tmp_path / "a.parquet", row_group_size=10_000)
+    made, before = make_input(tmp_path / "a.parquet", encoded=True, label="y", threads=0), pa.total_allocated_bytes()
+    most = max(pa.total_allocated_bytes() - before for _ in made.blocks(made.sources[0], hashed=False))
+    assert 0 < most < x.nbytes / 2
 
 
 def test_columns_of_parquet_that_cannot_be_encoded(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def parquet_groups(source: Source) -> list[tuple[int, int]]:
 class _open:  # noqa: N801 - used as a function
     """A columnar file as its schema and an iterator of its record batches."""
 
-    def __init__(self, source: Source, wanted: Iterable[str] = (), rows: int = ROWS) -> None:
+    def __init__(self, source: Source, wanted: Iterable[str] = (), rows: int | None = None) -> None:
         if source.name == STANDARD_INPUT:
             raise InputError(f"{source.format} cannot be read from standard input; name the file.")
         self._source, self._wanted, self._rows = source, set(wanted), rows
@@ -112,14 +112,15 @@ class _open:  # noqa: N801 - used as a function
 
     def _schema_and_batches(self, pa: Any) -> tuple[Any, Iterator[Any]]:
         if self._source.format == "parquet":
-            self._file = pyarrow(".parquet").ParquetFile(self._source.name)
+            self._file = self._parquet()
             stop = self._file.num_row_groups if self._source.stop is None else self._source.stop
             groups = range(self._source.start, stop)
             self.coded = self._short_texts(groups)
             if self.coded:
                 self._file.close()
-                self._file = pyarrow(".parquet").ParquetFile(self._source.name, read_dictionary=list(self.coded))
-            return self._file.schema_arrow, self._file.iter_batches(self._rows, row_groups=groups, use_threads=False)
+                self._file = self._parquet()
+            rows = self._rows or self._part_of_group(groups)
+            return self._file.schema_arrow, self._file.iter_batches(rows, row_groups=groups, use_threads=False)
         self._file = pa.OSFile(self._source.name)  # not mapped: if the file is cut off meanwhile, the process survives
         try:
             reader = pa.ipc.open_file(self._file)
@@ -128,6 +129,11 @@ class _open:  # noqa: N801 - used as a function
             self._file.seek(0)
             reader = pa.ipc.open_stream(self._file)
             return reader.schema, iter(reader)
+
+    def _parquet(self) -> Any:
+        """The file, of which one row group at a time is in memory: with `pre_buffer`, all that was read would stay."""
+        coded = list(self.coded)
+        return pyarrow(".parquet").ParquetFile(self._source.name, read_dictionary=coded, pre_buffer=False)
 
     def _short_texts(self, groups: range) -> frozenset[str]:
         """The wanted columns of texts that are short enough in each row group to be read as dictionaries."""
@@ -146,6 +152,11 @@ class _open:  # noqa: N801 - used as a function
                 if not sound or chunk.total_uncompressed_size > MOST_CODED_BYTES:
                     found.discard(chunk.path_in_schema)
         return frozenset(found)
+
+    def _part_of_group(self, groups: range) -> int:
+        """The rows of a batch: long row groups are cut evenly, since a short rest costs as much as a batch."""
+        longest = max((self.metadata.row_group(k).num_rows for k in groups), default=0)
+        return -(-longest // -(-longest // ROWS)) if longest > ROWS else ROWS
 
     @property
     def metadata(self) -> Any:
@@ -174,7 +185,7 @@ class RecordParser:
         pa = pyarrow()
         digest, rows = hashlib.sha256(), source.before
         most = HASHED_ROWS if hashed else ROWS
-        file = _open(source, () if hashed else self.as_dictionaries, most)
+        file = _open(source, (), most) if hashed else _open(source, self.as_dictionaries)
         with file as (_, batches):
             while True:
                 try:

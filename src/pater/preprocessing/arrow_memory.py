@@ -23,12 +23,12 @@ def floats_of(array: Any, arrow: Any) -> NDArray[np.float64]:
         values = _stored(array, np.dtype(kind.to_pandas_dtype())).astype(np.float64)
     else:
         return np.array(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
-    return _with(values, array, np.nan)
+    return or_else(values, array, np.nan)
 
 
 def whole_numbers_of(array: Any, absent: int) -> NDArray[np.int64]:
     """An array of whole numbers, with `absent` for nulls."""
-    return _with(_stored(array, np.dtype(array.type.to_pandas_dtype())).astype(np.int64), array, absent)
+    return or_else(_stored(array, np.dtype(array.type.to_pandas_dtype())).astype(np.int64), array, absent)
 
 
 def moments_of(array: Any, arrow: Any) -> NDArray[Any]:
@@ -37,7 +37,7 @@ def moments_of(array: Any, arrow: Any) -> NDArray[Any]:
     what = "m8" if types.is_duration(kind) else "M8"
     unit = "D" if types.is_date32(kind) else getattr(kind, "unit", "ms")  # days are stored in four bytes
     stored = _stored(array, np.dtype(np.int32 if unit == "D" else np.int64)).astype(f"{what}[{unit}]")
-    return _with(stored.astype(f"{what}[us]"), array, np.array("NaT", f"{what}[us]"))
+    return or_else(stored.astype(f"{what}[us]"), array, np.array("NaT", f"{what}[us]"))
 
 
 def _stored(array: Any, kind: np.dtype[Any]) -> NDArray[Any]:
@@ -56,7 +56,7 @@ def _bits(buffer: Any, array: Any) -> NDArray[np.uint8]:
     return np.unpackbits(bits, count=rest + len(array), bitorder="little")[rest:]
 
 
-def _with(values: NDArray[Any], array: Any, absent: Any) -> NDArray[Any]:
+def or_else(values: NDArray[Any], array: Any, absent: Any) -> NDArray[Any]:
     """The values, which are a copy of the buffer already, with `absent` for nulls."""
     if array.null_count:
         values[_bits(array.buffers()[0], array) == 0] = absent

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrow_memory import floats_of, moments_of, whole_numbers_of
+from .arrow_memory import floats_of, moments_of, or_else, whole_numbers_of
 from .columns import Column, Numbers, Texts, Times, rows_in
 from .spans import texts_in
-from .text_kernels import renumber
+from .text_kernels import used_texts
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 NOT_COLLECTED = "X is a LazyFrame, which holds no rows yet: call its .collect() first."
@@ -154,28 +154,31 @@ def of_arrow(array: Any, *, declared: bool | None = None) -> Column:
     value = kind.value_type if is_coded else kind
     if not (types.is_string(value) or types.is_large_string(value) or types.is_string_view(value)) and not is_coded:
         raise TypeError(f"it is of type {kind}")
-    coded = array if is_coded else array.dictionary_encode()
-    codes = whole_numbers_of(coded.indices, -1)
     if not declared and types.is_string(value):
-        if not is_coded:
-            return _spans(codes, coded.dictionary)
-        distinct = coded.dictionary.dictionary_encode()  # a file may hold a text twice
-        same = np.append(whole_numbers_of(distinct.indices, -1), -1)
-        return _spans(same[codes], distinct.dictionary, in_order=False)
-    return _texts(codes, coded.dictionary.to_pylist(), declared=declared)
+        return _spans(whole_numbers_of(array.indices, -1), array.dictionary) if is_coded else _spans(None, array)
+    coded = array if is_coded else array.dictionary_encode()
+    return _texts(whole_numbers_of(coded.indices, -1), coded.dictionary.to_pylist(), declared=declared)
 
 
-def _spans(codes: NDArray[np.int64], texts: Any, *, in_order: bool = True) -> Texts:
-    """The distinct texts of an Arrow array, in the order of its rows."""
+def _spans(codes: NDArray[np.int64] | None, texts: Any) -> Texts:
+    """The distinct texts of an Arrow array, in the order of the rows with these codes, or with one text each.
+
+    Arrow finds them, too, but only after importing a large part of itself that nothing else here needs.
+    """
+    places = or_else(np.arange(len(texts)), texts, -1)
+    if codes is None:
+        codes = places
+    elif texts.null_count:
+        codes = np.append(places, -1)[codes]
     _, offsets, data = texts.buffers()
-    whole = b"" if data is None else data.to_pybytes()
+    bounds = np.zeros(1, np.int32)
+    if len(texts):
+        bounds = np.frombuffer(offsets, np.int32, len(texts) + 1, 4 * texts.offset)
+    whole = b"" if data is None else data.slice(bounds[0], bounds[-1] - bounds[0]).to_pybytes()
     whole.decode("utf-8")  # or a ValueError
-    bounds = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    starts, ends = bounds[:-1], bounds[1:]
-    if not in_order:
-        used = renumber(codes, np.full(len(texts), -1))
-        starts, ends = starts[used], ends[used]
-    return texts_in(whole, starts, ends, np.array([0, starts.size]), codes[None])[0]
+    bounds = (bounds - bounds[0]).astype(np.int64)
+    used = used_texts(np.frombuffer(whole, np.uint8), bounds, codes)
+    return texts_in(whole, bounds[used], bounds[used + 1], np.array([0, used.size]), codes[None])[0]
 
 
 def _truths(values: NDArray[np.float64]) -> Texts:

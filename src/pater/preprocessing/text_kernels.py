@@ -80,18 +80,37 @@ def find_texts(text, starts, ends, hashes, known, bounds, table, found):
 
 
 @exact_kernel
-def renumber(codes, new):
-    """Number the texts of a column anew as they turn up in its rows; return which ones, in that order.
+def used_texts(text, offsets, codes):
+    """Number the texts of a column anew as they turn up in its rows, alike ones once; return which ones, in that order.
 
-    `new` holds −1 for each text, and is filled with its new number.
+    Text k is from offsets[k] to offsets[k + 1]; `codes` are changed in place, and −1 is no text.
     """
-    used, n = np.empty(min(new.size, codes.size), np.int64), 0
+    n_texts, n_places, n = offsets.size - 1, 16, 0
+    while n_places <= 2 * min(n_texts, codes.size):
+        n_places *= 2
+    table, new = np.full(n_places, -1), np.full(n_texts, -1)
+    used, hashes, mask = np.empty(min(n_texts, codes.size), np.int64), np.empty(n_places, np.uint32), n_places - 1
     for r in range(codes.size):
         k = codes[r]
-        if k >= 0:
-            if new[k] < 0:
-                new[k] = n
-                used[n] = k
+        if k < 0:
+            continue
+        if new[k] < 0:
+            start, end = np.int64(offsets[k]), np.int64(offsets[k + 1])
+            h = np.uint32(0xFFFFFFFF)
+            for i in range(start, end):
+                h = CRC[(h ^ text[i]) & np.uint32(0xFF)] ^ (h >> np.uint32(8))
+            at = np.int64(h) & mask
+            while table[at] >= 0:
+                first, size, same = np.int64(offsets[used[table[at]]]), end - start, 0
+                if hashes[at] == h and offsets[used[table[at]] + 1] - first == size:
+                    while same < size and text[first + same] == text[start + same]:
+                        same += 1
+                    if same == size:
+                        break
+                at = (at + 1) & mask
+            if table[at] < 0:
+                table[at], hashes[at], used[n] = n, h, k
                 n += 1
-            codes[r] = new[k]
+            new[k] = table[at]
+        codes[r] = new[k]
     return used[:n]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pater.formats import arrow
+from pater.formats import arrow_files
 from pater.formats.batches import Batch
 from pater.formats.blocks import Place
 from pater.formats.columns import Columns
@@ -154,9 +154,9 @@ def test_texts_of_parquet_are_read_as_dictionaries_where_these_are_small(
     own = [f"row {k}" for k in random.permutation(5000)]
     table = pa.table({"few": few, "own": own, "y": ["yes", "no"] * 2500})
     pq.write_table(table.append_column("declared", pa.array(few).dictionary_encode()), tmp_path / "a.parquet")
-    monkeypatch.setattr(arrow, "MOST_CODED_BYTES", 20_000)
-    monkeypatch.setattr(arrow, "ROWS", 700)
-    monkeypatch.setattr(arrow, "HASHED_ROWS", 625)  # as 5,000 rows are cut evenly
+    monkeypatch.setattr(arrow_files, "MOST_CODED_BYTES", 20_000)
+    monkeypatch.setattr(arrow_files, "ROWS", 700)
+    monkeypatch.setattr(arrow_files, "HASHED_ROWS", 625)  # as 5,000 rows are cut evenly
 
     def read(coded: list[str]) -> list[RawBatch]:
         made = make_input(tmp_path / "a.parquet", encoded=True, label="y", threads=0)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-from .arrow import parquet_groups
+from .arrow_files import parquet_groups
 from .blocks import LONGEST_LINE
 from .csv_blocks import row_ends
 from .delimiters import FIXED

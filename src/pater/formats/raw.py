@@ -20,7 +20,8 @@ from ..preprocessing.columns import Column, Numbers, Texts, Times, as_texts, sel
 from ..preprocessing.tables import of_arrow
 from ..preprocessing.values import with_point
 from . import csv_fields as fields
-from .arrow import RecordBlock, RecordParser, pyarrow
+from .arrow import RecordBlock, RecordParser
+from .arrow_files import pyarrow
 from .batches import Batch
 from .columns import CATEGORY, NUMBER, Columns
 from .csv import TableParser

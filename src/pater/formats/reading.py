@@ -14,7 +14,7 @@ from typing import Any
 
 from ..kernels.run import available_threads
 from .agreement import agreed, check_columns_named
-from .arrow import schema_of
+from .arrow_files import schema_of
 from .background import ahead, in_order
 from .batches import Batch
 from .blocks import START, Place, after, blocks

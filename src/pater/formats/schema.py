@@ -1,6 +1,6 @@
 """What the columns of a table are, from its header, its first rows, and what the caller says about them.
 
-Knows `csv`, `arrow` and `columns`.
+Knows `csv`, `arrow_files` and `columns`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from ..preprocessing.values import STYLES, number_in
 from . import csv_fields as fields
 from .absent import DATA_FIRST, label_to_name, looks_like_a_row, no_column
-from .arrow import is_number, is_text, is_truth, is_whole
+from .arrow_files import is_number, is_text, is_truth, is_whole
 from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
 from .csv_blocks import TableBlock
 from .csv_cells import Cells

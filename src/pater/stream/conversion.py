@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files.writing import is_stream, writing
-from ..formats.arrow import is_text, pyarrow
+from ..formats.arrow_files import is_text, pyarrow
 from ..formats.batches import Batch
 from ..formats.columns import TABLE, Columns
 from ..formats.errors import Hint, InputError, Skipped

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats import csv_fields as fields
-from ..formats.arrow import pyarrow
+from ..formats.arrow_files import pyarrow
 from ..formats.csv_blocks import table_blocks
 from ..formats.csv_cells import Cells
 from ..formats.delimiters import FIXED

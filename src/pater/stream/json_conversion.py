@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..formats.arrow import pyarrow
+from ..formats.arrow_files import pyarrow
 from ..formats.batches import Batch
 from ..formats.blocks import blocks
 from ..formats.errors import Fault, InputError

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files.writing import is_stream, writing
-from ..formats.arrow import pyarrow
+from ..formats.arrow_files import pyarrow
 from ..formats.batches import Batch
 from ..formats.errors import Hint, InputError, Skipped
 from ..formats.reading import make_input

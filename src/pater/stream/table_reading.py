@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..formats.absent import no_column
-from ..formats.arrow import RecordParser, is_text, pyarrow, schema_of
+from ..formats.arrow import RecordParser
+from ..formats.arrow_files import is_text, pyarrow, schema_of
 from ..formats.columns import Columns
 from ..formats.csv_cells import Cells
 from ..formats.delimiters import FIXED

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ...formats.arrow import pyarrow
+from ...formats.arrow_files import pyarrow
 from ...formats.columns import INDICES, Columns
 from ...formats.errors import InputError, listed, shortened
 from ...formats.json_cells import Cells, Faults

@@ -47,8 +47,10 @@ def announced(compiling: Callable[[], None], *, alone: bool = True) -> Iterator[
 
 
 def import_numba() -> None:
-    """Import Numba without YAML, which it needs only for a settings file, if there is one in this folder."""
-    _import_without("numba", *([] if os.path.exists(_SETTINGS) else ["yaml"]))
+    """Import Numba without SciPy, of which it would only look up the version, and without YAML, which it needs only for
+    a settings file, if there is one in this folder.
+    """
+    _import_without("numba", "scipy", *([] if os.path.exists(_SETTINGS) else ["yaml"]))
 
 
 def _import_without(name: str, *others: str) -> None:

@@ -24,6 +24,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from typing import Any
 import numba
 from numba.core import codegen, compiler
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
-from numba.core.runtime.nrt import rtsys
+from numba.core.runtime import nrt
 
 _DIGEST = hashlib.sha256().digest_size
 _COMPILER = f"{sys.version} {numba.__version__} {version('llvmlite')}"
@@ -157,6 +158,16 @@ class _Entries(CompileResultCacheImpl):
         )
 
 
+@cache
+def _find_runtime() -> None:
+    """Tell the linker where the functions are by which compiled code asks for memory.
+
+    Numba also compiles some of its own then, which takes 15 ms; code from the cache has its copy of these.
+    """
+    for name, address in nrt._nrt.c_helpers.items():  # type: ignore[attr-defined]
+        codegen.ll.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)  # type: ignore[attr-defined]
+
+
 class CodeCache(FunctionCache):
     """The compiled forms of one kernel; raises RuntimeError if no folder can be written."""
 
@@ -168,7 +179,7 @@ class CodeCache(FunctionCache):
         self._cache_file = _SoundFiles(self._cache_path, self._impl.filename_base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled form for one signature, or None if it has to be compiled; needs only Numba's runtime."""
-        rtsys.initialize(target_context)
+        """The compiled form for one signature, or None if it has to be compiled."""
+        _find_runtime()
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, update_wrapper
+from threading import RLock
 from types import FunctionType
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from numba.core import event
 from numba.extending import register_jitable
 
 from .code_cache import CodeCache
+from .pipeline import InlinedCompiler, KernelCompiler, PartCompiler
 
 # Sums may be reordered, so that a dot product becomes vector code. NaN and infinity keep their meaning: the passes
 # recognise bad rows by them.
@@ -24,7 +26,13 @@ FAST = {"reassoc", "contract", "nsz"}
 COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]  # else all runs in the interpreter
 
 # of what Python does not call
-PART: Any = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+PART: Any = {
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
+    "pipeline_class": PartCompiler,
+}
+KERNEL: Any = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True, "pipeline_class": KernelCompiler}
 
 SELDOM = 500_000  # new objects between two collections of garbage
 
@@ -120,7 +128,8 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def part_of_callers(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let compiled functions call this one, which is unchanged for everyone else."""
-    return register_jitable(fastmath=False, forceinline=True, **PART)(function) if COMPILES else function
+    options = PART | {"fastmath": False, "forceinline": True, "pipeline_class": InlinedCompiler}
+    return register_jitable(**options)(function) if COMPILES else function
 
 
 def filled_in(text: Callable[..., Any], name: str, **parts: Any) -> FunctionType:
@@ -146,7 +155,7 @@ def _interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Part:
-    """A function for kernels, which Numba meets only when it compiles one: wrapping all of them delays each start."""
+    """A function for kernels, which Numba meets only when it is needed: wrapping all of them delays each start."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
         self.py_func, self.targetoptions = function, options
@@ -161,13 +170,33 @@ class _Part:
         return self._known_to_numba._numba_type_
 
 
+class _Kernel(_Part):
+    """A function that Python can call, too, and that is cached. It has all attributes of a function of Numba's."""
+
+    _one_at_a_time = RLock()
+
+    @cached_property
+    def _known_to_numba(self) -> Any:
+        with self._one_at_a_time:
+            if "_known_to_numba" not in vars(self):
+                compiled = njit(**self.targetoptions)(self.py_func)
+                with suppress(RuntimeError):  # neither the package's folder nor the user's cache folder can be written
+                    compiled._cache = CodeCache(self.py_func)
+                vars(self)["_known_to_numba"] = compiled
+            return vars(self)["_known_to_numba"]
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._known_to_numba(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._known_to_numba, name)
+
+
 def _part(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     return cast("Callable[..., Any]", _Part(function, PART | options)) if COMPILES else function
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    options |= {"nogil": True, "error_model": "numpy"}
-    compiled = njit(**options)(function)
-    with suppress(RuntimeError):  # neither the package's folder nor the user's cache folder can be written
-        compiled._cache = CodeCache(function)
-    return compiled  # type: ignore[no-any-return]
+    return _Kernel(function, KERNEL | options)

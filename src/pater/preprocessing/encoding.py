@@ -29,7 +29,7 @@ from .settings import RESOLUTIONS, EncodingSettings
 from .slots import Slots
 from .unread import Unread, unread_in
 
-PIECE = 1 << 13  # rows that are encoded at a time, so that intermediate arrays stay small
+PIECE = 1 << 14  # rows that are encoded at a time: a block of CSV, so that intermediate arrays stay small
 
 
 @dataclass

@@ -16,7 +16,18 @@ from .categories import BLANKS, Naming
 from .column_encoders import CategoryEncoder, ColumnEncoder, DateEncoder, NumberEncoder, TextEncoder
 from .columns import Column, Numbers, Texts, Times, as_texts, without_unused
 from .settings import EncodingSettings
-from .values import NOTHING, STYLES, cut, groups_of, moments_in, moments_of, number_in, numbers_in, numbers_of
+from .values import (
+    NOTHING,
+    STYLES,
+    cut,
+    groups_of,
+    may_be_number,
+    moments_in,
+    moments_of,
+    number_in,
+    numbers_in,
+    numbers_of,
+)
 
 IN_ORDER = 0.5  # the rank correlation of dates with their places above which they are the clock of the stream
 MOST = 0.9  # the share of rows with a value that decides what the column is
@@ -68,6 +79,8 @@ def _style(column: Texts, counts: NDArray[np.int64], given: NDArray[np.bool_]) -
     The most rows decide, rather than enough of them: where few amounts reach a thousand, few have a separator, and
     those are the largest.
     """
+    if column.numbers is None and not any(map(may_be_number, column.names)):
+        return STYLES[0], 0
     best, most = STYLES[0], -1
     for style in STYLES:
         read = int(counts[given & ~np.isnan(numbers_in(column, style, number_in))].sum())

@@ -28,6 +28,7 @@ _MOMENT = re.compile(  # that NumPy and Python read alike
 )
 _YEAR_FIRST = re.compile(r"\d{4}/\d\d/\d\d(?!\d)", re.ASCII)  # which can only be year, month and day
 _SIGNS = " \t\u00a0\u202f$€£¥%"  # that may stand before or after a number
+_BEGINNING = re.compile(rf"[\s{_SIGNS}]*[+-]?(\d|\.\d|inf)", re.IGNORECASE)  # of a number in any style
 _FORMS = {  # a number that begins with 0 has no thousands: 0,532 is a fraction
     "grouped": re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)(\.\d*)?"),
     "comma": re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?"),
@@ -51,6 +52,11 @@ def number_in(text: str, style: str = "plain") -> float:
         with suppress(ValueError):
             return float(text)
     return np.nan
+
+
+def may_be_number(text: str) -> bool:
+    """Whether a text begins as numbers do in some style, which takes a fraction of the time of reading it."""
+    return _BEGINNING.match(text) is not None
 
 
 def number_for_sure(text: str, style: str = "plain") -> float:

@@ -1,0 +1,83 @@
+"""Only kernels become machine code. Parts do so with them, whatever of theirs has to be in memory for that."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from pater.kernels import compile as compiling
+from pater.kernels.compile import COMPILES, exact_kernel, exact_part, part_of_callers
+
+pytestmark = pytest.mark.skipif(not COMPILES, reason="there is no compiler")
+
+POWERS = np.array([1.0, 10.0, 100.0])
+
+
+@exact_part
+def power(k):
+    if k > 2:
+        raise ValueError("too large", k)
+    return POWERS[k]
+
+
+@part_of_callers
+def twice(x):
+    return x + x
+
+
+@exact_kernel
+def twice_a_power(k):
+    return twice(power(k))
+
+
+@exact_kernel
+def of_a_kernel(k):
+    return twice_a_power(k) + power(0)
+
+
+def test_a_part_has_no_machine_code_of_its_own():
+    assert twice_a_power(1) == 20.0
+    (result,) = power._known_to_numba.overloads.values()
+    engine = result.library._codegen._engine
+    assert not engine.is_symbol_defined(result.fndesc.llvm_func_name)
+    (result,) = twice_a_power.overloads.values()
+    assert engine.is_symbol_defined(result.fndesc.llvm_func_name)
+
+
+def test_a_kernel_can_be_called_by_another_and_both_know_what_their_parts_refer_to():
+    assert of_a_kernel(2) == 201.0
+    for kernel in (of_a_kernel, twice_a_power):
+        with pytest.raises(ValueError, match="too large") as caught:
+            kernel(3)
+        assert caught.value.args == ("too large", 3)
+
+
+def test_numba_meets_a_kernel_when_it_is_called(monkeypatch):
+    met = []
+    wrap = compiling.njit
+    monkeypatch.setattr(compiling, "njit", lambda **options: lambda text: met.append(text) or wrap(**options)(text))
+
+    @exact_kernel
+    def late(x):
+        return x + 1
+
+    assert not met
+    threads = [threading.Thread(target=late, args=(1,)) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert late(1) == 2
+    assert len(met) == 1
+
+
+def test_a_kernel_has_the_attributes_of_a_compiled_function_but_no_others():
+    assert twice_a_power(0) == 2.0
+    assert twice_a_power.__name__ == "twice_a_power"
+    assert twice_a_power.py_func.__code__.co_argcount == 1
+    assert [str(kind) for kind in twice_a_power.signatures[0]] == ["int64"]
+    with pytest.raises(AttributeError):
+        _ = twice_a_power.no_such_attribute
+    assert not hasattr(twice_a_power, "__length_hint__")

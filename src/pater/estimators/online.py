@@ -87,7 +87,8 @@ class OnlineClassifier(WithProbabilities):
         labels = check_labels(y, rows)
         weights = check_sample_weight(sample_weight, rows)
         not_all_zero(weights)
-        rows, labels, weights = that_weigh(rows, labels, weights)
+        if weights.size:
+            rows, labels, weights = that_weigh(rows, labels, weights)
         if go_on:
             model = self._model.with_specs(specs, self._judged_by()).copy()
             encoded = model.encoded(labels)
@@ -138,7 +139,8 @@ class OnlineClassifier(WithProbabilities):
         rows = take_rows(self, X, reset=model is None)
         labels = check_labels(y, rows)
         weights = check_sample_weight(sample_weight, rows)
-        rows, labels, weights = that_weigh(rows, labels, weights)
+        if weights.size:
+            rows, labels, weights = that_weigh(rows, labels, weights)
         if classes is not None:
             model = self._with_fixed_classes(model, classes, specs)
         elif model is None:

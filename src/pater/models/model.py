@@ -208,8 +208,10 @@ class Model:
 
     def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
         """Warn if the model has come to predict only one class, or if the positive class may not be the one meant."""
-        warn_of_one_class(self, rows, labels)
-        warn_of_positive_class(self, labels.size)
+        if isinstance(self.specs[0].class_weight, tuple):
+            warn_of_one_class(self, rows, labels)
+        if self.seen is not None:
+            warn_of_positive_class(self, labels.size)
 
     def learn_encoded(self, rows: Rows, encoded: Encoded, **more: Any) -> None:
         """Pass rows through the models, new classes included, see `newcomers`; after an error all is undefined."""

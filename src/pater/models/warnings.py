@@ -50,10 +50,7 @@ def warn_of_many(before: int, after: int) -> None:
 
 
 def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:
-    """Warn if a model with class weights predicts one class for nearly all of the last rows, although both occur.
-
-    Without class weights nothing is checked, so it costs nothing.
-    """
+    """Warn if a model with class weights predicts one class for nearly all of the last rows, although both occur."""
     spec = model.specs[0]
     if not isinstance(spec.class_weight, tuple) or len(model.specs) > 1 or model.classes.size != 2:
         return

@@ -86,7 +86,7 @@ def test_predictions(big):
 def test_a_wide_model_takes_a_few_vectors():
     """Four per model (and as many for a copy while a call may still fail), whatever the batch holds."""
     d = 2**18
-    X = sp.csr_array((np.ones(1000), np.arange(1000) * 200, np.arange(1001)), shape=(1000, d))
+    X = sp.csr_array((np.ones(1000), np.arange(1000, dtype="i4") * 200, np.arange(1001, dtype="i4")), shape=(1000, d))
     y = np.resize([1, -1], 1000)
     PATERClassifier().fit(X, y)
     with allocates_at_most(2 * 4 * 8 * d + SLACK):

@@ -107,10 +107,11 @@ def test_n_jobs_changes_nothing(rule, form, learner, as_form, stream, bits):
         assert bits(learner(rule, n_jobs=n_jobs).fit(X, y)) == expected
 
 
-def test_estimators_in_threads_learn_what_they_learn_one_by_one(stream, as_form, bits):
+@pytest.mark.parametrize("other_forms", [[], ["dense-f4"]], ids=["doubles", "f4"])
+def test_estimators_in_threads_learn_what_they_learn_one_by_one(other_forms, stream, as_form, bits):
     """Different estimators, the same data; each call releases the interpreter's lock while it learns."""
     X, y = stream(4000, 30)
-    forms = [as_form(X, "dense-f8"), as_form(X, "csr-f8-i4"), as_form(X, "dense-f4")]
+    forms = [as_form(X, form) for form in ("dense-f8", "csr-f8-i4", *other_forms)]
     jobs = [(v, weight, form) for v in ("I", "II") for weight in (None, "balanced") for form in forms] * 3
 
     def learned(job):

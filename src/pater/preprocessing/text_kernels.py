@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part
+from ..kernels.compile import exact_kernel, exact_part, part_of_callers
 
 SPACE = 32
 BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])
@@ -29,6 +29,15 @@ def _is_renamed(text, start, end):
     return found
 
 
+@part_of_callers
+def _crc(text, start, end):
+    """The CRC-32 of some bytes."""
+    h = np.uint32(0xFFFFFFFF)
+    for i in range(start, end):
+        h = CRC[(h ^ text[i]) & np.uint32(0xFF)] ^ (h >> np.uint32(8))
+    return h ^ np.uint32(0xFFFFFFFF)
+
+
 @exact_kernel
 def hash_texts(text, starts, ends, bounds, longest, hashes, known):
     """Write the CRC-32 of each text, and of each column whether all its texts are categories as they are written.
@@ -45,10 +54,7 @@ def hash_texts(text, starts, ends, bounds, longest, hashes, known):
             if size <= 5 and _is_renamed(text, starts[k], ends[k]):
                 known[c] = False
                 break
-            h = np.uint32(0xFFFFFFFF)
-            for i in range(starts[k], ends[k]):
-                h = CRC[(h ^ text[i]) & np.uint32(0xFF)] ^ (h >> np.uint32(8))
-            hashes[k] = h ^ np.uint32(0xFFFFFFFF)
+            hashes[k] = _crc(text, starts[k], ends[k])
 
 
 @exact_kernel
@@ -96,9 +102,7 @@ def used_texts(text, offsets, codes):
             continue
         if new[k] < 0:
             start, end = np.int64(offsets[k]), np.int64(offsets[k + 1])
-            h = np.uint32(0xFFFFFFFF)
-            for i in range(start, end):
-                h = CRC[(h ^ text[i]) & np.uint32(0xFF)] ^ (h >> np.uint32(8))
+            h = _crc(text, start, end)
             at = np.int64(h) & mask
             while table[at] >= 0:
                 first, size, same = np.int64(offsets[used[table[at]]]), end - start, 0

@@ -25,8 +25,7 @@ def watch(frame, event, argument):
             seen.add(path)
 def count():
     sys.setprofile(None)
-    compiling = [package + os.path.join("kernels", name) for name in ("compile.py", "code_cache.py", "pipeline.py")]
-    found = len(seen.difference(compiling))
+    found = sum(not path.startswith(os.path.join(package, "compiler", "")) for path in seen)
     seen.clear()
     return found
 """

@@ -19,7 +19,7 @@ import pytest
 
 from pater.cli import terminal
 from pater.cli.terminal import printable
-from pater.kernels import code_cache
+from pater.compiler import code_cache
 from pater.stream import train
 
 PATER = [sys.executable, "-m", "pater"]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pater.compiler.decorators import entrance
 from pater.formats.csv_fields import SPARE, split_plain
 from pater.formats.wide import how_many
 from pater.formats.wide import short_number as part_of_numbers
-from pater.kernels.compile import entrance
 
 short_number = entrance(part_of_numbers)
 

@@ -14,7 +14,7 @@ import functools
 import numpy as np
 import pytest
 
-from pater.kernels.compile import COMPILES
+from pater.compiler.decorators import COMPILES
 from pater.kernels.rules import RULES
 from pater.kernels.run import NOTHING, learn
 from pater.kernels.state import State

@@ -18,7 +18,7 @@ from pater import (
     SecondOrderPATERClassifier,
     SecondOrderPerceptron,
 )
-from pater.kernels.compile import COMPILES
+from pater.compiler.decorators import COMPILES
 from pater.reference import first_order as reference
 from pater.reference import second_order as reference_second
 

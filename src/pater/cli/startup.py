@@ -32,7 +32,7 @@ def announced(compiling: Callable[[], None], *, alone: bool = True) -> Iterator[
 
     `alone` says that the process runs nothing but the command: no thread of others imports SciPy meanwhile.
     """
-    from pater.kernels import code_cache
+    from pater.compiler import code_cache
 
     def before() -> None:
         if alone and "scipy.linalg" not in sys.modules:

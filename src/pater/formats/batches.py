@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import exact_kernel, kernel
+from ..compiler.decorators import exact_kernel, kernel
 from ..kernels.doors import check_lengths, check_rows, checked
 from ..kernels.rows import count, square
 from ..kernels.run import NOTHING, Rows

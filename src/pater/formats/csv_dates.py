@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, part_of_callers
+from ..compiler.decorators import exact_kernel, part_of_callers
 from .csv_fields import is_missing, trimmed
 from .wide import are_digits, eight_bytes
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import exact_kernel, exact_part, part_of_callers
 from ..kernels.simd import lowest, marks, ones
 from .hashed_names import SEVERAL
 from .murmur import hashed_and_marked

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import exact_kernel
+from ..compiler.decorators import exact_kernel
 from ..preprocessing.columns import Texts
 from ..preprocessing.spans import Spans, texts_in
 from .csv_cells import Cells

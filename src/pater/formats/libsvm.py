@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import exact_kernel, exact_part
+from ..compiler.decorators import exact_kernel, exact_part
 from ..kernels.run import NOTHING, Rows
 from .batches import Batch, tidy
 from .blocks import Block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel
+from ..compiler.decorators import exact_kernel
 
 
 @exact_kernel

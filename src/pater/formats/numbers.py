@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part
+from ..compiler.decorators import exact_kernel, exact_part
 
 NUMBER, NO_NUMBER, NOT_FINITE, SLOW = range(4)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part
+from ..compiler.decorators import exact_kernel, exact_part
 from ..kernels.rules import LARGEST_WEIGHT
 from ..models.row_weights import NO_WEIGHT
 from .batches import Batch, tidy

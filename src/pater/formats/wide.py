@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, part_of_callers
+from ..compiler.decorators import exact_kernel, part_of_callers
 from ..kernels.simd import marks, ones
 
 ONE_TO_ONE = 8  # bytes up to which texts of the same size and the same hash are the same

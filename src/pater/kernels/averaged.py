@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .compile import exact_kernel, exact_part, filled_in, inlined
+from ..compiler.decorators import exact_kernel, exact_part, filled_in, inlined
 from .means import Means
 from .memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from .points import Points

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .compile import exact_part, inlined, part
+from ..compiler.decorators import exact_part, inlined, part
 from .memory import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
 ROUNDING = 2.0**-52

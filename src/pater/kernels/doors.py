@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compile import kernel
+from ..compiler.decorators import kernel
 from .memory import COUNTS
 from .state import State
 

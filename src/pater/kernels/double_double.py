@@ -9,7 +9,7 @@ The building blocks are Knuth's exact sum and Dekker's exact product.
 
 from __future__ import annotations
 
-from .compile import exact_part
+from ..compiler.decorators import exact_part
 from .memory import S_NEG, S_POS
 from .rows import entry, size
 

@@ -12,6 +12,7 @@ S⁻.
 
 from __future__ import annotations
 
+from ..compiler.decorators import exact_part, inlined
 from .class_means import (
     TOO_LARGE,
     TOO_LARGE_GAIN,
@@ -24,7 +25,6 @@ from .class_means import (
     shrink_vector,
     zero_gap,
 )
-from .compile import exact_part, inlined
 from .double_double import all_products, count_products, squared_gap
 from .memory import S_NEG, S_POS, U, V
 from .rows import either

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.decorators import exact_part, inlined
 from .class_means import TOO_LARGE, bias_gap
-from .compile import exact_part, inlined
 from .lazy_form import (
     CANCELLED,
     IN_LANES,

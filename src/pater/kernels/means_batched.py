@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.decorators import exact_part, inlined
 from .batched_layout import LINE, SHARED_CELL
 from .class_means import TOO_LARGE, bias_gap
-from .compile import exact_part, inlined
 from .double_double import count_products
 from .lazy_form import (
     CANCELLED,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
+from ..compiler.decorators import exact_part, filled_in, inlined, merged_part
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_part, filled_in, inlined, merged_part
 from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
 from .memory import S_NEG, S_POS, Q, U, V
 from .points_diagonal import memory_of

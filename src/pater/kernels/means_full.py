@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..compiler.decorators import exact_part, filled_in, inlined, merged_part, part
 from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .compile import exact_part, filled_in, inlined, merged_part, part
 from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
 from .points_full import add_image, bounded_noise, memory_of, reach
 from .rows import add, clear, dot, spread

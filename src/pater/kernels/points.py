@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from ..compiler.decorators import exact_part, inlined
 from .class_means import balanced_alpha
-from .compile import exact_part, inlined
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .progress import note
 from .rows import add, dot

@@ -5,7 +5,7 @@ Each feature has a precision, 1 + Q, to which a row that enters adds κ·x². A 
 
 from __future__ import annotations
 
-from .compile import exact_part, inlined, merged_part, part
+from ..compiler.decorators import exact_part, inlined, merged_part, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .rows import entry, size
 from .rules import confident_gain, ridge_step

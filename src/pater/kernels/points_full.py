@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .compile import exact_part, inlined, merged_part, part
+from ..compiler.decorators import exact_part, inlined, merged_part, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .rows import clear, dot, spread
 from .rules import confident_gain, ridge_step

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from .compile import exact_part, inlined
+from ..compiler.decorators import exact_part, inlined
 
 CALIBRATION_MEMORY = 1e4  # samples
 FIRST_MEMORY = 20.0  # samples, plus a quarter of the stream, as both margins and the curve are far off at its beginning

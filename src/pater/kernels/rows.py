@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from .compile import COMPILES, FAST, PART, part
+from ..compiler.decorators import COMPILES, FAST, PART, part
 
 
 def either(dense: Callable[..., Any], csr: Callable[..., Any]) -> Callable[..., Any]:

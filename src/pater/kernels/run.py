@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..compiler.decorators import exact_kernel, filled_in, inlined, straight
 from . import means_diagonal, means_full, points_diagonal, points_full
 from .averaged import SAYS, row_by_row
 from .batched_layout import Herds, herds_of, spans_of
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
-from .compile import exact_kernel, filled_in, inlined, straight
 from .doors import Rows, check_pass
 from .means import Means, mean_pass
 from .means_batched import HerdsOfMeans, herd_pass

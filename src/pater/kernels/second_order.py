@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..compiler.decorators import exact_part, filled_in, inlined
 from .class_means import balanced_alpha
-from .compile import exact_part, filled_in, inlined
 from .progress import in_unit, note
 from .rules import LARGEST_ROW
 

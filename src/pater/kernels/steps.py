@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.decorators import part_of_callers
 from . import rules
-from .compile import part_of_callers
 from .rules import RULES, Rule
 
 for _function in vars(rules).copy().values():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import exact_kernel, exact_part, kernel
+from ..compiler.decorators import exact_kernel, exact_part, kernel
 from .choice import ScoringSettings
 from .metrics import SCORES, Confusion
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import entrance
+from ..compiler.decorators import entrance
 from ..kernels.memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
 from ..kernels.rules import RULES
 from ..kernels.state import State

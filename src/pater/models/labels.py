@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import kernel
+from ..compiler.decorators import kernel
 from .truth import are_no_truths, of_the_kind, spelled_alike
 
 TABLE_SIZE = 64

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part
+from ..compiler.decorators import exact_kernel, exact_part
 from ..kernels.progress import count_answer
 
 CENTRE = 256

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import kernel
+from ..compiler.decorators import kernel
 from ..kernels.doors import (
     FLOATS,
     NO_ROWS,

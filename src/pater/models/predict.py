@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import exact_part, kernel, straight
+from ..compiler.decorators import exact_part, kernel, straight
 from ..kernels.doors import Rows, check_rows, number_of_rows
 from ..kernels.memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from ..kernels.progress import probability

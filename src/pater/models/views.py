@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import kernel
+from ..compiler.decorators import kernel
 from ..kernels.doors import Rows, check_rows, checked
 
 NO_LEVELS = np.zeros(0, np.uint8)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import exact_kernel, exact_part, part_of_callers
 
 LARGEST = 1e150  # the largest number that mean and deviation take into account: its square is finite
 SMALLEST = 1e-280  # the smallest sum of squares to divide by

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import straight
+from ..compiler.decorators import straight
 from ..kernels.doors import CheckedRows, checked
 from .column_encoders import CategoryEncoder, ColumnEncoder, NumberEncoder, Places
 from .columns import Column

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.compile import exact_kernel
+from ..compiler.decorators import exact_kernel
 from ..kernels.run import Rows
 
 

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..kernels.compile import exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import exact_kernel, exact_part, part_of_callers
 
 SPACE = 32
 BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])

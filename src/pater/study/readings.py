@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pater.kernels.compile import kernel
+from pater.compiler.decorators import kernel
 
 
 class Reading(NamedTuple):

@@ -10,7 +10,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from ..compile import COMPILES
+from ...compiler.decorators import COMPILES
 
 
 def _chosen() -> Any:

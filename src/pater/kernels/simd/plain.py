@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compile import exact_part
+from ...compiler.decorators import exact_part
 from ..rows import entry, size
 
 

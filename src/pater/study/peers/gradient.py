@@ -1,6 +1,6 @@
 """Cost-sensitive gradient descent, compiled: published learners of this objective that the package does not offer.
 
-Knows `kernels.compile`; knows nothing of the study. These passes compute what `pater.reference.cost_sensitive`
+Knows `compiler.decorators`; knows nothing of the study. These passes compute what `pater.reference.cost_sensitive`
 describes, fast. One pass handles dense and sparse rows alike: a dense matrix becomes sparse by leaving out its zeros.
 The intercept is the first column, a constant 1.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from pater.kernels.compile import kernel
+from pater.compiler.decorators import kernel
 
 LOSSES = ("hinge I", "hinge II", "logistic")
 STEPS = ("plain", "diagonal", "AdaGrad", "FTRL", "full")

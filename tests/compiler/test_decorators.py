@@ -9,8 +9,8 @@ import numba
 import pytest
 from numba.core import event
 
+from pater.compiler.decorators import COMPILES, SELDOM, exact_part, inlined
 from pater.kernels import double_double
-from pater.kernels.compile import COMPILES, SELDOM, exact_part, inlined
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="nothing is compiled")
 

@@ -49,12 +49,13 @@ def _sources_in(folder: str) -> Iterator[str]:
 
 
 def _kernel_sources() -> str:
-    """A digest of all files that hold kernels, and of this package, which holds the constants in them."""
-    digest, here = hashlib.sha256(), os.path.dirname(__file__)
-    for path in sorted(_sources_in(os.path.dirname(here))):
+    """A digest of this package, of that of the passes (and of their constants), and of all other files with kernels."""
+    digest, package = hashlib.sha256(), os.path.dirname(os.path.dirname(__file__))
+    whole = tuple(os.path.join(package, each, "") for each in ("compiler", "kernels"))
+    for path in sorted(_sources_in(package)):
         with open(path, "rb", buffering=0) as file:
             text = file.read()
-        if path.startswith(here + os.sep) or b".compile import" in text:
+        if path.startswith(whole) or b"compiler.decorators import" in text:
             digest.update(os.path.basename(path).encode() + b"\0" + text)
     return digest.hexdigest()
 

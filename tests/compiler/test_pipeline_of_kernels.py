@@ -7,8 +7,8 @@ import threading
 import numpy as np
 import pytest
 
-from pater.kernels import compile as compiling
-from pater.kernels.compile import COMPILES, exact_kernel, exact_part, part_of_callers
+from pater.compiler import decorators as compiling
+from pater.compiler.decorators import COMPILES, exact_kernel, exact_part, part_of_callers
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="there is no compiler")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import pater
-from pater.kernels import code_cache
+from pater.compiler import code_cache
 
 # A kernel in another module than the rule that it calls.
 PERCEPTRON = """
@@ -57,7 +57,7 @@ for k in (5, 7):
         print(error.args[0], len(error.args))
 """
 RAISES = """
-from pater.kernels.compile import exact_kernel, exact_part
+from pater.compiler.decorators import exact_kernel, exact_part
 @exact_part
 def part(x, k):
     if k == 5:

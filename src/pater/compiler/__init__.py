@@ -1,0 +1,1 @@
+"""How kernels are compiled, and kept on disk. It knows nothing of what they compute."""

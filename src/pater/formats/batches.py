@@ -3,6 +3,8 @@
 Knows NumPy, `labels`, and `rows` in the form that the passes read.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 from copy import copy

@@ -5,6 +5,8 @@ seconds and their parts, and a Z. Everything else is left to whoever reads texts
 (`preprocessing/values.py`), with the same result.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import numpy as np

@@ -4,6 +4,8 @@ Knows `numbers`, `murmur` and `batches`. Column j of the rows is the feature tha
 begin with 0 or 1. With hashing, feature j is in the column where FeatureHasher puts the name "j".
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import math

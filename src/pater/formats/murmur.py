@@ -1,5 +1,7 @@
 """MurmurHash3 (32 bits; Appleby, 2011), and where scikit-learn's FeatureHasher puts a name among 2^bits columns."""
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import numpy as np

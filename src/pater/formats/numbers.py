@@ -5,6 +5,8 @@ Second", Software: Practice and Experience 51 (2021): the digits times a 128-bit
 not decide (more digits, numbers near the ends of the range) is reported as `SLOW`, and the caller asks `float`.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import numpy as np

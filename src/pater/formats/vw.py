@@ -4,6 +4,8 @@ Knows `numbers`, `murmur` and `batches`. A feature is called `namespace^feature`
 namespace, and lands where FeatureHasher puts that name.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import numpy as np

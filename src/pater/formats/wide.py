@@ -4,6 +4,8 @@ Knows Numba and `simd`. Bytes read around a field stay within the text. Exponent
 `numbers`. All parts are inlined: a call would take as long as the work itself.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import numpy as np

@@ -4,6 +4,8 @@ Knows NumPy, Numba and `truth`. Integer, boolean and float labels are looked up 
 that costs a nanosecond or two a row; sorting, as `np.unique` does, would cost more than learning from a narrow row.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 from typing import Any, NamedTuple

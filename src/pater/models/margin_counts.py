@@ -13,6 +13,8 @@ proportion to n, so that a model's early margins count less than later ones. Ins
 enters with a gain that grows, and all are divided by a power of two now and then.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import math

@@ -5,6 +5,8 @@ in order: native numbers, ascending columns. Then it is checked, and exactly wha
 matrix is not changed.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import sys

@@ -4,6 +4,8 @@ Knows `state`, `rows`, `simd` and `doors`. Dense rows go through BLAS. Sparse ro
 predicting one row with a model of a million features does not compute a million weights first.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 import math

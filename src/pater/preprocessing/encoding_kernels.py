@@ -1,7 +1,8 @@
-"""The compiled loops of the table encoder, which go value by value and row by row: no cut of a stream matters.
-
-Knows Numba only.
+"""The compiled loops of the table encoder, which go value by value and row by row: no cut of a stream matters. Knows
+Numba only.
 """
+
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ missing value becomes 0, the mean. Sparse columns are only divided, by their dev
 included, as StandardScaler(with_mean=False) does. A column that has not varied yet is left as it is (dense: 0).
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 from collections.abc import Callable

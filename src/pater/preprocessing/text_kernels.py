@@ -3,6 +3,8 @@
 Knows Numba only.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 from zlib import crc32

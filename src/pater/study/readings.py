@@ -4,6 +4,8 @@ Knows Numba; knows nothing of the study. The package's own passes run the one re
 passive, PATER-II not); this plain loop, O(d) per row, runs all of them.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
+
 from __future__ import annotations
 
 from typing import NamedTuple

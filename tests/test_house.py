@@ -32,16 +32,10 @@ def test_a_module_fits_in_a_head(path):
 @pytest.mark.parametrize("path", [path for path in MODULES if ROOT / "kernels" not in path.parents], ids=name_of)
 def test_no_function_takes_many_arguments_by_position(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not is_kernel(node):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             taken = [*node.args.posonlyargs, *node.args.args]
             own = taken[1:] if taken and taken[0].arg in ("self", "cls") else taken
             assert len(own) <= MOST_POSITIONAL, f"{getattr(node, 'name', 'lambda')}, line {node.lineno}"
-
-
-def is_kernel(node):
-    """Compiled functions take the arrays that they work on one by one, wherever they are defined."""
-    decorators = getattr(node, "decorator_list", [])
-    return any("kernel" in ast.unparse(each) or "intrinsic" in ast.unparse(each) for each in decorators)
 
 
 def test_the_root_holds_rooms_and_little_else():

@@ -142,11 +142,11 @@ class TableParser:
         values[self.numeric] = (self.signs * np.nan_to_num(x, nan=0.0)).T
         scratch = np.empty(len(cells.text) + self.longest, np.uint8)
         into = np.flatnonzero(~self.numeric)
-        words = cells.text, cells.starts, cells.ends, features[into]
+        words = cells.text, (cells.starts, cells.ends), (features[into], into)
         seen = NOTHING_SEEN if self.seen is None else self.seen.marks
         found = np.empty((len(cells) * into.size if seen.size else 0, 4), np.int64)
         names = self.prefixes, self.bounds, scratch
-        told = fields.categories(*words, self.columns.bits, *names, into, places, values, seen, found)
+        told = fields.categories(*words, self.columns.bits, names, places, values, (seen, found))
         missing += int((places[into][:, cells.codes == fields.SOUND] < 0).sum())
         size = int((places >= 0).sum())
         indptr, indices, data = np.empty(len(cells) + 1, np.uint32), np.empty(size, np.uint32), np.empty(size)

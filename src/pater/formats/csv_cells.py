@@ -44,7 +44,7 @@ class Cells:
         starts, ends = (np.empty(n * width * plain + spare, kind) for spare in (fields.SPARE, 0))
         if not (plain and fields.split_plain(self.text, delimiter, width, starts, ends)):
             starts, ends = (np.empty(n_lines + int(how_many(self.text, delimiter)), kind) for _ in range(2))
-            n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, *wrong)
+            n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, wrong)
         self.starts, self.ends = starts[: n * width].reshape(n, width), ends[: n * width].reshape(n, width)
         self.lines, self.codes = lines[:n] + block.first_line, np.zeros(n, np.uint8)
         self.what: dict[int, tuple[int, str]] = {}

@@ -60,11 +60,13 @@ def row_end(text, delimiter, first):
 
 
 @exact_kernel
-def split(text, delimiter, width, starts, ends, lines, fault_lines, fault_columns, fault_codes):
+def split(text, delimiter, width, starts, ends, lines, wrong):
     """Find the fields of the rows that have `width` of them, and the rows that have not; how many of both.
 
-    Empty lines are none. There is room for a field for each delimiter and each line end.
+    Empty lines are none. There is room for a field for each delimiter and each line end. `wrong` receives the line, the
+    column and a code for each row that has not.
     """
+    fault_lines, fault_columns, fault_codes = wrong
     n, faults, k, line, i = 0, 0, 0, 0, 0
     while i < text.size:
         if text[i] == NEWLINE or (text[i] == RETURN and text[i + 1] == NEWLINE):
@@ -219,12 +221,25 @@ def numbers(text, starts, ends, wanted, codes, values, kinds):
 
 
 @exact_kernel
-def categories(text, starts, ends, wanted, bits, prefixes, bounds, scratch, into, places, signs, seen, news):
+def categories(text, fields, wanted, bits, names, places, signs, noted):
     """Where `column=value` lands for some columns, each in its line of `places`; −1 for a missing value.
 
-    Column `wanted[k]` goes to line `into[k]`, and bounds[k]..bounds[k + 1] of `prefixes` stands before its values. The
-    answer is how many names are news: `news` holds their column, their mark, the row and k.
+    fields
+        Where each begins and ends.
+    wanted
+        Columns, and the line of `places` for each.
+    names
+        What stands before the values of a column, one text after the other; the bounds of these; and room for a name.
+    noted
+        The names that are known already, by place; and room for those that are not: column, mark, row, and number of
+        the wanted column.
+
+    Returns how many names are not.
     """
+    starts, ends = fields
+    wanted, into = wanted
+    prefixes, bounds, scratch = names
+    seen, news = noted
     told = 0
     for k in range(wanted.size):
         line = into[k]

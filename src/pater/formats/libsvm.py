@@ -82,12 +82,15 @@ def _query(text, i):
 
 
 @exact_kernel
-def _parse(text, bits, limit, indptr, indices, data, marks, seen, news, labels, lines, codes, places):
-    """Fill the arrays.
+def _parse(text, bits, limit, rows, noted, found_rows):
+    """Fill the arrays of rows, and those of `Found`.
 
     Returns the number of rows, the largest column, the number of values left to `float`, the number of rows out of
     order, and the number of hashed indices that are news: `news` holds their column, their mark, and where they stand.
     """
+    indptr, indices, data, marks = rows
+    seen, news = noted
+    labels, lines, codes, places = found_rows
     n, line, largest, slow, disorder, told = 0, 0, -1, 0, 0, 0
     k = 0
     i = 0
@@ -184,9 +187,8 @@ class LibsvmParser:
         indptr, indices, data = np.empty(n_lines + 1, np.uint32), np.empty(n_pairs, np.uint32), np.empty(n_pairs)
         found, seen = Found(n_lines), NOTHING_SEEN if self.seen is None else self.seen.marks
         news = np.empty((n_pairs if seen.size else 0, 4), np.int64)
-        n, largest, slow, disorder, told = _parse(
-            text, self.bits, self.limit, indptr, indices, data, data.view(np.uint64), seen, news, *found.arrays
-        )
+        room = indptr, indices, data, data.view(np.uint64)
+        n, largest, slow, disorder, told = _parse(text, self.bits, self.limit, room, (seen, news), found.arrays)
         found.cut(n)
         indptr = indptr[: n + 1]
         if slow:

@@ -99,11 +99,15 @@ def _head(text, i):
 
 
 @exact_kernel
-def _parse(text, bits, indptr, indices, data, marks, weights, tags, name, seen, news, labels, lines, codes, places):
-    """Fill the arrays; return the number of rows, of values left to `float`, and of names that are news.
+def _parse(text, bits, rows, weights, tags, name, noted, found_rows):
+    """Fill the arrays of rows, and those of `Found`; return the number of rows, of values left to `float`, and of names
+    that are news.
 
     For each of those, `news` holds the column, the mark, and where feature and namespace begin and end.
     """
+    indptr, indices, data, marks = rows
+    seen, news = noted
+    labels, lines, codes, places = found_rows
     n, line, slow, k, i, told = 0, 0, 0, 0, 0, 0
     indptr[0] = 0
     while i < text.size:
@@ -205,8 +209,8 @@ class VWParser:
         longest = np.empty(2 * len(block.text) + 1, np.uint8)
         found, seen = Found(n_lines), NOTHING_SEEN if self.seen is None else self.seen.marks
         news = np.empty((most if seen.size else 0, 6), np.int64)
-        room = data, data.view(np.uint64), weights, tags, longest, seen, news
-        n, slow, told = _parse(text, self.bits, indptr, indices, *room, *found.arrays)
+        room = indptr, indices, data, data.view(np.uint64)
+        n, slow, told = _parse(text, self.bits, room, weights, tags, longest, (seen, news), found.arrays)
         found.cut(n)
         indptr = indptr[: n + 1]
         if slow:

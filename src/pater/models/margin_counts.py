@@ -134,8 +134,9 @@ def _enter(counts, m, r, positive, s):
 
 
 @exact_kernel
-def note_margins(margins, order, codes, weights, settings, counts, numbers, kind, a, b):
+def note_margins(margins, order, codes, weights, settings, counts, numbers, point):
     """Count the margins of rows, (models, steps), from before they were learned from."""
+    kind, a, b = point
     for k in range(margins.shape[0]):
         m, p, seen = numbers[k], settings[k], counts[k]
         for step in range(margins.shape[1]):

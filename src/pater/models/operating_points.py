@@ -50,7 +50,7 @@ class SeenMargins:
         order: NDArray[np.int64],
     ) -> None:
         """Count the margins of rows, (models, steps), from before they were learned from."""
-        note_margins(margins, order, codes, weights, settings, self.counts, self.numbers, *_coded(point))
+        note_margins(margins, order, codes, weights, settings, self.counts, self.numbers, _coded(point))
 
     def threshold(self, model: int, point: Point) -> float:
         """The margin at and above which a row is predicted positive; 0 until both classes have been seen."""

@@ -207,12 +207,12 @@ class CategoryEncoder(ColumnEncoder):
         codes, names = readable(texts.codes), texts.names
         own = self._own(names, texts.hashes)
         places, before = np.empty(codes.size, np.int32), len(self.names)
-        most, min_count = s.max_categories, s.min_count
-        n_own = place_categories(codes, own, texts.hashes, before, most, min_count, s.buckets, self.seen, learn, places)
+        limits = s.max_categories, s.min_count, s.buckets
+        n_own = place_categories(codes, own, texts.hashes, before, limits, self.seen, learn, places)
         if n_own > before:
             born = np.flatnonzero(own >= before)
             self.names.update((names[k], int(own[k])) for k in born[np.argsort(own[born])].tolist())
-        if learn and len(self.known_names.full()) < s.buckets and places.max(initial=0) > most + 1:
+        if learn and len(self.known_names.full()) < s.buckets and places.max(initial=0) > s.max_categories + 1:
             self._note_names(codes, places, names)
         return [places]
 

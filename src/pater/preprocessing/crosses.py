@@ -102,7 +102,7 @@ class Crosses:
         room = min(self.width, MOST_NAMED) - len(self.names)
         new = np.empty((room if learn else 0, 2), np.int64)
         of_crosses = plan.of, plan.direct, plan.starts, plan.seeds
-        found = cross(codes, *of_crosses, self.rows, self._named, new, learn, places)
+        found = cross(codes, of_crosses, self.rows, self._named, new, learn, places)
         for row, k in new[:found].tolist():
             sides = (self._called(plan.facets[f], codes[row, f], local[row], slots) for f in plan.of[k].tolist())
             self.names[int(places[row, k])] = " × ".join(sides)[:LONGEST_NAME]

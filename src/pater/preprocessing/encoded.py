@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.doors import CheckedRows, checked
-from .encoding_kernels import write_rows
+from .row_writing import write_rows
 from .unread import Unread, joined
 
 Layout = tuple[NDArray[np.int32], int]
+TokensByRow = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Where those of each row start, their places, and their values."""
 
 
 @dataclass
@@ -25,9 +27,7 @@ class Piece:
     bins: NDArray[np.int16]
     crosses: NDArray[np.int32]
     slots: NDArray[np.int32]
-    token_starts: NDArray[np.int64]
-    tokens: NDArray[np.int64]
-    token_values: NDArray[np.float64]
+    tokens: TokensByRow
     unread: dict[str, Unread] = field(default_factory=dict)
 
 
@@ -56,7 +56,7 @@ class Encoded:
         """The rows in the kernels' form: CSR, columns ascending."""
         at, first = self.layouts[resolution]
         most = sum(
-            (1 + len(at)) * piece.z.size + piece.crosses.size + piece.slots.size + piece.tokens.size
+            (1 + len(at)) * piece.z.size + piece.crosses.size + piece.slots.size + piece.tokens[1].size
             for piece in self.pieces
         )
         kind = np.uint32 if most < 1 << 31 else np.uint64
@@ -64,7 +64,7 @@ class Encoded:
         row = filled = 0
         starts = first - self.n_crosses, first
         for piece in self.pieces:
-            found = piece.crosses, piece.slots, piece.token_starts, piece.tokens, piece.token_values
-            filled = write_rows(piece.z, piece.bins, at, starts, *found, indptr[row:], indices, data, filled)
+            coded, room = (piece.z, piece.bins, piece.crosses, piece.slots), (indptr[row:], indices, data)
+            filled = write_rows((at, starts), *coded, piece.tokens, room, filled)
             row += piece.slots.shape[0]
         return checked((indptr, indices[:filled], data[:filled]), self.width(resolution))

@@ -21,7 +21,7 @@ from .column_encoders import ColumnEncoder, DateEncoder, NumberEncoder, Places, 
 from .columns import Table, Texts, part, rows_in, without_unused
 from .counts import Counts
 from .crosses import Crosses
-from .encoded import Encoded, Layout, Piece
+from .encoded import Encoded, Layout, Piece, TokensByRow
 from .encoding_kernels import find_bins, settle, standardise
 from .features import Feature
 from .kinds import encoder_of
@@ -193,7 +193,7 @@ class Encoding:
         self.known = int(settle(local, slots.bases, starts, of_words, self.places, self.known, learn))
         if learn and self.counts is not None:
             self.counts.note(bins, local, of_words, self.known)
-        return Piece(z, bins, crosses, local, starts, of_words, sizes)
+        return Piece(z, bins, crosses, local, (starts, of_words, sizes))
 
     def levels(self, resolution: str) -> NDArray[np.uint8]:
         """The level of each output column so far. All later columns have level 0."""
@@ -263,7 +263,7 @@ def _bins(column: NumberEncoder, resolution: str, layer: int) -> list[Feature]:
     return [bin for bin, kept in zip(bins, _kept(column, resolution, layer), strict=True) if kept]
 
 
-def _by_rows(tokens: list[Tokens], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _by_rows(tokens: list[Tokens], n_rows: int) -> TokensByRow:
     """Where the tokens of each row start, and the places and values of all tokens, row by row."""
     if not tokens:
         return np.zeros(n_rows + 1, np.int64), np.zeros(0, np.int64), np.zeros(0)

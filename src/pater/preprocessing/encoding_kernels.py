@@ -1,5 +1,6 @@
-"""The compiled loops of the table encoder, which go value by value and row by row: no cut of a stream matters. Knows
-Numba only.
+"""The compiled loops of the table encoder, which go value by value and row by row: no cut of a stream matters.
+
+Knows Numba only.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
@@ -13,7 +14,6 @@ from ..compiler.decorators import exact_kernel, exact_part, part_of_callers
 LARGEST = 1e150  # the largest number that mean and deviation take into account: its square is finite
 SMALLEST = 1e-280  # the smallest sum of squares to divide by
 TILE = 128  # rows that are written at a time, so that they stay in the cache from column to column
-SHORT = 32  # the most entries of a row that are sorted by counting
 
 
 @part_of_callers
@@ -98,17 +98,20 @@ def find_bins(x, edges, n_edges, missing, bins, local):
 
 
 @exact_kernel
-def place_categories(codes, own, hashes, n_own, most, min_count, buckets, seen, learn, places):
+def place_categories(codes, own, hashes, n_own, limits, seen, learn, places):
     """Write the place of each row's category: its own, that of rare ones, or that of a bucket; −1 becomes missing.
 
     own
-        The place of each text of this batch, or −1. A text that comes for the `min_count`-th time gets one while there
-        are fewer than `most`; after that, it shares one of the buckets.
+        The place of each text of this batch, or −1.
+    limits
+        `most`, `min_count` and `buckets`: a text that comes for the `min_count`-th time gets a place of its own while
+        there are fewer than `most`; after that, it shares one of the buckets.
     hashes
         `seen` uses them to count texts without a place of their own. It stops at `min_count`.
 
     Returns how many texts have a place of their own now.
     """
+    most, min_count, buckets = limits
     rare, missing = most, most + 1
     for r in range(codes.size):
         c = codes[r]
@@ -183,12 +186,12 @@ def count_rows(bins, local, tokens, of_bins, of_indicators):
 
 
 @exact_kernel
-def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
+def cross(codes, plan, rows, named, new, learn, places):
     """Write the place of each cross of each row; with `learn`, count rows by it.
 
     codes
         The value of each facet in each row, (rows, facets).
-    of, direct, starts, seeds
+    plan
         For each cross: its two facets, how many values the second has if places are not hashed (else 0), where its
         places begin, and the seed of its hashes.
     named, new
@@ -199,6 +202,7 @@ def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
     -------
     How many entries of `new` were written.
     """
+    of, direct, starts, seeds = plan
     found = 0
     for r in range(codes.shape[0]):
         for k in range(of.shape[0]):
@@ -215,86 +219,3 @@ def cross(codes, of, direct, starts, seeds, rows, named, new, learn, places):
             if learn:
                 rows[at] += 1
     return found
-
-
-@part_of_callers
-def _put(indices, data, at, column, value, there):
-    """Write an entry, which the next overwrites unless `there`; return the position of the next.
-
-    Missing numbers cannot be predicted, and a mispredicted branch takes longer than writing ten entries.
-    """
-    indices[at], data[at] = column, value
-    return at + np.uint64(there)
-
-
-@exact_part
-def _sort(columns, numbers, size):
-    """Sort entries by their columns, which are distinct: a Shell sort, since it compiles fast."""
-    gap = size
-    while gap > 1:
-        gap = max(1, gap * 5 // 11)
-        for k in range(gap, size):
-            column, number, to = columns[k], numbers[k], k
-            while to >= gap and columns[to - gap] > column:
-                columns[to], numbers[to] = columns[to - gap], numbers[to - gap]
-                to -= gap
-            columns[to], numbers[to] = column, number
-
-
-@exact_kernel
-def write_rows(z, bins, places, first, crosses, local, token_starts, tokens, values, indptr, indices, data, filled):
-    """Write CSR rows: z-scores, bins, crosses, then indicators in ascending order; return the entries so far.
-
-    `first` holds the columns of the first cross and of the first indicator.
-    """
-    columns, numbers = np.empty(SHORT, np.int64), np.empty(SHORT)
-    at = np.uint64(filled)
-    for r in range(local.shape[0]):
-        for j in range(z.shape[1]):
-            at = _put(indices, data, at, j, z[r, j], z[r, j] != 0.0)
-        for layer in range(places.shape[0]):
-            for j in range(z.shape[1]):
-                bin = bins[r, j]
-                place = places[layer, j, np.uint64(max(bin, 0))]
-                at = _put(indices, data, at, place, 1.0, bin >= 0 and place >= 0)
-        for k in range(crosses.shape[1]):
-            at = _put(indices, data, at, first[0] + crosses[r, k], 1.0, True)
-        begin = at
-        for s in range(local.shape[1]):
-            at = _put(indices, data, at, first[1] + local[r, s], 1.0, local[r, s] >= 0)
-        for t in range(token_starts[r], token_starts[r + 1]):
-            at = _put(indices, data, at, first[1] + tokens[t], values[t], tokens[t] >= 0)
-        size = np.int64(at - begin)
-        if size > columns.size:
-            columns, numbers = np.empty(2 * size, np.int64), np.empty(2 * size)
-        for k in range(size):
-            columns[k], numbers[k] = indices[begin + np.uint64(k)], data[begin + np.uint64(k)]
-        if size <= SHORT:
-            for k in range(size):
-                to = begin
-                for other in range(size):
-                    to += np.uint64(columns[other] < columns[k])
-                indices[to], data[to] = columns[k], numbers[k]
-        else:
-            _sort(columns, numbers, size)
-            for k in range(size):
-                indices[begin + np.uint64(k)], data[begin + np.uint64(k)] = columns[k], numbers[k]
-        indptr[r + 1] = at
-    return np.int64(at)
-
-
-@exact_kernel
-def write_row(x, moments, clip, z, slots, bins, local, tokens, places, at, first, crosses, row):
-    """Write the CSR row of some numbers and places without learning from it; return how many entries it has.
-
-    slots, tokens, row
-        `edges`, `n_edges`, `missing` and `bases`; `token_starts`, `tokens` and `values` without any token; and the
-        three arrays of the row.
-    """
-    edges, n_edges, missing, bases = slots
-    starts, of_words, sizes = tokens
-    indptr, indices, data = row
-    standardise(x, False, moments, clip, z)
-    find_bins(x, edges, n_edges, missing, bins, local)
-    settle(local, bases, starts, of_words, places, 0, False)
-    return write_rows(z, bins, at, first, crosses, local, starts, of_words, sizes, indptr, indices, data, 0)

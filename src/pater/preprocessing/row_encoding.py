@@ -19,7 +19,7 @@ from .column_encoders import CategoryEncoder, ColumnEncoder, NumberEncoder, Plac
 from .columns import Column
 from .encoded import Encoded
 from .encoding import Encoding
-from .encoding_kernels import write_row
+from .row_writing import write_row
 from .unread import Unread, unread_in
 
 
@@ -68,20 +68,16 @@ class AskedRow:
         self._x, self._local = np.empty((n, 1)), np.empty((1, slots.bases.size), np.int32)
         most = (1 + len(at)) * n + slots.bases.size
         self._row = np.zeros(2, np.uint32), np.empty(most, np.uint32), np.empty(most)
+        room = np.empty((1, n)), np.empty((1, n), np.int16), np.empty((1, 0), np.int32), self._local, self._row
         self._arguments = (
             self._x,
             encoding.moments,
             float(encoding.settings.clip),
-            np.empty((1, n)),
             (slots.edges, slots.n_edges, slots.missing, slots.bases),
-            np.empty((1, n), np.int16),
-            self._local,
-            (np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0)),
             encoding.places,
-            at,
-            (width, width),
-            np.empty((1, 0), np.int32),
-            self._row,
+            (at, (width, width)),
+            (np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0)),
+            room,
         )
         self._write = straight(write_row, *self._arguments)
 

@@ -57,8 +57,9 @@ for k in (5, 7):
         print(error.args[0], len(error.args))
 """
 RAISES = """
-from pater.compiler.decorators import exact_kernel, exact_part
+from pater.compiler.decorators import allocating, exact_kernel, exact_part
 @exact_part
+@allocating
 def part(x, k):
     if k == 5:
         raise ValueError("too large", k)
@@ -66,6 +67,7 @@ def part(x, k):
         raise ValueError("with an array", x, k)
     return k
 @exact_kernel
+@allocating
 def outer(x, k):
     return part(x, k) + 1
 """

@@ -6,9 +6,10 @@ import threading
 
 import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
 from pater.compiler import decorators as compiling
-from pater.compiler.decorators import COMPILES, exact_kernel, exact_part, part_of_callers
+from pater.compiler.decorators import COMPILES, allocating, exact_kernel, exact_part, part_of_callers
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="there is no compiler")
 
@@ -16,6 +17,7 @@ POWERS = np.array([1.0, 10.0, 100.0])
 
 
 @exact_part
+@allocating
 def power(k):
     if k > 2:
         raise ValueError("too large", k)
@@ -28,21 +30,39 @@ def twice(x):
 
 
 @exact_kernel
+@allocating
 def twice_a_power(k):
     return twice(power(k))
 
 
 @exact_kernel
+@allocating
 def of_a_kernel(k):
     return twice_a_power(k) + power(0)
 
 
-def test_a_part_has_no_machine_code_of_its_own(monkeypatch):
+def sum_of_rows(X):
+    total = 0.0
+    for i in range(X.shape[0]):
+        row = X[i]
+        for j in range(row.size):
+            total += row[j]
+        if total < 0.0:
+            return -1.0
+    return total
+
+
+@pytest.fixture
+def nothing_is_kept(monkeypatch):
+    """Numba shows the code that it compiles, not the code that it finds."""
+
     def no_folder(function):
         raise RuntimeError("nothing can be kept")
 
     monkeypatch.setattr(compiling, "CodeCache", no_folder)
 
+
+def test_a_part_has_no_machine_code_of_its_own(nothing_is_kept):
     @exact_part
     def inner(x):
         return 3 * x
@@ -63,6 +83,23 @@ def test_a_kernel_can_be_called_by_another_and_both_know_what_their_parts_refer_
         with pytest.raises(ValueError, match="too large") as caught:
             kernel(3)
         assert caught.value.args == ("too large", 3)
+
+
+def test_only_what_makes_arrays_counts_references(nothing_is_kept):
+    sums, of_a_copy = exact_kernel(sum_of_rows), exact_kernel(allocating(lambda X: X.copy().sum()))
+    X = np.ones((3, 2))
+    assert sums(X) == of_a_copy(X) == 6.0
+    counts = [
+        "NRT_incref" in code or "NRT_decref" in code
+        for each in (sums, of_a_copy)
+        for code in each.inspect_asm().values()
+    ]
+    assert counts == [False, True]
+
+
+def test_what_makes_an_array_must_be_marked():
+    with pytest.raises(NumbaError, match="NRT required"):
+        exact_kernel(lambda n: np.zeros(n).sum())(3)
 
 
 def test_numba_meets_a_kernel_when_it_is_called(monkeypatch):

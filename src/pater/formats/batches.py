@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.decorators import exact_kernel, kernel
+from ..compiler.decorators import allocating, exact_kernel, kernel
 from ..kernels.doors import check_lengths, check_rows, checked
 from ..kernels.rows import count, square
 from ..kernels.run import NOTHING, Rows
@@ -157,6 +157,7 @@ class Batch:
 
 
 @exact_kernel
+@allocating
 def tidy(indptr, indices, data, codes, twice, not_finite):
     """Sort the entries of each row by column, in place.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
 from ..kernels.simd import lowest, marks, ones
 from .hashed_names import SEVERAL
 from .murmur import hashed_and_marked
@@ -221,6 +221,7 @@ def numbers(text, starts, ends, wanted, codes, values, kinds):
 
 
 @exact_kernel
+@allocating
 def categories(text, fields, wanted, bits, names, places, signs, noted):
     """Where `column=value` lands for some columns, each in its line of `places`; −1 for a missing value.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.decorators import exact_kernel
+from ..compiler.decorators import allocating, exact_kernel
 from ..preprocessing.columns import Texts
 from ..preprocessing.spans import Spans, texts_in
 from .csv_cells import Cells
@@ -20,6 +20,7 @@ from .wide import ONE_TO_ONE, hash_bytes, same_bytes
 
 
 @exact_kernel
+@allocating
 def distinct(text, starts, ends, columns, codes, spans, bounds):
     """Which text each row has in some columns, (columns, rows), without the blanks around it; −1 if it is missing.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import exact_kernel, exact_part
+from ..compiler.decorators import allocating, exact_kernel, exact_part
 from ..kernels.rules import LARGEST_WEIGHT
 from ..models.row_weights import NO_WEIGHT
 from .batches import Batch, tidy
@@ -99,6 +99,7 @@ def _head(text, i):
 
 
 @exact_kernel
+@allocating
 def _parse(text, bits, rows, weights, tags, name, noted, found_rows):
     """Fill the arrays of rows, and those of `Found`; return the number of rows, of values left to `float`, and of names
     that are news.

@@ -31,7 +31,7 @@ def _of_means(table, pos, neg, rows, i, m):
 
 @inlined
 def _means_say(home, k, rows, i, m):
-    return _of_means(table_of(rows, home.vectors[k]), S_POS, S_NEG, rows, i, m)
+    return _of_means(table_of(rows, home.vectors[k])[0], S_POS, S_NEG, rows, i, m)
 
 
 @inlined

@@ -37,7 +37,7 @@ from .memory import LONGEST_STEP
 from .progress import SIZE_MEMORY, in_unit, next_mean_size, next_size, note, share_of_one
 from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
-from .simd import add_and_products, first, fma, larger, pair, products, second, swapped
+from .simd import add_and_products, first, fma, larger, pair, products, second, swapped, with_pairs
 from .steps import passive
 
 
@@ -103,6 +103,7 @@ def any_row(rows, i, table, m, p, positive, s, found):
 
 
 @exact_part
+@with_pairs
 def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     """Pass rows through one model until one needs more than the plain step; return its position, s, loss and products.
 
@@ -229,7 +230,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
 @inlined
 def mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k; return the position of the first bad row, or −1."""
-    table, m, p, out = table_of(rows, home.vectors[k]), scalars[k], settings[k], margins[k]
+    table, m, p, out = table_of(rows, home.vectors[k])[0], scalars[k], settings[k], margins[k]
     if is_dense(rows):
         m.width = max(m.width, reach(rows, 0))
         m.products_known, m.careful = 0 if m.careful else m.products_known, 0

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.decorators import exact_part, inlined
+from ..compiler.decorators import allocating, exact_part, inlined
 from .batched_layout import LINE, SHARED_CELL
 from .class_means import TOO_LARGE, bias_gap
 from .double_double import count_products
@@ -151,6 +151,7 @@ def judge(z, width, xx, s, sign):
 
 
 @exact_part
+@allocating
 def _one_herd(rows, order, codes, weights, margins, table, shares, values, scalars, settings, start, stop):
     """Pass rows start..stop through the models of a herd; return the position of the first bad row, or −1.
 

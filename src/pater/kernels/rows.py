@@ -114,5 +114,5 @@ clear = either(lambda rows, i, x: None, _clear_csr)  # undoes `spread` where the
 
 
 # The vectors of a model, (kinds, features) beside dense rows and (features, kinds) beside sparse ones, as the table
-# (features, kinds) that the lazy form works on.
-table_of = either(lambda rows, vectors: vectors.T, lambda rows, vectors: vectors)
+# (features, kinds) that the lazy form works on. In a tuple, as only what is `allocating` may return an array.
+table_of = either(lambda rows, vectors: (vectors.T,), lambda rows, vectors: (vectors,))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
 
 LARGEST = 1e150  # the largest number that mean and deviation take into account: its square is finite
 SMALLEST = 1e-280  # the smallest sum of squares to divide by
@@ -46,6 +46,7 @@ def parts_of_dates(seconds, hours, places):
 
 
 @exact_kernel
+@allocating
 def standardise(x, learn, moments, clip, z):
     """Write the z-scores (rows, columns) of columns by the (count, mean, sum of squared distances) of each.
 
@@ -78,6 +79,7 @@ def standardise(x, learn, moments, clip, z):
 
 
 @exact_kernel
+@allocating
 def find_bins(x, edges, n_edges, missing, bins, local):
     """Write how many edges of its column each number reaches; −1, and a mark in `local`, where it is missing."""
     below = np.empty(TILE, np.int64)

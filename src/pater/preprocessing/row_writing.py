@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
 from .encoding_kernels import find_bins, settle, standardise
 
 SHORT = 32  # the most entries of a row that are sorted by counting
@@ -40,6 +40,7 @@ def _sort(columns, numbers, size):
 
 
 @exact_kernel
+@allocating
 def write_rows(layout, z, bins, crosses, local, tokens, rows, filled):
     """Write CSR rows: z-scores, bins, crosses, then indicators in ascending order; return the entries so far.
 

@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..compiler.decorators import exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
 
 SPACE = 32
 BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])
@@ -88,6 +88,7 @@ def find_texts(text, starts, ends, hashes, known, bounds, table, found):
 
 
 @exact_kernel
+@allocating
 def used_texts(text, offsets, codes):
     """Number the texts of a column anew as they turn up in its rows, alike ones once; return which ones, in that order.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pater.compiler.decorators import kernel
+from pater.compiler.decorators import allocating, kernel
 
 
 class Reading(NamedTuple):
@@ -33,6 +33,7 @@ NO_INTERCEPT = "no intercept"
 
 
 @kernel
+@allocating
 def learn_by(clipped, passive, accumulate, alpha_neg, alpha_pos, X, codes):
     """The weights and the intercept after one pass over the rows; `accumulate` makes it PATER-II."""
     n, d = X.shape

@@ -10,7 +10,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from ...compiler.decorators import COMPILES
+from ...compiler.decorators import COMPILES, allocating
 
 
 def _chosen() -> Any:
@@ -23,7 +23,11 @@ def _chosen() -> Any:
 
 
 _FORM = _chosen()
-PLAIN = _FORM.__name__.endswith(".plain")
+
+
+def with_pairs(function: Any) -> Any:
+    """Mark a function that works with pairs, which are arrays in the plain form."""
+    return allocating(function) if _FORM.__name__.endswith(".plain") else function
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...compiler.decorators import exact_part
+from ...compiler.decorators import allocating, exact_part
 from ..rows import entry, size
 
 
@@ -105,6 +105,7 @@ def absorb_four_columns(triangle, j, f, k, alpha):
 
 
 @exact_part
+@allocating
 def pair(a, b):
     """(a, b), with elementwise +, * and /."""
     return np.array((np.float64(a), np.float64(b)))
@@ -123,18 +124,21 @@ def second(a):
 
 
 @exact_part
+@allocating
 def swapped(a):
     """(b, a) of (a, b)."""
     return np.array((a[1], a[0]))
 
 
 @exact_part
+@allocating
 def larger(a, b):
     """The larger number of each class, from two pairs."""
     return np.array((max(a[0], b[0]), max(a[1], b[1])))
 
 
 @exact_part
+@allocating
 def fma(a, b, c):
     """a·b + c, of pairs or of numbers."""
     return a * b + c

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from pater.compiler.decorators import kernel
+from pater.compiler.decorators import allocating, kernel
 
 LOSSES = ("hinge I", "hinge II", "logistic")
 STEPS = ("plain", "diagonal", "AdaGrad", "FTRL", "full")
@@ -77,6 +77,7 @@ def _margin(values, columns, w):
 
 
 @kernel
+@allocating
 def _coordinate_pass(data, indices, indptr, positive, settings, w, margins):
     """Steps for each column separately: those of CSOGD, diagonal ACOG, AdaGrad and FTRL."""
     loss, steps, rate, gamma = settings
@@ -111,6 +112,7 @@ def _coordinate_pass(data, indices, indptr, positive, settings, w, margins):
 
 
 @kernel
+@allocating
 def _full_pass(data, indices, indptr, positive, settings, w, margins):
     """ACOG with a full Σ, which differs from the identity only in the columns seen so far."""
     loss, _, rate, gamma = settings

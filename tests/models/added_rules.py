@@ -30,6 +30,7 @@ def add(module, start):
 
 add(rules, r"def ogd\(margin")
 add(rules, r"def ogd_of_power\(")
+add(rules, r"def pater_between\(")
 for line in LINES:
     rules.RULES.update(eval(f"{{{line}}}", vars(rules)))
 add(settings, "power = Setting")
@@ -59,9 +60,9 @@ ONES = np.c_[X, np.ones(600)]
 
 
 def weights(rows, labels, spec):
-    model = Model.new(np.unique(labels), 5, (spec,))
+    model = Model.new(np.unique(labels), rows.shape[1], (spec,))
     model.learn(rows_of(rows), labels)
-    w, bias = model.state.weights()
+    w, bias = model.state.own_weights()
     return np.c_[w, bias]
 
 
@@ -112,7 +113,7 @@ def written(name, labels, rows):
 def the_command_line():
     written("rows.svm", TWO, X.tolist())
     helped = help_of_train()
-    assert "alma, ogd, ogd-of-power; second order" in helped
+    assert "alma, ogd, ogd-of-power, pater-between; second order" in helped
     assert "For pa-i, pa-ii, scw-i, scw-ii, ogd and ogd-of-power; " in helped
     command("train", "rows.svm", "-q", "--algo", "ogd", "-C", "0.7", "-m", "rows.pater")
     told = json.loads(command("inspect", "rows.pater", "--json"))
@@ -154,6 +155,44 @@ def a_setting_of_its_own():
     close(trained, weights(X, TWO, Spec("ogd-of-power", power=0.9))[0, :5], 1e-10)
 
 
+def between_by_hand(rows, signs, covariance=None, r=30.0):
+    """The weights after one pass of `pater_between`, in plain NumPy; with a covariance, of its second-order form."""
+    d = rows.shape[1]
+    w, precision = np.zeros(d), np.eye(d)
+    n, seen, total, loss = ({-1: zero, 1: zero} for zero in (0, 0, np.zeros(d), 0.0))
+    for x, c in zip(rows, signs, strict=True):
+        own = max(0.0, 1 - c * (w @ x))
+        seen[c] += 1
+        if own == 0.0:
+            continue
+        n[c], total[c], loss[c] = n[c] + 1, total[c] + x, loss[c] + own
+        z = sum(side * total[side] / max(n[side], 1) for side in (-1, 1))
+        taken = 0.5 * (own / n[c] + sum(loss[side] / max(n[side], 1) for side in (-1, 1)))
+        image = np.linalg.solve(precision, z)
+        w = w + taken / (z @ image) * image
+        entered = (seen[-1] + seen[1]) / (2 * seen[c])
+        if covariance == "full":
+            precision += entered / r * np.outer(x, x)
+        elif covariance == "diagonal":
+            precision += entered / r * np.diag(x * x)
+    return w
+
+
+def along_class_means():
+    signs = 2 * TWO - 1
+    by_hand = between_by_hand(ONES, signs)
+    costs = [Spec("pater-between", class_weight=((0, 1.0), (1, cost))) for cost in (1.0, 2.0, 3.0, 4.0)]
+    for rows in (X, sp.csr_array(X), sp.csr_array(np.pad(X, ((0, 0), (0, 400))))):
+        close(weights(rows, TWO, costs[0])[0, [0, 1, 2, 3, 4, -1]], by_hand, 1e-9)
+        grid = Grid(costs, "accuracy")
+        grid.learn(rows, TWO)
+        close(grid.models[0].state.some_of([0]).own_weights()[0][0, :5], by_hand[:5], 1e-9)
+    for covariance in ("full", "diagonal"):
+        spec = Spec("so-pater-between", covariance=covariance, form="step", r=30.0)
+        for rows in (X, sp.csr_array(X)):
+            close(weights(rows, TWO, spec)[0], between_by_hand(ONES, signs, covariance), 1e-8)
+
+
 for found in (
     dense_and_sparse,
     several_classes,
@@ -162,6 +201,7 @@ for found in (
     saving_and_loading,
     merging,
     a_setting_of_its_own,
+    along_class_means,
 ):
     found()
     print(found.__name__.replace("_", " "), file=sys.stderr)

@@ -19,6 +19,7 @@ EVERYWHERE = [
     "saving and loading",
     "merging",
     "a setting of its own",
+    "along class means",
 ]
 
 

@@ -29,7 +29,7 @@ from .double_double import all_products, count_products, squared_gap
 from .memory import S_NEG, S_POS, U, V
 from .rows import either
 from .simd import fma
-from .steps import passive
+from .steps import loss_to_take, passive
 
 IN_LANES = (U, S_POS, S_NEG)  # the columns of a model that has its table to itself
 FOLD_EVERY = 256  # folding costs d, which is negligible after 256·d numbers added
@@ -193,8 +193,8 @@ def finish(rows, i, table, at, m, p, positive, s, loss):
         zz = exact_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms)
     s_pos = s if positive else 0.0
     s_neg = s - s_pos
-    so_far = 0.0 if passive(p.rule) else a_pos * m.loss_pos + a_neg * m.loss_neg
-    goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)  # of the step: τ·‖z‖²
+    share, so_far = s_pos * a_pos + s_neg * a_neg, a_pos * m.loss_pos + a_neg * m.loss_neg
+    goal = loss_to_take(p.rule, share * loss, fma(share, loss, so_far))
     m.loss_pos = fma(s_pos, loss, m.loss_pos)
     m.loss_neg = fma(s_neg, loss, m.loss_neg)
     inverse = 1.0 / zz if zz > 0.0 else 0.0

@@ -38,7 +38,7 @@ from .progress import SIZE_MEMORY, in_unit, next_mean_size, next_size, note, sha
 from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
 from .simd import add_and_products, first, fma, larger, pair, products, second, swapped, with_pairs
-from .steps import passive
+from .steps import loss_to_take, passive
 
 
 class Means(NamedTuple):
@@ -94,7 +94,6 @@ def any_row(rows, i, table, m, p, positive, s, found):
         m.pp_peak, m.nn_peak = max(m.pp_peak, m.pp), max(m.nn_peak, m.nn)
     m.n_pos += s_pos
     m.n_neg += s_neg
-    m.largest = max(m.largest, xx)
     m.entered += 1
     m.work_since_fold += size(rows, i)
     a, b = m.A_neg * s_neg - m.A_pos * s_pos, m.B_neg * s_neg - m.B_pos * s_pos
@@ -119,7 +118,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
     steps_count = p.average != 0
     fade, discounts = p.fading if 0.0 < p.fading < 1.0 else 1.0, p.discount != 0
     t, updates, entered, work, width = m.t, m.updates, m.entered, m.work_since_fold, m.width
-    unit, bias, bias_steps, largest, cross = m.unit, m.bias, m.bias_steps, m.largest, m.pn
+    unit, bias, bias_steps, cross = m.unit, m.bias, m.bias_steps, m.pn
     alpha, seen, n = pair(p.alpha_pos, p.alpha_neg), pair(m.seen_pos, m.seen_neg), pair(m.n_pos, m.n_neg)
     losses, squares, peaks = pair(m.loss_pos, m.loss_neg), pair(m.pp, m.nn), pair(m.pp_peak, m.nn_peak)
     A, B = pair(m.A_pos, m.A_neg), pair(m.B_pos, m.B_neg)
@@ -176,7 +175,6 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
             crossing = own * swapped(along)
             cross += first(crossing) + second(crossing)
             n = n + own
-            largest = max(largest, xx)
             entered += 1
             work += size(rows, i)
             back, B_back = A * own, B * own
@@ -193,9 +191,9 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
             zz = fma(-2.0 * first(a) * second(a), cross, first(each) + second(each)) + z_bias * z_bias
             if not zz > fma(CANCELLED, first(each_peak) + second(each_peak), SMALLEST_GAP):
                 break
-            share, mean_losses = own * a, a * losses
-            so_far = first(mean_losses) + second(mean_losses) if everyone else 0.0
-            goal = fma(first(share) + second(share), loss, so_far)
+            shares, mean_losses = own * a, a * losses
+            share, so_far = first(shares) + second(shares), first(mean_losses) + second(mean_losses)
+            goal = loss_to_take(p.rule, share * loss, fma(share, loss, so_far))
             losses = fma(own, loss, losses)
             inverse = 1.0 / zz
             if goal > 0.0 and goal * (goal * inverse) < LONGEST_STEP:
@@ -217,7 +215,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
         r += 1
         loss = -1.0
     m.t, m.updates, m.entered, m.work_since_fold, m.width = t, updates, entered, work, width
-    m.bias, m.bias_steps, m.largest, m.pn = bias, bias_steps, largest, cross
+    m.bias, m.bias_steps, m.pn = bias, bias_steps, cross
     m.seen_pos, m.seen_neg, m.n_pos, m.n_neg = first(seen), second(seen), first(n), second(n)
     m.loss_pos, m.loss_neg, m.pp, m.nn = first(losses), second(losses), first(squares), second(squares)
     m.pp_peak, m.nn_peak = first(peaks), second(peaks)

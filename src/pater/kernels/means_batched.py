@@ -37,21 +37,21 @@ from .progress import LARGEST_MARGIN, in_unit, next_size, share_of_one
 from .rows import reach, size
 from .rules import LARGEST_ROW
 from .simd import add_to_lines, fma, products_of_three_lines, products_of_two_lines
-from .steps import passive
+from .steps import loss_to_take, passive
 
 _FIELDS = list(SCALARS.names or ())
 A_POS, A_NEG, BIAS = (_FIELDS.index(name) for name in ("A_pos", "A_neg", "bias"))
 N_POS, N_NEG, SEEN_POS, SEEN_NEG = (_FIELDS.index(name) for name in ("n_pos", "n_neg", "seen_pos", "seen_neg"))
-LOSS_POS, LOSS_NEG, LARGEST = (_FIELDS.index(name) for name in ("loss_pos", "loss_neg", "largest"))
+LOSS_POS, LOSS_NEG = (_FIELDS.index(name) for name in ("loss_pos", "loss_neg"))
 UNIT, SIZE = (_FIELDS.index(name) for name in ("unit", "size_square"))
 PP, NN, PN, PP_PEAK, NN_PEAK = (_FIELDS.index(name) for name in ("pp", "nn", "pn", "pp_peak", "nn_peak"))
 TP, FP, TN, FN = (_FIELDS.index(name) for name in ("tp", "fp", "tn", "fn"))
 # Beside the fields, in the same array (one base address, so that the compiler sees that nothing overlaps):
 _N = len(_FIELDS)
 DOT_U, DOT_POS, DOT_NEG, ADD_U, ADD_POS, ADD_NEG = range(_N, _N + 6)
-ALPHA_POS, ALPHA_NEG, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 12)
-LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN, SIZED = range(_N + 12, _N + 23)
-_ROWS = _N + 23
+ALPHA_POS, ALPHA_NEG, RULE, EVERYONE, WATCHED, FADING, DISCOUNT = range(_N + 6, _N + 13)
+LOSS, ENTERS, CAREFUL, TROUBLED, WORK, UPDATES, SAMPLES, ENTERED, REACHED, MARGIN, SIZED = range(_N + 13, _N + 24)
+_ROWS = _N + 24
 FOLD, COUNT, FINISH = range(3)  # what is done for one model at a time
 FULL = 2.0  # troubled only by scales or a fold that is due
 
@@ -165,7 +165,7 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
         k = at[0]
         know_products(table, at, m)
         z[ALPHA_POS, k], z[ALPHA_NEG, k] = p.alpha_pos, p.alpha_neg
-        z[EVERYONE, k] = 0.0 if passive(p.rule) else 1.0
+        z[RULE, k], z[EVERYONE, k] = float(p.rule), 0.0 if passive(p.rule) else 1.0
         z[WATCHED, k], z[SIZED, k] = 1.0 if p.watch else 0.0, 1.0 if p.sized else 0.0
         z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
         z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
@@ -241,7 +241,6 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
             n_pos = z[N_POS, k] + e * s_pos
             n_neg = z[N_NEG, k] + e * s_neg
             z[N_POS, k], z[N_NEG, k] = n_pos, n_neg
-            z[LARGEST, k] = max(z[LARGEST, k], e * xx)
             z[WORK, k] += e * here
             z[ENTERED, k] += e
             a_pos = z[ALPHA_POS, k] / n_pos if n_pos > 0.0 else 0.0
@@ -256,11 +255,12 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
             sound = 1.0 if zz > fma(CANCELLED, terms, SMALLEST_GAP) else 0.0
             troubled = e * (1.0 - sound * (1.0 - z[CAREFUL, k]))
             moves = e - troubled
-            so_far = a_pos * z[LOSS_POS, k] + a_neg * z[LOSS_NEG, k] if z[EVERYONE, k] > 0.0 else 0.0
+            so_far = a_pos * z[LOSS_POS, k] + a_neg * z[LOSS_NEG, k]
             loss_pos, loss_neg = z[LOSS_POS, k], z[LOSS_NEG, k]
             loss_pos, loss_neg = fma(moves * s_pos, loss, loss_pos), fma(moves * s_neg, loss, loss_neg)
             z[LOSS_POS, k], z[LOSS_NEG, k] = loss_pos, loss_neg
-            goal = fma(s_pos * a_pos + s_neg * a_neg, loss, so_far)
+            share = s_pos * a_pos + s_neg * a_neg
+            goal = loss_to_take(z[RULE, k], share * loss, fma(share, loss, so_far))
             inverse = 1.0 / zz
             steps = 1.0 if (moves > 0.0) & (goal > 0.0) & (goal * (goal * inverse) < LONGEST_STEP) else 0.0
             goal, inverse = steps * goal, inverse if steps > 0.0 else 0.0

@@ -17,7 +17,7 @@ from .memory import S_NEG, S_POS, Q, U, V
 from .points_diagonal import memory_of
 from .rows import entry, reach, size
 from .second_order import LEAST_NOISE, LONGEST_PAUSE, MOST_NOISE, Forms, settle_counts, settled
-from .steps import mean_step, passive
+from .steps import loss_to_take, passive
 
 LEADS = True  # whether models are leaders; code that depends on it is compiled for either case
 FOLD_EVERY = 32  # folding costs d, which is negligible after 32·d numbers added
@@ -270,7 +270,7 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
     zz = _gap(vectors, m, a_pos, a_neg, z_bias * Sz_bias)
     if zz > 0.0:
         own_loss = s * loss * (a_pos if positive else a_neg)
-        tau = bounded(mean_step(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz, p), zz)
+        tau = bounded(loss_to_take(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg) / zz, zz)
         if tau > 0.0:
             m.updates += 1
             m.A_pos += tau * a_pos

@@ -20,7 +20,7 @@ from .points_full import add_image, bounded_noise, memory_of, reach
 from .rows import add, clear, dot, spread
 from .rules import hinge
 from .second_order import MOST_FADED, Forms, settle_counts
-from .steps import mean_step, passive
+from .steps import loss_to_take, passive
 from .triangle import ALL, UNKNOWN, absorb, image, restore_prior
 
 RENEW_EVERY = 256  # rows, which make the cost of two traversals of the triangle negligible
@@ -130,7 +130,8 @@ def _step_along_gap(own, other, P_own, P_other, vectors, triangle, n, k, total, 
         zz = zz if zz > zero_gap(m.entered) * terms else 0.0
         Pz_bias = g[0]
     if zz > 0.0:
-        tau = bounded(mean_step(p.rule, a_own * s * loss, a_pos * m.loss_pos + a_neg * m.loss_neg, zz, p), zz)
+        taken = loss_to_take(p.rule, a_own * s * loss, a_pos * m.loss_pos + a_neg * m.loss_neg)
+        tau = bounded(taken / zz, zz)
         if tau > 0.0:
             m.updates += 1
             step = y * tau
@@ -210,7 +211,6 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
     else:
         m.n_neg += s
         m.loss_neg += s * loss
-    m.largest = max(m.largest, xx)
     m.entered += 1
     if LEADS:
         turn_own, turn_other = (s * noise - own_x) / total, -other_x / total

@@ -8,8 +8,9 @@ There are two families of first order, by the direction in which they move:
 
 - *point* rules move along the sample itself, w ← w + τ·y·x. They see the signed margin y·f(x) as `margin`, ‖x‖² (the
   intercept's constant 1 included) as `xx`, the number of the step as `k`, and their settings.
-- *mean* rules move along the difference of the weighted class means, w ← w + τ·z with z = α⁺z⁺ − α⁻z⁻. They see the
-  loss of the sample itself, the loss accumulated over the classes, and ‖z‖² (the intercept included).
+- *mean* rules move along the difference of the weighted class means, w ← w + τ·z with z = α⁺z⁺ − α⁻z⁻. A step of τ
+  takes τ·‖z‖² off the loss, and this is what they return. They see the loss of the sample itself, `own_loss`, and the
+  one accumulated over the classes with it, `accumulated_loss`, both divided by the samples of each class.
 
 Each has a second-order counterpart, which moves in the metric of a covariance Σ, along Σx or Σz, and adds samples to
 it: Σ⁻¹ ← Σ⁻¹ + κ·x·xᵀ, from Σ = I. In place of ‖x‖² or ‖z‖² it sees xᵀΣx, the confidence c, or zᵀΣz.
@@ -53,14 +54,14 @@ def pa_ii(margin, xx, C):
     return hinge(margin) / (xx + 0.5 / C) if xx > 0.0 else 0.0
 
 
-def pater_i(own_loss, zz):
-    """τ = (α^c·ℓ/n^c)/‖z‖², the loss of this sample alone, eqs. 22 and 35."""
-    return own_loss / zz
+def pater_i(own_loss):
+    """τ·‖z‖² = α^c·ℓ/n^c, the loss of this sample alone, eqs. 22 and 35."""
+    return own_loss
 
 
-def pater_ii(accumulated_loss, zz):
-    """τ = (α⁻k⁻ + α⁺k⁺)/‖z‖², the mean losses so far, eqs. 23 and 36."""
-    return accumulated_loss / zz
+def pater_ii(accumulated_loss):
+    """τ·‖z‖² = α⁻k⁻ + α⁺k⁺, the mean losses so far, eqs. 23 and 36."""
+    return accumulated_loss
 
 
 def alma(margin, xx, k, approximation):

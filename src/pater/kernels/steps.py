@@ -22,8 +22,8 @@ for _function in vars(rules).copy().values():
 
 
 def _of_family(family: Callable[[Rule], bool], seen: tuple[str, ...]) -> Callable[..., Any]:
-    """f(rule, *seen, p): the result of the rule with this number, one of the family."""
-    lines, names = [f"def step(rule, {', '.join(seen)}, p):"], {}
+    """f(rule, *seen): the result of the rule with this number, one of the family. `p` holds the settings."""
+    lines, names = [f"def step(rule, {', '.join(seen)}):"], {}
     for code, rule in enumerate(RULES.values()):
         if family(rule):
             names[f"rule_{code}"] = rule.step
@@ -34,11 +34,11 @@ def _of_family(family: Callable[[Rule], bool], seen: tuple[str, ...]) -> Callabl
     return part_of_callers(names["step"])
 
 
-point_step = _of_family(lambda rule: not (rule.moves_along_means or rule.second_order), ("margin", "xx", "k"))
-mean_step = _of_family(lambda rule: rule.moves_along_means, ("own_loss", "accumulated_loss", "zz"))
-enters_metric = _of_family(lambda rule: rule.fits_labels, ("margin",))
+point_step = _of_family(lambda rule: not (rule.moves_along_means or rule.second_order), ("margin", "xx", "k", "p"))
+loss_to_take = _of_family(lambda rule: rule.moves_along_means, ("own_loss", "accumulated_loss"))
+enters_metric = _of_family(lambda rule: rule.fits_labels, ("margin", "p"))
 confident_step = _of_family(
-    lambda rule: rule.second_order and not (rule.moves_along_means or rule.fits_labels), ("margin", "c", "C")
+    lambda rule: rule.second_order and not (rule.moves_along_means or rule.fits_labels), ("margin", "c", "C", "p")
 )
 
 

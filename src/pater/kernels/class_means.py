@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..compiler.decorators import exact_part, inlined, part
+from ..compiler.decorators import exact_part, inlined, part, part_of_callers
 from .memory import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
 ROUNDING = 2.0**-52
@@ -13,14 +13,14 @@ TOO_LARGE = 2.0**400  # its square does not overflow, and that of the rescaled n
 TOO_LARGE_GAIN = 2.0**40
 
 
-@inlined
+@part_of_callers
 def balanced_alpha(seen_pos, seen_neg):
     """α^c = n/(2·n^c) of the samples seen so far; 1 for a class not seen yet."""
     half = 0.5 * (seen_pos + seen_neg)
     return (half / seen_pos if seen_pos > 0.0 else 1.0), (half / seen_neg if seen_neg > 0.0 else 1.0)
 
 
-@inlined
+@part_of_callers
 def rates(m, p):
     """The gain of a sample of each class in Σ⁻¹: v/r, with v^c = α^c·n/((α⁺ + α⁻)·n^c) of the samples seen so far.
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.decorators import entrance
+from ..kernels.class_means import rates
 from ..kernels.memory import P_NEG, P_POS, POINT_Q, S_NEG, S_POS, Q, U
 from ..kernels.rules import RULES
 from ..kernels.state import State
@@ -170,32 +171,21 @@ def _lead(result: State, k: int, p: Any) -> None:
 
 def _lead_full(result: State, k: int, p: Any) -> None:
     """As `means_full._lead`."""
-    m, (pos, neg), (alpha_pos, alpha_neg) = result.scalars, *_weights_now(result.scalars[k], p)
-    if not m["seen_pos"][k] > 0 or not m["seen_neg"][k] > 0:
-        alpha_pos = alpha_neg = 1.0
-    both = 0.5 * (alpha_pos + alpha_neg) * p["r"]
-    m["A_pos"][k], m["A_neg"][k] = pos * (alpha_pos / both), neg * (alpha_neg / both)
-    m["bias"][k] = m["A_pos"][k] * m["P_pos"][k] - m["A_neg"][k] * m["P_neg"][k]
+    m = result.scalars[k : k + 1].view(np.recarray)[0]
+    m.A_pos, m.A_neg = rates(m, p.view(np.recarray))
+    m.bias = m.A_pos * m.P_pos - m.A_neg * m.P_neg
     result.vectors[k, U] = 0.0
 
 
 def _lead_diagonal(result: State, k: int, p: Any) -> None:
     """As `means_diagonal._lead`."""
-    m, vectors, (_, alphas) = result.scalars, result.vectors[k], _weights_now(result.scalars[k], p)
-    seen = (m["seen_pos"][k], m["seen_neg"][k])
-    a_pos, a_neg = (alpha / n if n > 0 else 0.0 for alpha, n in zip(alphas, seen, strict=True))
-    variance = 1.0 / (1.0 + m["bias_Q"][k])
+    m, vectors = result.scalars[k : k + 1].view(np.recarray)[0], result.vectors[k]
+    a_pos = p["alpha_pos"] / m.seen_pos if m.seen_pos > 0 else 0.0
+    a_neg = p["alpha_neg"] / m.seen_neg if m.seen_neg > 0 else 0.0
+    variance = 1.0 / (1.0 + m.bias_Q)
     z = a_pos * vectors[S_POS] - a_neg * vectors[S_NEG]
-    z_bias = p["intercept"] * (a_pos * m["n_pos"][k] - a_neg * m["n_neg"][k])
+    z_bias = p["intercept"] * (a_pos * m.n_pos - a_neg * m.n_neg)
     zz = (z * z / (1.0 + vectors[Q])).sum() + z_bias * z_bias * variance
-    tau = (a_pos * m["n_pos"][k] + a_neg * m["n_neg"][k]) / zz if zz > 0 else 0.0
-    m["A_pos"][k], m["A_neg"][k] = tau * a_pos, tau * a_neg
-    m["bias"][k] = tau * z_bias * variance
+    tau = (a_pos * m.n_pos + a_neg * m.n_neg) / zz if zz > 0 else 0.0
+    m.A_pos, m.A_neg, m.bias = tau * a_pos, tau * a_neg, tau * z_bias * variance
     vectors[U] = 0.0
-
-
-def _weights_now(m: Any, p: Any) -> tuple[tuple[float, float], tuple[float, float]]:
-    """n/(2·n^c) of the samples seen, and the class weights α."""
-    half = 0.5 * (m["seen_pos"] + m["seen_neg"])
-    pos, neg = (half / seen if seen > 0 else 1.0 for seen in (m["seen_pos"], m["seen_neg"]))
-    return (pos, neg), (p["alpha_pos"], p["alpha_neg"])

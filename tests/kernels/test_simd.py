@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
+from pater import PATERClassifier
 from pater.kernels import simd
 from pater.kernels.pages import whole_lines, zeros_in_lines
 from pater.kernels.simd import plain, primitives
@@ -228,3 +229,25 @@ def test_the_mathematics_runs_in_the_interpreter(tmp_path):
     tests = ["kernels/test_rules.py", "kernels/test_passes_against_reference.py", "kernels/test_second_reference.py"]
     chosen = "not follows or dense-f8 or csr-f4-i8"
     run_tests(tmp_path, *tests, "-k", f"({chosen}) and {COMMON_FORMS}", NUMBA_DISABLE_JIT="1")
+
+
+WITHOUT_PRIMITIVES = """
+import sys
+sys.modules["pater.kernels.simd.primitives"] = None  # as for a compiler in which a name that they import is gone
+import numpy as np
+from pater import PATERClassifier
+from pater.kernels import simd
+from pater.kernels.simd import plain
+assert simd.products is plain.products
+X = np.random.default_rng(0).normal(size=(200, 5))
+print(*PATERClassifier().fit(X, X[:, 0] > 1).coef_[0])
+"""
+
+
+@pytest.mark.slow
+def test_where_no_primitive_can_be_built_their_twins_take_their_place(tmp_path):
+    X = np.random.default_rng(0).normal(size=(200, 5))
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    told = subprocess.run([sys.executable, "-c", WITHOUT_PRIMITIVES], env=environment, capture_output=True, text=True)
+    found = [float(each) for each in told.stdout.split()]
+    assert_allclose(found, PATERClassifier().fit(X, X[:, 0] > 1).coef_[0], rtol=1e-9, err_msg=told.stderr)

@@ -115,7 +115,7 @@ def written(name, labels, rows):
 def the_command_line():
     written("rows.svm", TWO, X.tolist())
     helped = help_of_train()
-    assert "alma, ogd, ogd-of-power, pater-between; second order" in helped
+    assert "alma, ogd, ogd-of-power, pater-between, pater-between-all; second order" in helped
     assert "For pa-i, pa-ii, scw-i, scw-ii, ogd and ogd-of-power; " in helped
     command("train", "rows.svm", "-q", "--algo", "ogd", "-C", "0.7", "-m", "rows.pater")
     told = json.loads(command("inspect", "rows.pater", "--json"))

@@ -1,7 +1,7 @@
 """Model files as every version has written them: they load forever, predict as they did, and learn on.
 
 Each folder of `golden` holds files of one version of the format, and in `said.json` what they predicted for a few rows
-when written (`0.1` holds those of pater 0.1, of version 1.0). A new version adds a folder; no model in one ever changes.
+when written (`0.1` holds those of pater 0.1, of version 1.0). A new version adds a folder; no model ever changes.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ add(rules, r"def ogd_of_power\(")
 add(rules, r"def pater_between\(")
 for line in LINES:
     rules.RULES.update(eval(f"{{{line}}}", vars(rules)))
+rules.RULES["pater-between-all"] = rules.Rule("", vars(rules)["pater_between"], moves_along_means=True, passive=False)
 add(settings, "power = Setting")
 settings.SETTINGS["power"] = settings.power
 add(first_order, r"def ogd\(X")
@@ -45,6 +46,7 @@ import scipy.sparse as sp
 import pater
 from pater import stream
 from pater.cli import main
+from pater.files import model_file
 from pater.files.model_file import ModelFileError
 from pater.models.matrices import rows_of
 from pater.models.model import Model
@@ -113,7 +115,7 @@ def written(name, labels, rows):
 def the_command_line():
     written("rows.svm", TWO, X.tolist())
     helped = help_of_train()
-    assert "alma, ogd, ogd-of-power, pater-between; second order" in helped
+    assert "alma, ogd, ogd-of-power, pater-between, pater-between-all; second order" in helped
     assert "For pa-i, pa-ii, scw-i, scw-ii, ogd and ogd-of-power; " in helped
     command("train", "rows.svm", "-q", "--algo", "ogd", "-C", "0.7", "-m", "rows.pater")
     told = json.loads(command("inspect", "rows.pater", "--json"))
@@ -193,6 +195,22 @@ def along_class_means():
             close(weights(rows, TWO, spec)[0], between_by_hand(ONES, signs, covariance), 1e-8)
 
 
+def class_sums_in_common():
+    """A rule that every sample enters shares them in a herd, and in the file of one."""
+    costs = [Spec("pater-between-all", class_weight=((0, 1.0), (1, cost))) for cost in (1.0, 2.0, 3.0, 4.0)]
+    grid = Grid(costs, "accuracy")
+    grid.learn(sp.csr_array(X), TWO)
+    model = grid.models[0]
+    assert [herd.sharing for herd in model.state.herds] == [True]
+    model_file.save("herd.pater", model_file.Saved(model))
+    again = model_file.load("herd.pater").model
+    assert [herd.sharing for herd in again.state.herds] == [True]
+    for k, cost in enumerate(costs):
+        found = np.c_[again.state.own_weights()[0], again.state.own_weights()[1]][k]
+        assert found.tobytes() == np.c_[model.state.own_weights()[0], model.state.own_weights()[1]][k].tobytes()
+        close(found, weights(X, TWO, cost)[0], 1e-9)
+
+
 for found in (
     dense_and_sparse,
     several_classes,
@@ -202,6 +220,7 @@ for found in (
     merging,
     a_setting_of_its_own,
     along_class_means,
+    class_sums_in_common,
 ):
     found()
     print(found.__name__.replace("_", " "), file=sys.stderr)

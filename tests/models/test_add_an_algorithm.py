@@ -20,6 +20,7 @@ EVERYWHERE = [
     "merging",
     "a setting of its own",
     "along class means",
+    "class sums in common",
 ]
 
 

@@ -84,6 +84,20 @@ def test_what_is_forged_is_refused(what: str, forge: Any) -> None:
         from_state(told, arrays)
 
 
+def test_a_newer_version_may_tell_more_of_every_kind_of_column() -> None:
+    told, arrays = to_state(learned(stop=500))
+    more = copy.deepcopy(told)
+    for each in (more, more["settings"], *more["columns"]):
+        each["sparkle"] = 3
+    assert {each["kind"] for each in told["columns"]} >= {"number", "date", "category", "text"}
+    assert str(to_state(from_state(more, arrays, newer=True))[0]) == str(told)
+    with pytest.raises(ValueError, match="other fields"):
+        from_state(more, arrays)
+    del more["columns"][0]["bins"]
+    with pytest.raises(ValueError, match="a column of other fields"):
+        from_state(more, arrays, newer=True)
+
+
 def test_merged_moments_and_categories_are_those_of_all_rows() -> None:
     mine, theirs = learned(300, 600), learned(600, 900)
     both, places = merge_encodings(mine, theirs)

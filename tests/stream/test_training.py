@@ -159,6 +159,18 @@ def test_resumed_ends_with_the_same_bytes(
     assert not (tmp_path / "m.checkpoint").exists()
 
 
+@pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.parametrize("batches", [5, 7])
+def test_a_resumed_run_need_not_write_checkpoints(libsvm_file: Path, tmp_path: Path, passes: int, batches: int) -> None:
+    (tmp_path / "second.svm").write_bytes(libsvm_file.read_bytes()[: 1 << 20])
+    paths, settings = [libsvm_file, tmp_path / "second.svm"], {"algo": "pater-i", "passes": passes}
+    train(paths, model=tmp_path / "whole", **settings)  # type: ignore[arg-type]
+    with pytest.raises(_KilledError):
+        train(paths, model=tmp_path / "m", checkpoint_every=1, show=stop_after(batches), **settings)  # type: ignore[arg-type]
+    train(paths, model=tmp_path / "m", resume=True, **settings)  # type: ignore[arg-type]
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
 def interrupted(path: Path, model: Path, **settings: object) -> None:
     with pytest.raises(_KilledError):
         train(path, model=model, algo="pater-i", checkpoint_every=1, show=stop_after(4), **settings)  # type: ignore[arg-type]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..kernels.batched_layout import plan as plan_herds
 from ..kernels.memory import COUNTS, SCALARS
+from ..kernels.rules import RULES
 from ..kernels.state import Layout, Metric, State, TooWideError, triangle_size
 from ..kernels.triangle import packed_size
 from ..models.history import History
@@ -70,7 +71,8 @@ class Plan(NamedTuple):
         require(len(specs) == 1 or all(spec.rule != BATCH_RULE for spec in specs), "its rules do not go together")
         layouts = {"none": get_args(Layout), "diagonal": ("split", "lanes"), "full": ("split",)}[metric]
         require(layout == "split" or (means and layout in layouts), "its rule has another layout")
-        can_share = {k for k in range(n_models) if layout == "herd" and specs[k % len(specs)].rule == "pater-ii"}
+        herd = range(n_models) if layout == "herd" else ()  # of first order along class means, as was checked
+        can_share = {k for k in herd if not RULES[specs[k % len(specs)].rule].passive}
         sound = isinstance(sharing, list) and all(type(k) is int for k in sharing)
         require(sound and can_share.issuperset(sharing), "models share what they cannot")
         require(described["vectors"] == kinds(means, metric, layout), "it names other vectors than its rule has")

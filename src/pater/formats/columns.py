@@ -55,9 +55,14 @@ class Columns:
         return told
 
     @classmethod
-    def from_json(cls, value: Any) -> Columns:
-        """The columns that a model file describes; a ValueError if it describes none."""
+    def from_json(cls, value: Any, *, newer: bool = False) -> Columns:
+        """The columns that a model file describes; a ValueError if it describes none.
+
+        What a `newer` version of the format adds is left out.
+        """
         known = set(cls.__dataclass_fields__) - {"truths"}
+        if newer and isinstance(value, dict):
+            value = {name: each for name, each in value.items() if name in known}
         if not isinstance(value, dict) or set(value) | {"decimal"} != known:
             raise ValueError("its description of the columns has other fields than this version knows")
         table = value["table"]

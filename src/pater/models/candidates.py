@@ -83,10 +83,12 @@ def suited(specs: Specs, n_features: int, *, more_may_come: bool = False) -> lis
 def suited_to_encoded(specs: Specs, n_features: int) -> list[bool]:
     """Which candidates suit this many columns of an encoder: both covariances, unless the full one is too expensive.
 
-    With a diagonal covariance, AROW learns better from indicators, of which a row has a few and most are rare.
+    With a diagonal covariance, rules that move along the row, here AROW, learn better from indicators, of which a row
+    has a few and most are rare.
     """
     diagonal = [spec for spec in specs if spec.covariance == "diagonal"]
-    usual = [spec for spec in diagonal if spec.rule == "arow" and spec.r in PRIORS_ENCODED] or diagonal
+    along_rows = [spec for spec in diagonal if not RULES[spec.rule].moves_along_means]
+    usual = [spec for spec in along_rows if spec.r in PRIORS_ENCODED] or diagonal
     too_wide = bool(diagonal) and n_features > WIDEST_ENCODED
     fits = [not too_wide if spec.covariance == "full" else spec in usual for spec in specs]
     least = {"full": ROWS_FOR_EACH * n_features, "diagonal": WIDEST if n_features > WIDEST else 0}

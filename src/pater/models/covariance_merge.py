@@ -101,7 +101,7 @@ def _triangle_since(result: State, whole: State, begun: State, k: int, p: Any) -
 
 def _sums_evidence(p: Any) -> bool:
     """Whether Σ⁻¹w, a sum over rows, can be added."""
-    return list(RULES.values())[int(p["rule"])].evidence_adds
+    return next(rule for rule in RULES.values() if rule.code == p["rule"]).evidence_adds
 
 
 def _weights_of(state: State, k: int, n: int) -> Floats:

@@ -135,14 +135,18 @@ def resized(state: State, n_features: int) -> State:
     else:
         vectors = zeros(tuple(n_features if k == axis else n for k, n in enumerate(state.vectors.shape)))
         (vectors[:, :, :width] if axis == 2 else vectors[:, :width])[:] = state.vectors
+    scalars, most = state.scalars, n_features + (state.metric == "full")
+    if (scalars["width"] > most).any():  # in a file of version 1.0, rows have reached all columns, spare ones, too
+        scalars = scalars.copy()
+        scalars["width"] = np.minimum(scalars["width"], most)
     if state.second is None:
-        return replace(state, vectors=vectors)
+        return replace(state, vectors=vectors, scalars=scalars)
     size = triangle_size(state.n_models, n_features)
     second = state.second[:, :size]
     if size > second.shape[1]:
         second = zeros((state.n_models, size))
         second[:, : state.second.shape[1]] = state.second
-    return replace(state, vectors=vectors, second=second)
+    return replace(state, vectors=vectors, scalars=scalars, second=second)
 
 
 def merged(

@@ -72,21 +72,24 @@ def to_state(encoding: Encoding) -> tuple[dict[str, Any], Arrays]:
     return told, arrays
 
 
-def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
-    """The encoding that was written, checked."""
+def from_state(told: Any, arrays: Mapping[str, NDArray[Any]], *, newer: bool = False) -> Encoding:
+    """The encoding that was written, checked.
+
+    What a `newer` version of the format adds to a description is left out.
+    """
     fields = {"settings", "columns", "known", "rows"}
-    _demand(isinstance(told, dict) and set(told) | {"crosses"} == fields | {"crosses"}, "has other fields")
+    _demand(isinstance(told, dict) and _fit(set(told) - {"crosses"}, fields, newer), "has other fields")
     _demand(isinstance(told["columns"], list) and len(told["columns"]) > 0, "has no columns")
-    settings = EncodingSettings.from_json(told["settings"])
+    settings = EncodingSettings.from_json(told["settings"], newer=newer)
     reader = _Reader(arrays)
     moments, places = reader.whole("moments", np.float64), reader.whole("places", np.int64)
     columns, size = [], 0
     for each in told["columns"]:
-        columns.append(_column(each, settings, reader))
+        columns.append(_column(each, settings, reader, newer))
         size += sum(columns[-1].slots()) + columns[-1].n_tokens()
         _demand(size <= places.size, "has more columns than places")  # before memory is taken for them
     _demand(len({column.name for column in columns}) == len(columns), "has two columns of one name")
-    encoding = Encoding.of_columns(settings, columns, _crosses(told, settings, columns, reader))
+    encoding = Encoding.of_columns(settings, columns, _crosses(told, settings, columns, reader, newer))
     reader.finish()
     rows, known = told["rows"], told["known"]
     _demand(type(rows) is int and 0 <= rows <= _MOST_ROWS and type(known) is int, "has no sound counts")
@@ -103,14 +106,14 @@ def from_state(told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoding:
 
 
 def _crosses(
-    told: dict[str, Any], settings: EncodingSettings, columns: list[ColumnEncoder], reader: _Reader
+    told: dict[str, Any], settings: EncodingSettings, columns: list[ColumnEncoder], reader: _Reader, newer: bool
 ) -> Crosses:
     """The crosses, with the names of hashed ones."""
     _demand(("crosses" in told) == bool(settings.interactions), "has crosses that its settings do not ask for")
     if not settings.interactions:
         return Crosses(settings, columns)
     found = told["crosses"]
-    _demand(isinstance(found, dict) and set(found) == {"splits", "names"}, "has crosses of other fields")
+    _demand(isinstance(found, dict) and _fit(set(found), {"splits", "names"}, newer), "has crosses of other fields")
     splits, names = found["splits"], found["names"]
     two_valued = {column.name for column in columns if isinstance(column, NumberEncoder) and not column.edges.size}
     sound = isinstance(splits, dict) and set(splits) <= two_valued
@@ -173,12 +176,13 @@ class _Reader:
             _demand(array is not None and array.shape == (at,), f"has more {name} than columns")
 
 
-def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEncoder:
+def _column(told: Any, settings: EncodingSettings, reader: _Reader, newer: bool) -> ColumnEncoder:
     _demand(isinstance(told, dict) and told.get("kind") in _FIELDS, "has a column of a kind that is not known")
     told = dict(told)
     name, kind, clock = told.get("name"), told["kind"], told.pop("clock", False)
     naming = {field: told.pop(field) for field in Naming._fields if field in told}
-    _demand(set(told) == {"name", "kind"} | _FIELDS[kind] and isinstance(name, str), "has a column of other fields")
+    sound = _fit(set(told), {"name", "kind"} | _FIELDS[kind], newer) and isinstance(name, str)
+    _demand(sound, "has a column of other fields")
     _demand(clock is False or (clock is True and kind == "date"), "has a clock that is none")
     _demand(all(type(value) is bool for value in naming.values()), "calls texts in a way that is not known")
     _demand(not naming or kind == "category", "calls texts that are no categories")
@@ -210,6 +214,11 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader) -> ColumnEnc
     if kind == "text":
         return TextEncoder(name, settings, _names(told, 0, settings.word_buckets))
     return ColumnEncoder(name)
+
+
+def _fit(found: set[str], fields: set[str], newer: bool) -> bool:
+    """Whether these are the fields of a description, or, in a newer version of the format, those and more."""
+    return fields <= found if newer else fields == found
 
 
 def _is_text(value: Any) -> bool:

@@ -123,11 +123,16 @@ class Scaler:
         return {f"scaler.{name}": getattr(self, name)[:n_features] for name in ("count", "mean", "square")}
 
     @classmethod
-    def from_arrays(cls, described: dict[str, Any], arrays: dict[str, NDArray[Any]], n_features: int) -> Scaler:
-        """The scaler of a model file. Raises a ValueError if it is not sound."""
+    def from_arrays(
+        cls, described: dict[str, Any], arrays: dict[str, NDArray[Any]], n_features: int, *, newer: bool = False
+    ) -> Scaler:
+        """The scaler of a model file. Raises a ValueError if it is not sound.
+
+        What a `newer` version of the format adds to the description is left out.
+        """
         found = [arrays.pop(f"scaler.{name}", np.zeros(0)) for name in ("count", "mean", "square")]
         rows = described.get("rows")
-        if type(rows) is not int or not 0 <= rows <= 1 << 53 or set(described) != {"rows"}:
+        if type(rows) is not int or not 0 <= rows <= 1 << 53 or not (newer or set(described) == {"rows"}):
             raise ValueError("its scaler is not sound")
         count, mean, square = found
         shapes = all(array.shape == (n_features,) and array.dtype == np.float64 for array in found)

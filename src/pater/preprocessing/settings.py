@@ -71,9 +71,15 @@ class EncodingSettings:
         return {name: value for name, value in told.items() if name not in _LATER or value != _LATER[name]}
 
     @classmethod
-    def from_json(cls, value: Any) -> EncodingSettings:
-        """The settings that a model file holds. Raises a ValueError if they are not valid settings."""
-        if not isinstance(value, dict) or set(value) | set(_LATER) != {field.name for field in fields(cls)}:
+    def from_json(cls, value: Any, *, newer: bool = False) -> EncodingSettings:
+        """The settings that a model file holds. Raises a ValueError if they are not valid settings.
+
+        What a `newer` version of the format adds is left out.
+        """
+        known = {field.name for field in fields(cls)}
+        if newer and isinstance(value, dict):
+            value = {name: each for name, each in value.items() if name in known}
+        if not isinstance(value, dict) or set(value) | set(_LATER) != known:
             raise ValueError("the settings of its encoder are not those that this version knows")
         return cls(**value)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, load
 from ..formats.blocks import Place, after
+from ..formats.columns import Columns
 from ..formats.errors import Fault, InputError, Skipped, as_text
 from .learner import Learner
 
@@ -64,6 +65,8 @@ def go_on_from(run: Run, path: Path) -> None:
         places = [_place(value) for value in (progress["place"], *progress["ends"])]
         faults = [_fault(value) for value in progress["faults"]]
         learner = Learner.from_saved(saved)
+        if saved.newer:  # it may tell more of its columns, as the model beside it may
+            settings["columns"] = Columns.from_json(settings["columns"], newer=True).to_json()
         if not (type(number) is int and type(source) is int and number >= 1 and 0 <= source <= len(places) - 1):
             raise ValueError("its position in the input is invalid")
     except OF_ANOTHER_KIND as error:

@@ -172,13 +172,16 @@ class Encoder:
         return {**told, "resolution": self.resolution}, arrays
 
     @classmethod
-    def from_state(cls, told: Any, arrays: Mapping[str, NDArray[Any]]) -> Encoder:
-        """The encoder that a model file holds; a ValueError if it holds none."""
+    def from_state(cls, told: Any, arrays: Mapping[str, NDArray[Any]], *, newer: bool = False) -> Encoder:
+        """The encoder that a model file holds; a ValueError if it holds none.
+
+        What a `newer` version of the format adds is left out.
+        """
         told = dict(told or {})
         resolution = told.pop("resolution", FIRST)
         if resolution not in RESOLUTIONS:
             raise ValueError(f"its encoder has a resolution {resolution!r}, which is not known")
-        encoding = from_state(told, arrays)
+        encoding = from_state(told, arrays, newer=newer)
         return cls(StreamEncoder(encoding.settings, encoding), resolution)
 
     def copy(self) -> Encoder:

@@ -57,10 +57,11 @@ def to_save(learner: Learner, model: Model | Pool, progress: dict[str, Any] | No
 
 def parts_of(saved: Saved) -> dict[str, Any]:
     """What the learner of a model file is made of; a ValueError if the file describes none."""
-    model = saved.model
-    described = dict(saved.columns or {})
-    encoder = Encoder.from_state(described.pop("encoder"), saved.arrays) if "encoder" in described else None
-    columns = Columns.from_json(described) if saved.columns is not None else _of_matrix(saved)
+    model, newer = saved.model, saved.newer
+    described, encoder, scaler = dict(saved.columns or {}), None, None
+    if "encoder" in described:
+        encoder = Encoder.from_state(described.pop("encoder"), saved.arrays, newer=newer)
+    columns = Columns.from_json(described, newer=newer) if saved.columns is not None else _of_matrix(saved)
     if (encoder is not None) != (columns.kind == ENCODED):
         raise ValueError("its columns do not fit its encoder")
     width = model.n_features
@@ -78,7 +79,8 @@ def parts_of(saved: Saved) -> dict[str, Any]:
         raise ValueError(f"there is no score {saved.scoring!r}")
     if not set(saved.scoring_settings or {}) <= set(SCORES[saved.scoring].settings):
         raise ValueError(f"the score {saved.scoring!r} has other settings")
-    scaler = Scaler.from_arrays(saved.scaler, saved.arrays, width) if saved.scaler is not None else None
+    if saved.scaler is not None:
+        scaler = Scaler.from_arrays(saved.scaler, saved.arrays, width, newer=newer)
     return {
         "specs": model.specs,
         "columns": columns,

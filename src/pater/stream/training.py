@@ -89,7 +89,7 @@ class Run:
         self.ended = time.monotonic()
 
     def _rest_of_pass(self) -> Iterator[tuple[Batch, Later | InputError]]:
-        hashed = self.every is not None
+        hashed = self.every is not None or self.resumed_at > 0  # places of the run that was stopped have hashes
         encoded = self._encoded(self.input.batches(first=self.source, place=self.place, hashed=hashed))
         # Code that reads the encoder during a run, such as a checkpoint, must find it at the same row as the model.
         alone = self.learner.encoder is None or hashed or self.judged is not None or self.input.threads == 0

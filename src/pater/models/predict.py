@@ -1,7 +1,7 @@
 """Prediction: the margins of rows, without learning.
 
-Knows `state`, `rows`, `simd` and `doors`. Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that
-predicting one row with a model of a million features does not compute a million weights first.
+Dense rows go through BLAS. Sparse rows meet the lazy form directly, so that predicting one row with a model of a
+million features does not compute a million weights first.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
@@ -14,75 +14,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiler.decorators import exact_part, kernel, straight
+from ..compiler.decorators import exact_part, filled_in, kernel, straight
 from ..kernels.doors import Rows, check_rows, number_of_rows
-from ..kernels.memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
+from ..kernels.margins import by_diagonal_means, by_full_means, by_means, by_points
 from ..kernels.progress import probability
-from ..kernels.rows import count, dot, entry, size
-from ..kernels.simd import four_products
+from ..kernels.rows import count, dot
 from ..kernels.state import State
 
 BLOCK = 4096  # rows of single precision widened at a time
 
 
-@kernel
-def _lazy_margins(rows, tables, scalars, average, margins):
-    for k in range(tables.shape[0]):
-        m = scalars[k]
-        t = max(m.t, 1)
-        for i in range(count(rows)):
-            ux, px, nx, vx = four_products(rows, i, tables[k])
-            margin = ux + (m.A_pos * px - m.A_neg * nx) + m.bias
-            if average:
-                margin += (margin - (vx + (m.B_pos * px - m.B_neg * nx) + m.bias_steps)) / t
-            margins[i, k] = margin
-
-
-@kernel
-def _diagonal_margins(rows, tables, scalars, average, margins):
-    for k in range(tables.shape[0]):
-        m, table = scalars[k], tables[k]
-        t = max(m.t, 1)
-        for i in range(count(rows)):
-            margin = m.bias
-            steps = m.bias_steps
-            for place in range(size(rows, i)):
-                j, x = entry(rows, i, place)
-                Sx = x / (1.0 + table[j, Q])
-                margin += table[j, U] * x + (m.A_pos * table[j, S_POS] - m.A_neg * table[j, S_NEG]) * Sx
-                steps += table[j, V] * x + (m.B_pos * table[j, S_POS] - m.B_neg * table[j, S_NEG]) * Sx
-            margins[i, k] = margin + (margin - steps) / t if average else margin
-
-
-@kernel
-def _full_margins(rows, vectors, scalars, average, margins):
+def _fill_in(rows, vectors, scalars, average, margins):
     for k in range(vectors.shape[0]):
-        m, own = scalars[k], vectors[k]
-        t = max(m.t, 1)
         for i in range(count(rows)):
-            margin = m.bias
-            steps = m.bias_steps
-            for place in range(size(rows, i)):
-                j, x = entry(rows, i, place)
-                margin += (own[U, j] + (m.A_pos * own[P_POS, j] - m.A_neg * own[P_NEG, j])) * x
-                steps += (own[V, j] + (m.B_pos * own[P_POS, j] - m.B_neg * own[P_NEG, j])) * x
-            margins[i, k] = margin + (margin - steps) / t if average else margin
+            margins[i, k] = margin(rows, i, vectors[k], scalars[k], average)  # noqa: F821
 
 
-@kernel
-def _point_margins(rows, vectors, scalars, average, margins):
-    for k in range(vectors.shape[0]):
-        m = scalars[k]
-        t = max(m.t, 1)
-        for i in range(count(rows)):
-            wx, _ = dot(rows, i, vectors[k, POINT_U])
-            margin = wx + m.bias
-            if average:
-                vx, _ = dot(rows, i, vectors[k, POINT_V])
-                extra = m.scales - m.t if m.scales > 0.0 else 1.0
-                margins[i, k] = margin + (extra * margin - (vx + m.bias_steps)) / t
-            else:
-                margins[i, k] = m.scale * margin
+_by_means, _by_diagonal_means, _by_full_means, _by_points = (
+    kernel(filled_in(_fill_in, f"margins_{each.__name__}", margin=each))
+    for each in (by_means, by_diagonal_means, by_full_means, by_points)
+)
 
 
 @kernel
@@ -174,11 +125,11 @@ def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64
 def _of_sparse_rows(state: State) -> Any:
     """The kernel that predicts sparse rows without computing the weights first, if there is one."""
     if not state.has_means:
-        return _point_margins
+        return _by_points
     if state.metric == "full":
-        return _full_margins
+        return _by_full_means
     if state.layout == "lanes":
-        return _diagonal_margins if state.metric == "diagonal" else _lazy_margins
+        return _by_diagonal_means if state.metric == "diagonal" else _by_means
     return None
 
 

@@ -51,7 +51,7 @@ def judge(
             assert batch.labels is not None
             margins = learner.finite_margins(batch, skip=False)
             unread.add(batch.unread, len(batch))
-            p = learner.probabilities(margins) if learner.specs[0].calibrate else None
+            p = learner.probabilities_if_fitted(margins)
             at = learner.threshold() if threshold is None else threshold
             batch.check_labels(learner.classes)
             judged.add(Said(learner.classes, margins, batch.labels, at, p, before))
@@ -180,13 +180,11 @@ class _Delayed:
     def _judge(self, piece: Batch) -> None:
         learner = self._learner
         if learner.rows:  # before a label has come, there is nothing to judge
-            model, chosen = learner.model, learner.chosen()
+            model = learner.model
             assert model is not None
             assert piece.labels is not None
             margins = model.margins(piece.rows, learner.scored_by, average=model.spec.average)
-            p, scalars = None, model.state.scalars[chosen]
-            if learner.specs[0].calibrate:
-                p = probabilities(margins, scalars, model.classes.size, average=model.spec.average)
+            p = learner.probabilities_if_fitted(margins)
             before = learner.rows + self._n_waiting + self._n_never
             self._judged.add(Said(model.classes, margins, piece.labels, learner.threshold(), p, before))
 

@@ -209,11 +209,15 @@ class Learner:
         rows = ready_rows(batch, self.encoder, self.scaler, model.n_features)
         return model.margins(rows, self.scored_by, average=model.spec.average)
 
-    def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
-        """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
+    def margins_and_bad(self, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The margins of a batch, and which of its rows have one that is not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             margins = self.margins(batch)
-        bad = np.asarray(~np.isfinite(margins).all(axis=1))
+        return margins, np.asarray(~np.isfinite(margins).all(axis=1))
+
+    def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
+        """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
+        margins, bad = self.margins_and_bad(batch)
         faults = batch.refuse(bad, NOT_FINITE, skip=skip)
         if not faults:
             return margins
@@ -236,6 +240,10 @@ class Learner:
         scalars, chosen = model.state.scalars, self.chosen()
         scalars = scalars if len(chosen) == scalars.size else scalars[chosen]
         return probabilities(margins, scalars, model.classes.size, average=model.spec.average)
+
+    def probabilities_if_fitted(self, margins: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """The same, or None if the model was trained without."""
+        return self.probabilities(margins) if self.specs[0].calibrate else None
 
     def scores(self) -> dict[str, float]:
         """Progressive scores; with more than two classes, the mean over the classes.

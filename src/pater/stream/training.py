@@ -217,9 +217,9 @@ def train(
     **options
         `format`, `label`, `weight`, `categorical`, `drop`, `bits`, `delimiter` and `decimal`, as in
         `pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
-        `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`, as for the estimators;
-        `approximation` is ALMA's α. A setting that the algorithm does not have is an error. Keys of `class_weight` may
-        be text; they are matched to numeric labels.
+        `forgetting`, `fading`, `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`,
+        as for the estimators; `approximation` is ALMA's α. A setting that the algorithm does not have is an error. Keys
+        of `class_weight` may be text; they are matched to numeric labels.
 
     Returns
     -------

@@ -116,6 +116,7 @@ def evaluate(
         from pater.stream.beginning import Beginning
         from pater.stream.guards import Guards
         from pater.stream.label_times import LabelTimes
+        from pater.stream.widths import weighing
 
         from .watching import Watching
 
@@ -154,7 +155,7 @@ def evaluate(
             learner = begin.learner(source)
             encoder = learner.encoder
             guards = Guards(max_classes)
-            batches: Iterator[Batch] = (batch.that_weighs() for batch in source.batches())
+            batches: Iterator[Batch] = (weighing(batch, learner) for batch in source.batches())
             known = LabelTimes(source.describe(), late, time) if isinstance(late, str) else late
             if isinstance(known, LabelTimes):
                 batches = known.over(batches)

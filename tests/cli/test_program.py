@@ -19,8 +19,7 @@ import pytest
 
 from pater.cli import terminal
 from pater.cli.terminal import printable
-from pater.compiler import telling
-from pater.compiler.decorators import exact_kernel
+from pater.compiler import decorators, telling
 from pater.stream import train
 
 PATER = [sys.executable, "-m", "pater"]
@@ -309,14 +308,18 @@ def test_python_says_so_too(tmp_path: Path) -> None:
     assert on_terminal(program=program, env=environment) == (0, SAID)
 
 
-def test_every_kernel_that_is_compiled_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_kernel_that_is_compiled_is_told_kept_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_folder(function: Any) -> None:
+        raise RuntimeError("nothing can be kept")
+
     def one_more(x: int) -> int:
         return x + 1
 
     told: list[None] = []
+    monkeypatch.setattr(decorators, "CodeCache", no_folder)
     monkeypatch.setattr(telling, "on_compiling", lambda: told.append(None))
     one_more.__module__ = "pater.made_up"
-    kernel = exact_kernel(one_more)
+    kernel = decorators.exact_kernel(one_more)
     assert (kernel(1), len(told)) == (2, 1)
     assert (kernel(2), len(told)) == (3, 1)
     assert (kernel(1.5), len(told)) == (2.5, 2)

@@ -13,8 +13,10 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
 
 from pater.cli.evaluation_report import advice
-from pater.formats.errors import Skipped
+from pater.formats.errors import InputError, Skipped
 from pater.formats.reading import make_input
+from pater.models.errors import NotFiniteError
+from pater.models.model import Model
 from pater.stream import load
 from pater.stream.algorithms import specs_of
 from pater.stream.evaluation import judge_progressively
@@ -154,6 +156,19 @@ def _row(batch, t):
     return replace(
         batch, rows=(batch.rows[0][t : t + 1],), labels=batch.labels[t : t + 1], lines=batch.lines[t : t + 1]
     )
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+def test_a_state_too_large_is_told_with_the_line(tmp_path, monkeypatch, delay):
+    (tmp_path / "a.svm").write_text("1 1:1\n\n-1 1:-1 2:1\n1 1:1\n")
+
+    def bad(model, rows, codes, **_):
+        if model.classes.size > 1 and codes.size:
+            raise NotFiniteError(0)
+
+    monkeypatch.setattr(Model, "learn_all", bad)
+    with pytest.raises(InputError, match=r"a\.svm, line 3: the model's own numbers have become too large"):
+        progressive(tmp_path / "a.svm", "pater-i", delay=delay)
 
 
 def test_a_long_delay_is_judged_in_pieces(table):

@@ -19,7 +19,7 @@ import pytest
 
 from pater.cli import terminal
 from pater.cli.terminal import printable
-from pater.compiler import code_cache
+from pater.compiler import decorators, telling
 from pater.stream import train
 
 PATER = [sys.executable, "-m", "pater"]
@@ -210,10 +210,10 @@ def evil(place: Path) -> Path:
     return path
 
 
-def on_terminal(*arguments: str, **options: Any) -> tuple[int, str]:
+def on_terminal(*arguments: str, program: list[str] = PATER, **options: Any) -> tuple[int, str]:
     """Everything that a command shows on a terminal to which both of its streams go."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen([*PATER, *arguments], stdout=theirs, stderr=theirs, **options) as process:
+    with subprocess.Popen([*program, *arguments], stdout=theirs, stderr=theirs, **options) as process:
         os.close(theirs)
         shown = b""
         with contextlib.suppress(OSError):  # as a terminal ends
@@ -275,11 +275,20 @@ def test_warnings_are_lines(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
 # Compiling
 
 
+SAID = "pater: compiling, once, up to half a minute; kept for next time\n"
+TWO_FORMS = """
+import numpy as np
+from pater.kernels.doors import form
+for kind in ("u4", "i4"):
+    form(np.array([0, 1], kind), np.array([0], kind), np.uint32(0))
+"""
+
+
 @pytest.mark.slow
 def test_that_it_compiles_is_said_once_and_on_a_terminal_only(place: Path) -> None:
     environment = os.environ | {"NUMBA_CACHE_DIR": str(place / "cache")}
     code, shown = on_terminal("convert", "rows.svm", "out.vw", env=environment)
-    assert (code, shown) == (0, "pater: compiling, once, up to half a minute; kept for next time\n")
+    assert (code, shown) == (0, SAID)
     code, shown = on_terminal("convert", "rows.svm", "out.vw", env=environment)
     assert (code, shown) == (0, "")
     for path in (place / "cache").rglob("*.nbi"):
@@ -288,12 +297,29 @@ def test_that_it_compiles_is_said_once_and_on_a_terminal_only(place: Path) -> No
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_compiling_is_told_when_a_kernel_is_not_kept_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = []
-    monkeypatch.setattr(code_cache, "on_compiling", lambda: told.append("compiling"))
-    cache = code_cache._SoundFiles(str(tmp_path), "kernel", "stamp")
-    assert cache.load("key") is None
-    assert told == ["compiling"]
-    cache.save("key", "code")
-    assert cache.load("key") == "code"
-    assert told == ["compiling"]
+def test_python_says_so_too(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    program = [sys.executable, "-c", TWO_FORMS]
+    done = subprocess.run(program, env=environment, capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert on_terminal(program=program, env=environment) == (0, "")
+    for path in tmp_path.rglob("*.nbi"):
+        path.unlink()
+    assert on_terminal(program=program, env=environment) == (0, SAID)
+
+
+def test_every_kernel_that_is_compiled_is_told_kept_or_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_folder(function: Any) -> None:
+        raise RuntimeError("nothing can be kept")
+
+    def one_more(x: int) -> int:
+        return x + 1
+
+    told: list[None] = []
+    monkeypatch.setattr(decorators, "CodeCache", no_folder)
+    monkeypatch.setattr(telling, "on_compiling", lambda: told.append(None))
+    one_more.__module__ = "pater.made_up"
+    kernel = decorators.exact_kernel(one_more)
+    assert (kernel(1), len(told)) == (2, 1)
+    assert (kernel(2), len(told)) == (3, 1)
+    assert (kernel(1.5), len(told)) == (2.5, 2)

@@ -14,15 +14,15 @@ from typer.main import get_command
 
 import pater
 from pater.cli.app import app
-from pater.cli.learner_options import table
+from pater.cli.learner_options import default_of, rules_of
 from pater.estimators.load import OF_RULE
 from pater.estimators.online import OnlineClassifier
 from pater.files.codec import UnsoundError, spec_from_json, spec_to_json
 from pater.kernels.rules import RULES
 from pater.models.setting_kinds import Choice, ClassWeights, Number, OperatingPoint, SettingError, Switch
-from pater.models.settings import SETTINGS, WPATER, by_keyword
+from pater.models.settings import AUTO, SETTINGS, WPATER, by_keyword
 from pater.models.spec import RECORD, Spec, settings_of
-from pater.stream import InputError
+from pater.stream import InputError, train
 from pater.stream.algorithms import specs_of
 
 ESTIMATORS = [getattr(pater, name) for name in pater.__all__ if isinstance(getattr(pater, name), type)]
@@ -186,6 +186,30 @@ def test_options_and_their_help(verb):
                     rule in options[option].help or "second order" in options[option].help for rule in setting.rules
                 )
     assert set(re.findall(r"[a-z][a-z-]+", options["--algo"].help)) >= {WPATER, *RULES}
+
+
+def test_what_auto_tries_is_what_the_help_says():
+    """The average and the class weight, which differ, too, have texts of their own."""
+    several = {name for name in SETTINGS if len({getattr(spec, name) for spec in specs_of(AUTO)}) > 1}
+    assert several - {"average", "class_weight"} == {each.name for each in SETTINGS.values() if each.auto_tries}
+    for name in ("forgetting", "covariance", "r"):
+        assert default_of(SETTINGS[name]).startswith("several side by side for auto, ")
+    assert default_of(SETTINGS["eta"]) == "0.9"
+
+
+def table():
+    """The settings that only some rules have, as the table of docs/command-line.md."""
+    lines = ["| option | for | what it is |", "| --- | --- | --- |"]
+    shown = [setting for setting in SETTINGS.values() if setting.options and len(setting.rules) < len(RULES)]
+    for setting in shown:
+        option, rules = min(setting.options, key=len), rules_of(setting, lambda rule: f"`{rule}`")
+        wanted = setting.kind.wanted.capitalize()
+        lines.append(f"| `{option}` | {rules} | {setting.says} {wanted}; by default {default_of(setting)}. |")
+    return "\n".join(lines)
+
+
+def test_train_names_all_settings_that_it_takes():
+    assert [name for name in by_keyword() if f"`{name}`" not in train.__doc__] == []
 
 
 def test_the_docs_have_the_table():

@@ -112,40 +112,39 @@ def evaluate(
     outputs.check_outputs(window_output, plot)
     with o.one_line_errors():
         from pater.formats.errors import Skipped
-        from pater.formats.reading import make_input
-        from pater.models.metrics import SCORES
-        from pater.stream import InputError, load
         from pater.stream import evaluation as v
-        from pater.stream.algorithms import specs_of
-        from pater.stream.beginning import matched
-        from pater.stream.encoder import is_encoded, new_encoder
+        from pater.stream.beginning import Beginning
         from pater.stream.guards import Guards
         from pater.stream.label_times import LabelTimes
-        from pater.stream.learner import Learner
+        from pater.stream.widths import weighing
 
         from .watching import Watching
 
         given = checked(algo, settings, others=others, saved="--model" if model else None)
         given |= operating_point(max_fpr, max_fnr, cost)
-        saved = load(model) if model else None
-        source = make_input(
-            data,
-            format=format,
-            columns=saved.columns if saved else None,
-            label=label,
-            weight=weight_column,
-            categorical=categorical or (),
-            drop=drop or (),
-            bits=bits,
-            delimiter=delimiter,
-            decimal=decimal,
-            features=1 << 30 if saved else features,
+        begin = Beginning(
+            algo=algo,
+            scoring=scoring,
+            scale=scale,
+            initial=model,
             on_error=on_error,
+            features=1 << 30 if model else features,
             threads=threads,
-            keep_missing=saved.scale if saved else scale,
-            encoded=is_encoded(encoding, scale=scale, bits=bits),
+            encoding=encoding,
+            interactions=pairs,
+            options={
+                **given,
+                "format": format,
+                "label": label,
+                "weight": weight_column,
+                "categorical": categorical or (),
+                "drop": drop or (),
+                "bits": bits,
+                "delimiter": delimiter,
+                "decimal": decimal,
+            },
         )
-        columns = source.describe()
+        saved, source = begin.before, begin.input(data)
         skipped = Skipped()
         watched = Watching(window, advice(algo, given, saved=saved is not None), as_json=as_json, keep=True)
         judged = watched.judged
@@ -153,16 +152,11 @@ def evaluate(
             at = o.checked_threshold(threshold, saved)
             v.judge(saved, source.batches(), skipped, judged, threshold=at)
         else:
-            weights = matched(given.pop("class_weight", None), numeric=columns.numeric_labels)
-            if scoring not in SCORES:
-                raise InputError(f"there is no score {scoring!r}.")
-            specs = specs_of(algo, scoring, class_weight=weights, **given)
-            encoder = new_encoder(columns, pairs)
-            skip, fading = on_error == "skip", given.get("fading")
-            learner = Learner(specs, columns, scoring, scale, skip=skip, encoder=encoder, fading=fading)
+            learner = begin.learner(source)
+            encoder = learner.encoder
             guards = Guards(max_classes)
-            batches: Iterator[Batch] = (batch.that_weighs() for batch in source.batches())
-            known = LabelTimes(columns, late, time) if isinstance(late, str) else late
+            batches: Iterator[Batch] = (weighing(batch, learner) for batch in source.batches())
+            known = LabelTimes(source.describe(), late, time) if isinstance(late, str) else late
             if isinstance(known, LabelTimes):
                 batches = known.over(batches)
             batches = guards.over(batches, learner)

@@ -67,10 +67,10 @@ def _help(setting: Setting) -> str:
     if len(setting.rules) == len(RULES):
         return setting.says
     range_ = f"; {setting.kind.wanted}" if isinstance(setting.kind, Number) else ""
-    return f"{setting.says} For {_rules(setting)}{range_}.  [default: {_default(setting)}]"
+    return f"{setting.says} For {rules_of(setting)}{range_}.  [default: {default_of(setting)}]"
 
 
-def _rules(setting: Setting, shown: Callable[[str], str] = str) -> str:
+def rules_of(setting: Setting, shown: Callable[[str], str] = str) -> str:
     """The rules that have a setting, in words."""
     second_order = [name for name, rule in RULES.items() if rule.second_order]
     names = [*filter(setting.has, SIDE_BY_SIDE), *setting.rules]
@@ -80,27 +80,18 @@ def _rules(setting: Setting, shown: Callable[[str], str] = str) -> str:
     return in_words(tuple(map(shown, names)))
 
 
-def _default(setting: Setting) -> str:
+def default_of(setting: Setting) -> str:
     """The default of a setting, in words."""
-    rules_of: dict[Any, list[str]] = {}
+    rules_with: dict[Any, list[str]] = {}
     for rule, value in setting.other_defaults:
-        rules_of.setdefault(value, []).append(rule)
-    told = [f"{_number(value)} for {in_words(tuple(rules))}" for value, rules in rules_of.items()]
+        rules_with.setdefault(value, []).append(rule)
+    told = ["several side by side for auto"] if setting.auto_tries else []
+    told += [f"{_number(value)} for {in_words(tuple(rules))}" for value, rules in rules_with.items()]
     return ", ".join([*told, f"{'else ' if told else ''}{_number(setting.default)}"])
 
 
 def _number(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def table() -> str:
-    """The settings that only some rules have, as the table of docs/command-line.md."""
-    lines = ["| option | for | what it is |", "| --- | --- | --- |"]
-    for setting in filter(lambda setting: len(setting.rules) < len(RULES), _OPTIONS):
-        option, rules = min(setting.options, key=len), _rules(setting, lambda rule: f"`{rule}`")
-        wanted = setting.kind.wanted.capitalize()
-        lines.append(f"| `{option}` | {rules} | {setting.says} {wanted}; by default {_default(setting)}. |")
-    return "\n".join(lines)
 
 
 def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved: str | None) -> dict[str, Any]:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pater.compiler.telling import say_compiling
+
 from .errors import CommandError, UsageError
 from .outputs import no_dash
 from .startup import announced, import_numba
-from .terminal import say_compiling, say_warning
+from .terminal import say_warning
 
 if TYPE_CHECKING:
     from pater.stream import Learner

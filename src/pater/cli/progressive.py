@@ -7,7 +7,9 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from .terminal import COMPILING, say, say_compiling, say_skipped, tell_json
+from pater.compiler.telling import COMPILING, say_compiling
+
+from .terminal import say, say_skipped, tell_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

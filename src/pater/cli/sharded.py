@@ -9,11 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pater.compiler.telling import say_compiling
+
 from .errors import CommandError, StoppedError, UsageError, WorkersError
 from .options import one_line_errors
 from .progressive import Bar, on_terminal, say_end, sentence
 from .signals import stop_in_order
-from .terminal import say_compiling
 
 if TYPE_CHECKING:
     from pater.stream.sharded_training import ShardedRun

@@ -32,18 +32,18 @@ def announced(compiling: Callable[[], None], *, alone: bool = True) -> Iterator[
 
     `alone` says that the process runs nothing but the command: no thread of others imports SciPy meanwhile.
     """
-    from pater.compiler import code_cache
+    from pater.compiler import telling
 
     def before() -> None:
         if alone and "scipy.linalg" not in sys.modules:
             _import_without("numba.np.arraymath", _BLAS)
         compiling()
 
-    code_cache.on_compiling = before
+    usual, telling.on_compiling = telling.on_compiling, before
     try:
         yield
     finally:
-        code_cache.on_compiling = None
+        telling.on_compiling = usual
 
 
 def import_numba() -> None:

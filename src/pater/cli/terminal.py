@@ -94,18 +94,6 @@ def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     complain(f"{'hint' if isinstance(message, Hint) else 'warning'}: {message}")
 
 
-COMPILING = "compiling, once, up to half a minute; kept for next time"
-_said_compiling = False
-
-
-def say_compiling() -> None:
-    """Say, once and on a terminal only, why nothing happens for a while."""
-    global _said_compiling
-    if not _said_compiling and sys.stderr.isatty():
-        complain(COMPILING)
-    _said_compiling = True
-
-
 def say_skipped(skipped: Skipped) -> None:
     """Print how many lines were skipped, if any, and the first few of them."""
     if not skipped.count:

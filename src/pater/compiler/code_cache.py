@@ -64,18 +64,11 @@ _MODES = os.environ.get("PATER_PLAIN", ""), numba.config.BOUNDSCHECK  # type: ig
 _KERNEL_SOURCES = _kernel_sources(), _MODES
 
 
-on_compiling: Callable[[], None] | None = None
-"""Called whenever a kernel is about to be compiled and kept, so that the command line can say why it waits."""
-
-
 class _SoundFiles(IndexDataCacheFile):
     def load(self, key: Any) -> Any:
         """The machine code of one signature, or None if it has to be compiled."""
         name = self._load_index().get(key)
-        data = None if name is None else self._read(self._data_path(name))
-        if data is None and on_compiling is not None:
-            on_compiling()
-        return data
+        return None if name is None else self._read(self._data_path(name))
 
     def save(self, key: Any, data: Any) -> None:
         """Write the machine code of one signature, then the index that names its file."""

@@ -16,6 +16,7 @@ from numba import njit
 from numba.core import event
 from numba.extending import register_jitable
 
+from . import telling
 from .code_cache import CodeCache
 from .pipeline import InlinedCompiler, KernelCompiler, PartCompiler
 
@@ -45,8 +46,8 @@ SELDOM = 500_000  # new objects between two collections of garbage
 
 
 class _Patience(event.Listener):
-    """Lets garbage be collected seldom while kernels are compiled: there is little of it, and looking takes an eighth
-    of the time.
+    """Asks for patience when a kernel is compiled, and lets garbage be collected seldom meanwhile: there is little of
+    it, and looking takes an eighth of the time.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,7 @@ class _Patience(event.Listener):
         """Called for each function that is compiled, and in between for those that it calls."""
         if self._depth or (event.data["dispatcher"].__module__ or "").startswith("pater."):
             if not self._depth:
+                telling.on_compiling()
                 self._before = gc.get_threshold()
                 gc.set_threshold(max(SELDOM, self._before[0]) if self._before[0] else 0, *self._before[1:])
             self._depth += 1

@@ -79,6 +79,7 @@ def from_json(kind: Any, params: Any, *, newer: bool = False) -> dict[str, Any]:
     return arguments
 
 
+_DEFAULTS = {setting.parameter: setting.default for setting in SETTINGS.values()}
 _ADVICE = {"random_state": ": use None or a whole number", "n_jobs": ": use None or a whole number"}
 
 
@@ -108,13 +109,11 @@ def _is_sound(name: str, value: Any, default: Any) -> bool:
         return value is None or isinstance(value, dict)
     if name in ("random_state", "n_jobs"):
         return value is None or _is_whole(value)
-    if name == "average":
-        return type(value) is bool or value is default
     if name in ("variants", "weights"):
         kind = str if name == "variants" else (int, float)
         return value is None or (isinstance(value, list) and all(isinstance(each, kind) for each in value))
-    if name in ("forgetting", "fading"):
-        return value is default or is_number(value)
+    if default is None and name in _DEFAULTS:  # without a value, the estimator finds it out
+        return value is None or _is_sound("", value, _DEFAULTS[name])
     if isinstance(default, tuple):
         return isinstance(value, list) and all(_is_sound("", each, default[0]) for each in value)
     if type(default) is int:

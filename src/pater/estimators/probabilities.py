@@ -43,7 +43,12 @@ class WithProbabilities(LinearClassifier):
         model = self._fitted_model()
         if not model.spec.calibrate:
             raise OtherModelsError(["probability"])
-        margins, scalars = self._checked_margins(X), model.state.scalars[self._chosen(model)]
+        return self._probabilities_of(self._checked_margins(X))
+
+    def _probabilities_of(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Probabilities (rows, classes) from margins (rows, models)."""
+        model = self._fitted_model()
+        scalars = model.state.scalars[self._chosen(model)]
         return probabilities(margins, scalars, model.classes.size, average=self._average_of(model))
 
     @available_unless(_no_probabilities)

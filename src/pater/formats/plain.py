@@ -86,7 +86,8 @@ class PlainRows:
         return News(columns, own, [line[2][:LONGEST] for line in new])
 
 
-def _is_nothing(value: Any) -> bool:
+def holds_nothing(value: Any) -> bool:
+    """Whether a cell is empty, or a text that means so."""
     return value is None or (isinstance(value, str) and is_nothing(value))
 
 
@@ -101,7 +102,7 @@ def _categories(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], list[tuple[int, int, str, int]]]:
     """Where `name=value` lands in each row, −1 for nothing; and for each value its column, mark, name and first row."""
     texts = [value.strip(BLANKS) if isinstance(value, str) else value for value in [*values, None]]
-    names = [None if _is_nothing(text) else f"{name}={text}" for text in texts]
+    names = [None if holds_nothing(text) else f"{name}={text}" for text in texts]
     found = [(-1, 0.0, 0) if each is None else marked_place_of(each, bits) for each in names]
     table = np.array(found)
     used, first = np.unique(codes, return_index=True)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..preprocessing.categories import is_nothing
 from ..preprocessing.columns import Column
 from .json_cells import cells_of
+from .plain import holds_nothing
 from .raw import RawBatch
 
 ONE_ROW = np.empty((1, 0))
@@ -29,7 +29,7 @@ class RowBatch(RawBatch):
     @classmethod
     def of(cls, cells: Mapping[str, Any], kinds: Mapping[str, str]) -> RowBatch:
         """The batch of a row, from its cells by column name and the kinds of the columns."""
-        batch = cls((ONE_ROW,), 0, None, missing=sum(map(_is_nothing, cells.values())))
+        batch = cls((ONE_ROW,), 0, None, missing=sum(map(holds_nothing, cells.values())))
         del batch.table
         batch.cells, batch._kinds = cells, kinds
         return batch
@@ -45,10 +45,6 @@ class RowBatch(RawBatch):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         self.table = {column: self.column(column) for column in self._kinds}
         return self.table
-
-
-def _is_nothing(cell: Any) -> bool:
-    return cell is None or (type(cell) is str and is_nothing(cell))
 
 
 def are_plain(cells: Iterable[Any]) -> bool:

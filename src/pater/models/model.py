@@ -9,12 +9,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import check_lengths
 from ..kernels.memory import COUNTS
 from ..kernels.run import IN_ORDER, NOTHING, Rows, learn
 from ..kernels.state import State, triangle_size
@@ -33,6 +32,9 @@ from .spec import Spec, Specs, positives, settings_of
 from .state_operations import averaging, merged, remembering, resized
 from .truth import classes_as_spelled
 from .warnings import warn_of_many, warn_of_one_class, warn_of_positive_class
+
+if TYPE_CHECKING:
+    from .pool import Pool
 
 MOST_MARGINS = 1 << 22  # kept at a time for the thresholds
 
@@ -175,36 +177,9 @@ class Model:
         if self.state.metric == "full":
             triangle_size(len(positives(n_classes)) * len(self.specs), self.state.n_features)
 
-    def learn(
-        self,
-        rows: Rows,
-        labels: NDArray[Any],
-        *,
-        weights: NDArray[np.float64] = NOTHING,
-        threads: int | None = 1,
-        sound: bool = False,
-    ) -> None:
-        """Pass rows through the models, in order. After an error the model is unchanged.
-
-        `sound` rows have been checked before and are not checked again.
-        """
-        check_lengths(rows, labels, weights)
-        encoded = self.encoded(labels)
-        # Either look at a short batch before anything changes, or let a long one change a copy: O(batch) both ways.
-        if 4 * rows[-1].size <= self.state.size:
-            bad = -1 if sound else first_bad_row(rows)
-            if bad >= 0:
-                raise BadRowError(rows, bad)
-            target = self if not encoded.new.size else self.copy()
-        else:
-            target = self.copy()
-        if not encoded.new.size:
-            target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
-        else:
-            target.learn_encoded(rows, encoded, weights=weights, threads=threads)
-        if target is not self:
-            vars(self).update(vars(target))
-        self.warn(rows, labels)
+    def learn(self, rows: Rows, labels: NDArray[Any], **more: Any) -> None:
+        """Pass rows through the models, see `learn_labelled`; after an error the model is unchanged."""
+        learn_labelled(self, rows, labels, **more)
 
     def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
         """Warn if the model has come to predict only one class, or if the positive class may not be the one meant."""
@@ -289,3 +264,33 @@ class Model:
         if a.history is not None and b.history is not None:
             both.history = History.after(a.history.rows + b.history.rows)
         return both
+
+
+def learn_labelled(
+    model: Model | Pool,
+    rows: Rows,
+    labels: NDArray[Any],
+    *,
+    weights: NDArray[np.float64] = NOTHING,
+    threads: int | None = 1,
+    sound: bool = False,
+) -> None:
+    """Pass rows through the models, in order. After an error they are unchanged.
+
+    There is a label for each row. `sound` rows have been checked before and are not checked again.
+    """
+    encoded, target = model.encoded(labels), model
+    # Either look at a short batch before anything changes, or let a copy learn: O(batch) both ways.
+    if encoded.new.size or 4 * rows[-1].size > model.state.size:
+        target = model.copy()
+    else:
+        bad = -1 if sound else first_bad_row(rows)
+        if bad >= 0:
+            raise BadRowError(rows, bad)
+    if encoded.new.size:
+        target.learn_encoded(rows, encoded, weights=weights, threads=threads)
+    else:
+        target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
+    if target is not model:
+        vars(model).update(vars(target))
+    model.warn(rows, labels)

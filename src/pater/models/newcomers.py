@@ -1,9 +1,9 @@
 """Learning from rows with new classes.
 
-Knows `run`, `labels` and `errors`, and what a model can do. Two classes need one model, with the second class as +1.
-Three or more have a model each, the class against the rest. A class that appears later is added before its first row:
-with one class or two, the model of either is the mirror image of the other, so nothing is lost in going to three; the
-model of the new class starts empty at that row.
+Knows `run`, `labels` and `errors`, and what models and pools can do. Two classes need one model, with the second class
+as +1. Three or more have a model each, the class against the rest. A class that appears later is added before its first
+row: with one class or two, the model of either is the mirror image of the other, so nothing is lost in going to three;
+the model of the new class starts empty at that row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,33 +25,37 @@ from .matrices import part
 
 if TYPE_CHECKING:
     from .model import Model
+    from .pool import Pool
 
 Room = Callable[[int, int], NDArray[np.float64] | None]
 
 
 def learn_encoded(
-    model: Model,
+    model: Model | Pool,
     rows: Rows,
     encoded: Encoded,
     *,
     weights: NDArray[np.float64] = NOTHING,
     threads: int | None = 1,
     room: Room = lambda start, stop: None,
+    one_by_one: bool = False,
 ) -> None:
     """Pass rows through the models, new classes included; after an error the state is undefined.
 
-    Up to three classes, each is added before the row that brings it; then the models of all others are made at once.
-    `room`, called before some rows are passed, may return an array (models, rows) to receive their margins.
+    Up to three classes, or `one_by_one` all, each is added before the row that brings it; then the models of all others
+    are made at once. `room`, called before some rows are passed, may return an array (models, rows) to receive their
+    margins.
     """
     found, n_known, n_rows = np.concatenate([model.classes, encoded.new]), model.classes.size, encoded.codes.size
-    n_single = max(0, min(encoded.new.size, 3 - n_known))
+    n_single = encoded.new.size if one_by_one else max(0, min(encoded.new.size, 3 - n_known))
     ends = [*encoded.first_rows.tolist(), n_rows]
     start = 0
     try:
         for k, stop in enumerate(ends[: n_single + 1]):
             if k > 0:
                 model.add_class(encoded.new[k - 1])
-            codes = ranks(found[: n_known + k])[encoded.codes[start:stop]]
+            codes = encoded.codes[start:stop]
+            codes = ranks(found[: n_known + k])[codes] if encoded.new.size else codes
             some, margins = part(rows, start, stop), room(start, stop)
             model.learn_all(some, codes, weights=weights[start:stop], threads=threads, margins=margins)
             start = stop
@@ -62,7 +66,9 @@ def learn_encoded(
             begins[rank[n_known + n_single :]] = encoded.first_rows[n_single:] - start
             codes, last = rank[encoded.codes], ends[-2]
             some, margins = part(rows, start, last), room(start, last)
-            _learn_as_they_come(model, some, codes[start:last], begins, weights[start:last], threads, margins)
+            _learn_as_they_come(
+                cast("Model", model), some, codes[start:last], begins, weights[start:last], threads, margins
+            )
             start = last
             some, margins = part(rows, last, n_rows), room(last, n_rows)
             model.learn_all(some, codes[last:], weights=weights[last:], threads=threads, margins=margins)

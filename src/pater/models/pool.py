@@ -17,20 +17,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import check_lengths
 from ..kernels.run import IN_ORDER, NOTHING, Rows
 from ..kernels.state import State
 from .board import FADING, FADING_ENCODED, Board
 from .candidates import unlike_candidates
 from .choice import JudgedBy, ScoringSettings
 from .entrants import Entrants, entrants
-from .errors import BadRowError, NotFiniteError, OtherModelsError, stopped_at
+from .errors import OtherModelsError
 from .history import History
-from .labels import Encoded, ranks
-from .matrices import first_bad_row, part
+from .labels import Encoded
 from .metrics import Confusion
-from .model import Model
-from .newcomers import Room
+from .model import Model, learn_labelled
+from .newcomers import learn_encoded
 from .operating_points import Point, SeenMargins
 from .pool_operations import add_class, counts_of, merged, resized
 from .pool_pass import learn_all
@@ -215,34 +213,9 @@ class Pool:
         for label in labels:
             self.add_class(label)
 
-    def learn(
-        self,
-        rows: Rows,
-        labels: NDArray[Any],
-        *,
-        weights: NDArray[np.float64] = NOTHING,
-        threads: int | None = 1,
-        sound: bool = False,
-    ) -> None:
-        """Pass rows through the candidates, in order. After an error the pool is unchanged.
-
-        `sound` rows have been checked before and are not checked again.
-        """
-        check_lengths(rows, labels, weights)
-        encoded, target = self.encoded(labels), self
-        if encoded.new.size or 4 * rows[-1].size > self.state.size:
-            target = self.copy()
-        else:  # a short batch is checked before anything changes
-            bad = -1 if sound else first_bad_row(rows)
-            if bad >= 0:
-                raise BadRowError(rows, bad)
-        if not encoded.new.size:
-            target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
-        else:
-            target.learn_encoded(rows, encoded, weights=weights, threads=threads)
-        if target is not self:
-            vars(self).update(vars(target))
-        self.warn(rows, labels)
+    def learn(self, rows: Rows, labels: NDArray[Any], **more: Any) -> None:
+        """Pass rows through the candidates, see `learn_labelled`; after an error the pool is unchanged."""
+        learn_labelled(self, rows, labels, **more)
 
     def warn(self, rows: Rows, labels: NDArray[Any]) -> None:
         """Warn if the leader has come to predict only one class, or if the positive class may not be the one meant."""
@@ -250,30 +223,9 @@ class Pool:
             warn_of_one_class(self.speaker, self.views.of(rows, self.level(self.leader)), labels)
         warn_of_positive_class(self.speaker, labels.size)
 
-    def learn_encoded(
-        self,
-        rows: Rows,
-        encoded: Encoded,
-        *,
-        weights: NDArray[np.float64] = NOTHING,
-        threads: int | None = 1,
-        room: Room = lambda start, stop: None,
-    ) -> None:
-        """Pass rows through the candidates, each new class added before the row that brings it.
-
-        `room`, called before some rows are passed, may return an array (problems, rows) to receive their margins.
-        """
-        found, n_known, start = np.concatenate([self.classes, encoded.new]), self.classes.size, 0
-        for k, stop in enumerate([*encoded.first_rows.tolist(), encoded.codes.size]):
-            if k > 0:
-                self.add_class(encoded.new[k - 1])
-            codes = encoded.codes if not encoded.new.size else ranks(found[: n_known + k])[encoded.codes[start:stop]]
-            some, margins = part(rows, start, stop), room(start, stop)
-            try:
-                self.learn_all(some, codes, weights=weights[start:stop], threads=threads, margins=margins)
-            except (BadRowError, NotFiniteError) as error:
-                raise stopped_at(rows, start + error.row) from None
-            start = stop
+    def learn_encoded(self, rows: Rows, encoded: Encoded, **more: Any) -> None:
+        """Pass rows through the candidates, see `newcomers`, each new class added before the row that brings it."""
+        learn_encoded(self, rows, encoded, one_by_one=True, **more)
 
     def learn_all(
         self,

@@ -2,7 +2,7 @@
 
 Imports only `rules` and `setting_kinds`, so that help texts appear without a wait. `Spec` and the record of the kernels
 (`spec.py`), the checks of parameters, the JSON of model files (`files/codec.py`), and the options of the command line
-with their help and their table in the docs (`cli/learner_options.py`) are made from this table.
+with their help (`cli/learner_options.py`) are made from this table.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ class Setting(NamedTuple):
     metavar: str | None = None
     of_rule: Callable[[Rule], bool] | None = None  # which rules have it; None means those that name it
     other_defaults: tuple[tuple[str, Any], ...] = ()  # of rules with a default of their own
+    auto_tries: bool = False  # whether `auto` tries several values, unless one is given
 
     def has(self, rule: str) -> bool:
         """Whether this rule has it; for several rules side by side, whether all do; the batch solution has no rule."""
@@ -167,6 +168,7 @@ _TABLE = (
         options=("--forgetting",),
         metavar="SHARE",
         of_rule=lambda rule: rule.moves_along_means or rule.second_order,
+        auto_tries=True,
     ),
     Setting(
         "watch",
@@ -217,6 +219,7 @@ _TABLE = (
         keyword="covariance",
         options=("--covariance",),
         metavar="full|diagonal",
+        auto_tries=True,
     ),
     Setting(
         "form",
@@ -243,6 +246,7 @@ _TABLE = (
         options=("--r",),
         metavar="R",
         other_defaults=(("so-pater-i", 30.0), ("so-pater-ii", 30.0)),
+        auto_tries=True,
     ),
     Setting(
         "eta",

@@ -23,7 +23,6 @@ from ..models.candidates import is_pool
 from ..models.labels import as_labels
 from ..models.pool import Pool
 from ..models.predict import labels_of as labels_of_margins
-from ..models.predict import probabilities
 from ..models.spec import Specs
 from .rows import Columns, Frame, features_of, labels_of, matrix_of_dict, numbers_of
 from .short_path import DETOURS, ShortPath, short_path
@@ -192,11 +191,9 @@ class RiverClassifier(base.MiniBatchClassifier):  # type: ignore[misc]
 
     def _probabilities(self, margins: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probabilities (rows, classes) from margins (rows, models)."""
-        estimator, model = self._estimator, self._estimator._model
-        n_classes = model.classes.size
-        if estimator.probability:
-            scalars = model.state.scalars[estimator._chosen(model)]
-            return probabilities(margins, scalars, n_classes, average=estimator._average_of(model))
+        if self._estimator.probability:
+            return self._estimator._probabilities_of(margins)
+        n_classes = self._estimator._model.classes.size
         if n_classes == 1:
             return np.ones_like(margins)
         if n_classes == 2:

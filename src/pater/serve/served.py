@@ -19,7 +19,7 @@ from ..formats.errors import InputError
 from ..formats.row_batch import RowBatch
 from ..models.predict import labels_of
 from ..stream.explanation import explain_batch, spoken_for
-from ..stream.learner import Learner
+from ..stream.learner import NOT_FINITE, Learner
 from ..stream.row_answers import RowAnswers, Said
 from ..stream.row_steps import learned_in_steps
 from .errors import Refusal
@@ -101,7 +101,7 @@ class Served:
             if said is not None:
                 return [_answer(learner, said, threshold)]
         margins, classes = _margins(learner, batch), learner.classes
-        p = learner.probabilities(margins) if learner.specs[0].calibrate else None
+        p = learner.probabilities_if_fitted(margins)
         told = learner.labels(margins).tolist()
         decided = told if threshold is None or classes.size != 2 else labels_of(margins, classes, threshold).tolist()
         nothing: list[Any] = [None] * len(told)
@@ -130,12 +130,10 @@ def _answer(learner: Learner, said: Said, threshold: float | None) -> dict[str, 
 
 
 def _margins(learner: Learner, batch: Batch) -> NDArray[np.float64]:
-    with np.errstate(over="ignore", invalid="ignore"):
-        margins = learner.margins(batch)
-    if not np.isfinite(margins).all():
-        bad = np.flatnonzero(~np.isfinite(margins).all(axis=1)).tolist()
-        why = "its numbers are so large that what the model says of it is no number"
-        raise Refusal(422, f"row {bad[0]}: {why}.", rows=[(row, why) for row in bad])
+    margins, bad = learner.margins_and_bad(batch)
+    if bad.any():
+        rows = np.flatnonzero(bad).tolist()
+        raise Refusal(422, f"row {rows[0]}: {NOT_FINITE}.", rows=[(row, NOT_FINITE) for row in rows])
     return margins
 
 

@@ -51,7 +51,11 @@ def specs_of(algo: str, scoring: str = "balanced_accuracy", **given: Any) -> Spe
     base = Spec(rules[0], **own, watch=True)
     if algo == AUTO:
         base = base._replace(fading=1.0)  # a pool fades its own counts
-        chosen = {name: (own[name],) for name in ("forgetting", "r", "covariance") if given.get(name) is not None}
+        chosen = {
+            each.name: (own[each.name],)
+            for name, each in known.items()
+            if each.auto_tries and given.get(name) is not None
+        }
         return candidates(
             base,
             scoring,

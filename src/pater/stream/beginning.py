@@ -15,6 +15,7 @@ from ..formats.columns import HASHED, TABLE
 from ..formats.errors import InputError, as_text
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
+from ..models.metrics import SCORES
 from ..models.truth import named
 from .algorithms import settings_among, specs_of
 from .encoder import Interactions, is_encoded, new_encoder
@@ -40,13 +41,15 @@ class Beginning:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.scoring not in SCORES:
+            raise InputError(f"scoring must be one of {', '.join(SCORES)}, got {self.scoring!r}.")
         self.options = dict(self.options)
         self._given = settings_among(self.options)
-        self._before = load(self.initial) if self.initial is not None else None
+        self.before = load(self.initial) if self.initial is not None else None
 
     def input(self, paths: StrPath | Iterable[StrPath]) -> Input:
         """The input; its settings are checked, but nothing is read."""
-        before = self._before
+        before = self.before
         return make_input(
             paths,
             columns=before.columns if before else None,
@@ -60,7 +63,7 @@ class Beginning:
 
     def learner(self, source: Input) -> Learner:
         """The learner for an input, whose first rows may be inspected."""
-        columns, before, given = source.describe(), self._before, self._given
+        columns, before, given = source.describe(), self.before, self._given
         if columns.kind in (HASHED, TABLE) and columns.bits > 26:
             raise InputError(f"{columns.bits} bits are too many for a model; at most 26.")
         if before is not None:

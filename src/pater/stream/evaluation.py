@@ -7,29 +7,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.batches import Batch
-from ..formats.errors import Fault, InputError, Skipped
+from ..formats.errors import Fault, Skipped
 from ..formats.unread import UnreadCells
-from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
-from ..models.matrices import number_of_rows, part, taken
+from ..models.matrices import part
 from ..models.pool import Pool
 from ..models.predict import probabilities
 from .judged import LOWEST, Judged, Said
 from .label_times import LabelTimes
-from .learner import STATE_TOO_LARGE, Learner, width_told
-from .widths import by_width, weighing
+from .learner import Learner
+from .refusals import refusal_told
+from .widths import by_width, piece_of, weighing
 
 PIECE = 4096  # rows judged by the model that was best before them
 FIRST_PIECE = 64
 MOST_MARGINS = 1 << 24  # of a piece: with very many models it is shorter
 DELAYED_PIECES = 20  # in which the rows of a delay are judged
-_Waiting = tuple[Any, NDArray[Any], Any]  # rows, labels and importances
 
 
 def judge(
@@ -52,7 +51,7 @@ def judge(
             assert batch.labels is not None
             margins = learner.finite_margins(batch, skip=False)
             unread.add(batch.unread, len(batch))
-            p = learner.probabilities(margins) if learner.specs[0].calibrate else None
+            p = learner.probabilities_if_fitted(margins)
             at = learner.threshold() if threshold is None else threshold
             batch.check_labels(learner.classes)
             judged.add(Said(learner.classes, margins, batch.labels, at, p, before))
@@ -86,8 +85,7 @@ def judge_progressively(
             continue
         ready, faults = learner.prepare(weighing(batch, learner))
         skipped.add([*batch.faults, *faults])
-        with width_told(ready.source):
-            delayed.take(ready)
+        delayed.take(ready)
     if delayed is not None:
         delayed.finish()
     elif learner.model is not None:
@@ -116,8 +114,8 @@ def learn_and_judge(
     while stop < len(ready):
         assert ready.labels is not None
         start, stop = stop, min(stop + _piece(learner), len(ready), *(each - learner.rows + stop for each in stops[:1]))
-        with width_told(ready.source):
-            labels, weights = ready.labels[start:stop], ready.weights[start:stop]
+        labels, weights = ready.labels[start:stop], ready.weights[start:stop]
+        with refusal_told(ready, start):
             _learn_and_judge(learner, part(ready.rows, start, stop), labels, weights, judged)
         if stops and learner.rows == stops[0]:
             del stops[0]
@@ -134,17 +132,6 @@ def _piece(learner: Learner) -> int:
     return min(max(FIRST_PIECE, min(PIECE, learner.rows)), most)
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    """Turn errors of learning into errors of the input."""
-    try:
-        yield
-    except NotFiniteError:
-        raise InputError(STATE_TOO_LARGE) from None
-    except (TwoClassesError, UnknownLabelError) as error:
-        raise InputError(str(error)) from None
-
-
 def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights: Any, judged: Judged) -> None:
     model = learner.model
     assert model is not None
@@ -158,9 +145,8 @@ def _learn_and_judge(learner: Learner, rows: Any, labels: NDArray[Any], weights:
         said.append((model.classes, chosen, margins, labels[start:stop], learner.threshold(), fitted, start))
         return margins
 
-    with _told():
-        encoded = model.encoded(labels)
-        model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
+    encoded = model.encoded(labels)
+    model.learn_encoded(rows, encoded, weights=weights, threads=learner.threads, room=room)
     model.warn(rows, labels)
     for classes, chosen, all_margins, some, threshold, fitted, start in said:
         margins = all_margins[chosen].T
@@ -177,33 +163,30 @@ class _Delayed:
 
     def __init__(self, learner: Learner, delay: int, judged: Judged) -> None:
         self._learner, self._delay, self._judged = learner, delay, judged
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[Batch] = deque()
         self._n_waiting = self._n_never = 0  # rows whose labels are to come, and those whose labels never do
 
     def take(self, batch: Batch) -> None:
         """Predict rows, and learn from those whose labels have become due."""
-        assert batch.labels is not None
         size = max(1, self._delay // DELAYED_PIECES)
         for start in range(0, len(batch), size):
-            stop = min(start + size, len(batch))
-            rows, labels = part(batch.rows, start, stop), batch.labels[start:stop]
-            self._judge(rows, labels)
-            self._waiting.append((rows, labels, batch.weights[start:stop]))
-            self._n_waiting += labels.size
+            piece = piece_of(batch, start, min(start + size, len(batch)))
+            self._judge(piece)
+            self._waiting.append(piece)
+            self._n_waiting += len(piece)
             while self._n_waiting > self._delay:
                 self._learn(self._n_waiting - self._delay)
 
-    def _judge(self, rows: Any, labels: NDArray[Any]) -> None:
+    def _judge(self, piece: Batch) -> None:
         learner = self._learner
         if learner.rows:  # before a label has come, there is nothing to judge
-            model, chosen = learner.model, learner.chosen()
+            model = learner.model
             assert model is not None
-            margins = model.margins(rows, learner.scored_by, average=model.spec.average)
-            p, scalars = None, model.state.scalars[chosen]
-            if learner.specs[0].calibrate:
-                p = probabilities(margins, scalars, model.classes.size, average=model.spec.average)
+            assert piece.labels is not None
+            margins = model.margins(piece.rows, learner.scored_by, average=model.spec.average)
+            p = learner.probabilities_if_fitted(margins)
             before = learner.rows + self._n_waiting + self._n_never
-            self._judged.add(Said(model.classes, margins, labels, learner.threshold(), p, before))
+            self._judged.add(Said(model.classes, margins, piece.labels, learner.threshold(), p, before))
 
     def finish(self) -> None:
         """Learn from the rows whose labels arrive after the last row."""
@@ -213,19 +196,20 @@ class _Delayed:
             self._judged.classes = self._learner.classes
 
     def _learn(self, most: int) -> None:
-        rows, labels, weights = self._waiting.popleft()
-        n = min(most, labels.size)
-        self._learn_rows(part(rows, 0, n), labels[:n], weights[:n])
-        if n < labels.size:
-            self._waiting.appendleft((part(rows, n, number_of_rows(rows)), labels[n:], weights[n:]))
+        piece = self._waiting.popleft()
+        n = min(most, len(piece))
+        self._learn_rows(piece_of(piece, 0, n))
+        if n < len(piece):
+            self._waiting.appendleft(piece_of(piece, n, len(piece)))
 
-    def _learn_rows(self, rows: Any, labels: NDArray[Any], weights: Any) -> None:
+    def _learn_rows(self, piece: Batch) -> None:
         learner = self._learner
         assert learner.model is not None
-        with _told():
-            learner.model.learn(rows, labels, weights=weights, threads=learner.threads, sound=True)
-        learner.rows += labels.size
-        self._n_waiting -= labels.size
+        assert piece.labels is not None
+        with refusal_told(piece):
+            learner.model.learn(piece.rows, piece.labels, weights=piece.weights, threads=learner.threads, sound=True)
+        learner.rows += len(piece)
+        self._n_waiting -= len(piece)
 
 
 class _ByTime(_Delayed):
@@ -241,36 +225,38 @@ class _ByTime(_Delayed):
 
     def take(self, batch: Batch) -> None:
         """Predict rows in pieces, after learning from all labels known when each piece begins."""
-        assert batch.labels is not None
         stop = 0
         now, known = self._times.of(batch) if len(batch) else (np.zeros(0), np.zeros(0))
         while stop < len(batch):
             start, stop = stop, min(stop + max(1, self._n_waiting // DELAYED_PIECES), len(batch))
             self._learn_known(now[start])
-            rows, labels = part(batch.rows, start, stop), batch.labels[start:stop]
-            self._judge(rows, labels)
-            self._wait((rows, labels, batch.weights[start:stop]), known[start:stop])
+            piece = piece_of(batch, start, stop)
+            self._judge(piece)
+            self._wait(piece, known[start:stop])
 
-    def _wait(self, waiting: _Waiting, known: NDArray[np.float64]) -> None:
+    def _wait(self, piece: Batch, known: NDArray[np.float64]) -> None:
         comes = ~np.isnan(known)
         self._n_never += int((~comes).sum())
         if comes.any():
-            self._waiting.append(_some(waiting, comes))
+            self._waiting.append(_some(piece, comes))
             self._known.append(known[comes])
             self._n_waiting += int(comes.sum())
 
     def _learn_known(self, now: float) -> None:
         """Learn from the rows whose labels are known by now."""
         for _ in range(len(self._waiting)):
-            waiting, known = self._waiting.popleft(), self._known.popleft()
+            piece, known = self._waiting.popleft(), self._known.popleft()
             there = known <= now
             if there.any():
-                self._learn_rows(*_some(waiting, there))
+                self._learn_rows(_some(piece, there))
             if not there.all():
-                self._waiting.append(_some(waiting, ~there))
+                self._waiting.append(_some(piece, ~there))
                 self._known.append(known[~there])
 
 
-def _some(waiting: _Waiting, keep: NDArray[np.bool_]) -> _Waiting:
-    rows, labels, weights = waiting
-    return waiting if keep.all() else (taken(rows, keep), labels[keep], weights[keep] if weights.size else weights)
+def _some(piece: Batch, keep: NDArray[np.bool_]) -> Batch:
+    if keep.all():
+        return piece
+    some = copy(piece)
+    some.take(keep)
+    return some

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,8 @@ from ..formats.errors import Fault, InputError
 from ..formats.hashed_names import HashedNames, with_news
 from ..kernels.doors import checked
 from ..kernels.run import available_threads
-from ..kernels.state import State, TooWideError
+from ..kernels.state import State
 from ..models.candidates import WIDEST, is_pool
-from ..models.errors import NotFiniteError, TwoClassesError, UnknownLabelError
 from ..models.labels import is_text
 from ..models.matrices import part
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
@@ -39,23 +39,14 @@ from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 from .learner_file import parts_of, to_save
 from .ready import ready_rows
+from .refusals import refusal_told, width_told
 from .widths import as_before_an_error, by_width, weighing
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
 NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
-STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and start over."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 NO_CLASSES = np.zeros(0, np.int64)
 Undo = list[Callable[[], None]]
-
-
-@contextmanager
-def width_told(source: str) -> Iterator[None]:
-    """If rows are too wide for a full covariance, name the option for a diagonal one."""
-    try:
-        yield
-    except TooWideError as error:
-        raise InputError(f"{source}: {error.what}; use --covariance diagonal.") from None
 
 
 @dataclass
@@ -100,23 +91,16 @@ class Learner:
     def _learn_in_pieces(self, batch: Batch, ends: list[int], report: Callable[[], None]) -> None:
         assert self.model is not None
         assert batch.labels is not None
-        start = 0
-        try:
-            with width_told(batch.source):  # a new class takes room too
-                if ends:  # so that what a later piece would be refused for is known before the first
-                    self.model.encoded(batch.labels)
-                for stop in [*ends, len(batch)]:
-                    some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
-                    self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads, sound=True)
-                    self.rows += stop - start
-                    start = stop
-                    if stop < len(batch):
-                        report()
-        except (UnknownLabelError, TwoClassesError) as error:
-            raise InputError(f"{batch.source}: {error}") from None
-        except NotFiniteError as error:
-            line = batch.line_of(start + error.row)
-            raise InputError(f"{batch.source}, {batch.unit} {line}: {STATE_TOO_LARGE}") from None
+        if ends:  # so that what a later piece would be refused for is known before the first
+            with refusal_told(batch):
+                self.model.encoded(batch.labels)
+        for start, stop in pairwise([0, *ends, len(batch)]):
+            some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
+            with refusal_told(batch, start):
+                self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads, sound=True)
+            self.rows += stop - start
+            if stop < len(batch):
+                report()
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Undo]:
@@ -225,11 +209,15 @@ class Learner:
         rows = ready_rows(batch, self.encoder, self.scaler, model.n_features)
         return model.margins(rows, self.scored_by, average=model.spec.average)
 
-    def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
-        """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
+    def margins_and_bad(self, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The margins of a batch, and which of its rows have one that is not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             margins = self.margins(batch)
-        bad = np.asarray(~np.isfinite(margins).all(axis=1))
+        return margins, np.asarray(~np.isfinite(margins).all(axis=1))
+
+    def finite_margins(self, batch: Batch, *, skip: bool) -> NDArray[np.float64]:
+        """The margins of a batch; one that is not finite is an error, or with `skip` its row becomes a fault."""
+        margins, bad = self.margins_and_bad(batch)
         faults = batch.refuse(bad, NOT_FINITE, skip=skip)
         if not faults:
             return margins
@@ -252,6 +240,10 @@ class Learner:
         scalars, chosen = model.state.scalars, self.chosen()
         scalars = scalars if len(chosen) == scalars.size else scalars[chosen]
         return probabilities(margins, scalars, model.classes.size, average=model.spec.average)
+
+    def probabilities_if_fitted(self, margins: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        """The same, or None if the model was trained without."""
+        return self.probabilities(margins) if self.specs[0].calibrate else None
 
     def scores(self) -> dict[str, float]:
         """Progressive scores; with more than two classes, the mean over the classes.

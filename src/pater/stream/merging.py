@@ -20,7 +20,8 @@ from ..models.model import Model
 from ..models.placement import with_columns_at
 from ..models.pool import Pool
 from ..preprocessing.scaling import Scaler
-from .learner import Learner, width_told
+from .learner import Learner
+from .refusals import width_told
 
 
 def merged(learners: Iterable[Learner], names: Iterable[str]) -> Learner:

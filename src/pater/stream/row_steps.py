@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..formats.batches import Batch
-from ..formats.errors import InputError
-from ..models.errors import NotFiniteError
 from ..models.pool import Pool
 from ..models.pool_pass import row_in_steps
 from ..models.row_pass import kind_of
-from .learner import STATE_TOO_LARGE, Learner
+from .learner import Learner
+from .refusals import refusal_told
 
 
 def learned_in_steps(learner: Learner, batch: Batch) -> Iterator[None]:
@@ -33,10 +32,8 @@ def learned_in_steps(learner: Learner, batch: Batch) -> Iterator[None]:
     codes, kind = pool.encoded(ready.labels).codes, kind_of(ready.rows)
     assert kind is not None
     yield
-    try:
+    with refusal_told(batch):
         yield from row_in_steps(pool, kind, ready.rows, codes, ready.weights)
-    except NotFiniteError:
-        raise InputError(f"{batch.source}, {batch.unit} {batch.line_of(0)}: {STATE_TOO_LARGE}") from None
     learner.rows += 1
     pool.warn(ready.rows, ready.labels)
 

@@ -23,7 +23,6 @@ from ..formats.errors import Fault, InputError, Skipped
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input
 from ..formats.unread import UnreadCells
-from ..models.metrics import SCORES
 from .beginning import Beginning
 from .checkpoints import Every, go_on_from, progress_of
 from .encoder import Interactions, Later
@@ -218,9 +217,9 @@ def train(
     **options
         `format`, `label`, `weight`, `categorical`, `drop`, `bits`, `delimiter` and `decimal`, as in
         `pater.stream.read`. And the settings of the algorithm, `C`, `class_weight`, `intercept`, `average`,
-        `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`, as for the estimators;
-        `approximation` is ALMA's α. A setting that the algorithm does not have is an error. Keys of `class_weight` may
-        be text; they are matched to numeric labels.
+        `forgetting`, `fading`, `probability`, `operating_point`, `covariance`, `form`, `r`, `eta` and `approximation`,
+        as for the estimators; `approximation` is ALMA's α. A setting that the algorithm does not have is an error. Keys
+        of `class_weight` may be text; they are matched to numeric labels.
 
     Returns
     -------
@@ -229,8 +228,6 @@ def train(
     """
     if passes < 1:
         raise InputError(f"passes must be at least 1, got {passes}.")
-    if scoring not in SCORES:
-        raise InputError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
     every = Every.of(checkpoint_every)
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:

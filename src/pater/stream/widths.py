@@ -50,7 +50,8 @@ def by_width(batch: Batch, learner: Learner) -> list[Batch]:
     cuts = (np.flatnonzero(np.diff(_among(bounds, widths))) + 1).tolist()
     if not cuts:
         return [batch]
-    return [_part(batch, start, stop, int(widths[stop - 1])) for start, stop in pairwise([0, *cuts, len(batch)])]
+    ends = pairwise([0, *cuts, len(batch)])
+    return [replace(piece_of(batch, start, stop), n_features=int(widths[stop - 1])) for start, stop in ends]
 
 
 @contextmanager
@@ -86,12 +87,12 @@ def _widths(batch: Batch) -> NDArray[np.int64]:
     return np.maximum.accumulate(last)
 
 
-def _part(batch: Batch, start: int, stop: int, n_features: int) -> Batch:
+def piece_of(batch: Batch, start: int, stop: int) -> Batch:
+    """Some rows of a batch, without a copy."""
     first, last = start == 0, stop == len(batch)
     return replace(
         batch,
         rows=part(batch.rows, start, stop),
-        n_features=n_features,
         labels=None if batch.labels is None else batch.labels[start:stop],
         weights=batch.weights[start:stop],
         tags=None if batch.tags is None else batch.tags[start:stop],

@@ -24,16 +24,15 @@ from .drift.learners import plan_of_drift
 from .drift.page import draw_drift, drift_on_the_page
 from .drift.tables import DriftResults, drift_results
 from .drift.tables import load as load_drift
-from .drift.tables import save as save_drift
 from .made import Circumstances, Made
 from .peers.page import draw_peers, peers_on_the_page
 from .peers.tables import PeerResults, peer_results
 from .peers.tables import load as load_peers
-from .peers.tables import save as save_peers
 from .plan import ALGORITHMS, NOT_COMPARABLE, WEIGHTS, Plan
-from .results import Results, comparisons, load, results, save
+from .results import Results, comparisons, load, results
 from .statistics import Comparison
 from .store import Store
+from .tables import save
 from .training import TIMED_PASSES
 
 PAGE = "report.html"
@@ -52,11 +51,11 @@ def write_report(
     peers = drift = None
     if peer_store is not None:
         peers = peer_results(peer_store.frame("rows", plan), peer_store.frame("units", plan))
-        save_peers(peers, tables)
+        save(peers, tables)
     if drift_store is not None:
         followed = plan_of_drift(plan)
         drift = drift_results(drift_store.frame("rows", followed), drift_store.frame("units", followed))
-        save_drift(drift, tables)
+        save(drift, tables)
     made = Made(
         plan,
         circumstances,

@@ -74,13 +74,6 @@ def comparisons(accuracies: pd.DataFrame, seconds: pd.DataFrame) -> dict[str, Co
     return found
 
 
-def save(found: Results, folder: Path) -> None:
-    """Save each table as a CSV file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for field in fields(found):
-        getattr(found, field.name).to_csv(folder / f"{field.name}.csv", index=False)
-
-
 def load(folder: Path) -> Results:
     """The tables as they were saved."""
     names = [field.name for field in fields(Results)]

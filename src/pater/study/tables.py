@@ -6,6 +6,7 @@ Pure functions from rows to a table, with one line per data set or cell. Accurac
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
@@ -130,6 +131,14 @@ def seconds(rows: pd.DataFrame) -> pd.DataFrame:
     table = table.merge(published.cpu_seconds(), on=CELL, how="left", suffixes=("", "_published"))
     table["times_faster"] = table["seconds_published"] / table["seconds"]
     return table
+
+
+def save(found: Any, folder: Path) -> None:
+    """Save each table among some results as a CSV file under its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, table in vars(found).items():
+        if isinstance(table, pd.DataFrame):
+            table.to_csv(folder / f"{name}.csv", index=False)
 
 
 def read(path: Path) -> pd.DataFrame:

@@ -87,13 +87,6 @@ def grid(table: pd.DataFrame) -> pd.DataFrame:
     return best.loc[[key for key in STREAMS if key in best.index], list(FAMILIES)]
 
 
-def save(found: DriftResults, folder: Path) -> None:
-    """Save each table as a CSV file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in SAVED:
-        getattr(found, name).to_csv(folder / f"{name}.csv", index=False)
-
-
 def load(folder: Path, runs: int, seconds: float) -> DriftResults:
     """The tables as they were saved."""
     return DriftResults(**{name: read(folder / f"{name}.csv") for name in SAVED}, runs=runs, seconds=seconds)

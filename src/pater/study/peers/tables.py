@@ -6,7 +6,7 @@ see all rows at once and have a score, but no rank.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -110,15 +110,6 @@ def averages(cells: pd.DataFrame, tests: dict[tuple[str, str], Comparison], inst
     table["data_sets"] = len(balanced)
     table = table.sort_values("balanced_accuracy_rank", kind="stable", na_position="last")
     return table.rename_axis("algorithm").reset_index()
-
-
-def save(found: PeerResults, folder: Path) -> None:
-    """Save each table as a CSV file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for field in fields(found):
-        table = getattr(found, field.name)
-        if isinstance(table, pd.DataFrame):
-            table.to_csv(folder / f"{field.name}.csv", index=False)
 
 
 def load(folder: Path, seconds: float) -> PeerResults:

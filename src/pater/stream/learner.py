@@ -1,6 +1,6 @@
 """A learner of batches: a model, and the preparation of batches for it.
 
-Knows `model`, `choice`, `predict`, `model_file`, `scaling`, `encoder` and `columns`; knows no file format of data. This
+Knows `model`, `pool`, `predict`, `model_file`, `scaling`, `encoder` and `columns`; knows no file format of data. This
 is what `pater train` saves and `pater predict` loads.
 """
 

@@ -76,7 +76,7 @@ class Encoding:
         if not encoding.known and all(column.kind == "id" for column in columns):
             names = ", ".join(repr(name) for name in encoding.names)
             are = f"{names} is" if len(columns) == 1 else f"each of {names} is"
-            raise ValueError(f"no column says anything: {are} different in nearly every row, as ids are.")
+            raise ValueError(f"no column can be learned from: {are} different in nearly every row, as ids are.")
         return encoding
 
     @classmethod

@@ -134,7 +134,7 @@ def _margins(learner: Learner, batch: Batch) -> NDArray[np.float64]:
         margins = learner.margins(batch)
     if not np.isfinite(margins).all():
         bad = np.flatnonzero(~np.isfinite(margins).all(axis=1)).tolist()
-        why = "its numbers are so large that what the model says of it is no number"
+        why = "its numbers are so large that its prediction is not finite"
         raise Refusal(422, f"row {bad[0]}: {why}.", rows=[(row, why) for row in bad])
     return margins
 

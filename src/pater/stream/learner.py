@@ -42,7 +42,7 @@ from .ready import ready_rows
 from .widths import as_before_an_error, by_width, weighing
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
-NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
+NOT_FINITE = "its numbers, or those of the model, are so large that its prediction is not finite"
 STATE_TOO_LARGE = "the model's own numbers have become too large to learn from this; scale the features and start over."
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 NO_CLASSES = np.zeros(0, np.int64)

@@ -122,11 +122,6 @@ class Encoding:
         """The number of output columns so far."""
         return self.layout(resolution)[1] + self.known
 
-    @property
-    def largest_width(self) -> int:
-        """The most output columns that there can ever be, at any resolution."""
-        return self.layout("nested")[1] + self.places.size
-
     def encode(self, table: Table, *, learn: bool = False) -> Encoded:
         """Encode rows; with `learn`, learn from each row before encoding it, and give new indicators their columns."""
         self.check(table)

@@ -27,7 +27,6 @@ import pytest
 from scipy.sparse import issparse
 
 from pater import PATERClassifier
-from pater.compiler.decorators import COMPILES
 from pater.kernels.lazy_form import CANCELLED, FOLD_AT_LEAST, FOLD_EVERY
 from pater.reference import first_order as reference
 
@@ -122,7 +121,7 @@ def test_every_step_moves_along_the_gap_never_against_it(d, form, variant, ratio
 @pytest.mark.parametrize(("d", "form"), [(1, "dense-f8"), (5, "dense-f8"), (100, "dense-f8"), (100, "csr-f8-i4")])
 @pytest.mark.parametrize("variant", ["I", "II"])
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("n", [100, 30_000] if COMPILES else [100])  # interpreted code is slow
+@pytest.mark.parametrize("n", [100, 30_000])
 def test_the_same_row_in_both_classes_is_no_gap(d, form, variant, intercept, n, as_form):
     """z = 0 from the second row on, and the weights stay, however often the class sums have been rounded since."""
     rng = np.random.default_rng(d)
@@ -135,7 +134,6 @@ def test_the_same_row_in_both_classes_is_no_gap(d, form, variant, intercept, n, 
     np.testing.assert_allclose(model.coef_[0], x / (x @ x + intercept), rtol=1e-9)
 
 
-@pytest.mark.skipif(not COMPILES, reason="a million rows take the interpreter too long")
 @pytest.mark.first_quick
 @pytest.mark.parametrize(("d", "form"), [(4, "dense-f8"), (100, "dense-f8"), (100, "csr-f8-i4")])
 def test_a_million_rows_of_no_gap(d, form, as_form):

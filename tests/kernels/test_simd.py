@@ -13,12 +13,9 @@ import scipy.sparse as sp
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pater.compiler.decorators import COMPILES
 from pater.kernels import simd
 from pater.kernels.pages import whole_lines, zeros_in_lines
 from pater.kernels.simd import plain, primitives
-
-pytestmark = pytest.mark.skipif(not COMPILES, reason="what is written in LLVM has to be compiled")
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"

@@ -265,7 +265,7 @@ def _arrow(rows: Any, given: Mapping[str, list[Any]]) -> bytes:
         import pyarrow as pa
     except ImportError:
         raise TypeError("a table needs pyarrow: pip install pyarrow, or give rows as dicts") from None
-    # the index of a pandas table is no column of it
+    # the index of a pandas table is not one of its columns
     table = pa.Table.from_pandas(rows, preserve_index=False) if hasattr(rows, "iloc") else pa.table(rows)
     for name, values in given.items():
         table = table.append_column(name, pa.array(_one_each(table.num_rows, name, values)))

@@ -203,7 +203,7 @@ def test_importance_and_tags_have_columns(pater: Any, tmp_path: Path, ending: st
     code, _, err = pater("convert", "a.vw", f"b.{ending}", "-b", "4")
     assert code == 0
     assert "the importance of a row is in column 'weight': read it with --weight-column weight." in err
-    assert "tags are in column 'tag', which is no feature: leave it out with --drop tag." in err
+    assert "tags are in column 'tag', which is not a feature: leave it out with --drop tag." in err
     back = ("convert", f"b.{ending}", "-", "--output-format", "vw", "--weight-column", "weight", "--drop", "tag")
     first, second = pater(*back)[1].splitlines()
     assert first.startswith("1 2.5 | ")
@@ -219,7 +219,7 @@ def test_importance_and_tags_have_columns(pater: Any, tmp_path: Path, ending: st
     [
         (["t.csv", "-"], "say with --output-format what goes to standard output"),
         (["t.csv", "-", "--output-format", "parquet"], "parquet goes to a file, not to standard output"),
-        (["t.csv", "out.parquet", "--bits", "4"], "from csv to parquet columns stay columns"),
+        (["t.csv", "out.parquet", "--bits", "4"], "from csv to parquet, columns stay as they are"),
         (["t.csv", "out.csv", "--drop", "y", "-l", "y"], "column 'y' cannot be both --label and --drop"),
         (["t.csv", "out.csv", "--weight-column", "y", "-l", "y"], "cannot be both --label and --weight-column"),
     ],

@@ -90,4 +90,4 @@ def test_what_the_model_learned_from_is_named(pater: Any, here: Path) -> None:
 def test_a_delay_by_a_column_of_words(pater: Any, here: Path) -> None:
     code, _, err = pater("evaluate", "t.csv", "-l", "y", "--delay", "c")
     assert code == 1
-    assert "column 'c' does not hold numbers, nor dates" in err
+    assert "column 'c' holds neither numbers nor dates" in err

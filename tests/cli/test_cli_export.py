@@ -111,7 +111,7 @@ def test_onnx_comes_with_its_extra(model, run, tmp_path, monkeypatch):
         (["--to", "json", "--key", "id"], "--key needs --to sql."),
         (["--to", "sql", "--dialect", "oracle"], "there is no dialect 'oracle'; there are sqlite, duckdb."),
         (["--to", "sql", "--key", "id", "--key", "id"], "a key is named twice: ['id', 'id']."),
-        (["--to", "sql", "--key", "Margin"], "the key 'Margin' has the name of an answer"),
+        (["--to", "sql", "--key", "Margin"], "the key 'Margin' has the same name as an answer"),
         (["-o", "model.xyz"], "model.xyz does not end in .json, .sql or .onnx: give --to json, sql or onnx."),
         (["-o", "no/such/folder/t.json"], "cannot be written: No such file or directory."),
     ],
@@ -129,7 +129,7 @@ def test_the_model_is_not_written_over(model, run):
     before = path.read_bytes()
     done = run("export", str(path), "--to", "json", "-o", str(path))
     assert done.code == 1
-    assert "it is what is read as" in done.err
+    assert "it is also read, as" in done.err
     assert path.read_bytes() == before
 
 

@@ -101,7 +101,7 @@ LABEL = ("--label", "fraud")
             "a.txt",
             GOOD,
             (),
-            "a.txt, line 1, column 1: the label is not a number; if this is no libsvm, say what it is with --format. "
+            "a.txt, line 1, column 1: the label is not a number; if this is not libsvm, say what it is with --format. "
             "--on-error skip leaves such lines out.",
         ),
         (

@@ -57,7 +57,7 @@ def test_no_verb_writes_over_what_it_reads(pater: Any, here: Path, name: str) ->
     before = {path.name: path.read_bytes() for path in here.iterdir()}
     code, _, err = pater(*OVER_INPUTS[name])
     assert code == 1
-    assert "cannot be written: it is what is read as" in err
+    assert "cannot be written: it is also read, as" in err
     assert err.count("\n") == 1
     assert {path.name: path.read_bytes() for path in here.iterdir()} == before
     assert (here / "link").is_symlink()
@@ -155,7 +155,7 @@ def test_what_is_read_is_not_appended_to(here: Path) -> None:
     with (here / "x.svm").open("ab") as file:
         done = subprocess.run([*PATER, "predict", "m", "x.svm"], stdout=file, stderr=subprocess.PIPE, timeout=120)
     assert done.returncode == 1
-    assert b"standard output: cannot be written: it is what is read as x.svm" in done.stderr
+    assert b"standard output: cannot be written: it is also read, as x.svm" in done.stderr
     assert (here / "x.svm").read_text() == ROWS
 
 

@@ -589,7 +589,7 @@ def test_an_importance_that_python_refuses_is_refused(pater: Any, tmp_path: Path
     code, _, err = pater("train", tmp_path / "a.csv", "--weight-column", "w", "-m", tmp_path / "m")
     assert code == 1
     assert err == (
-        f"pater: {tmp_path / 'a.csv'}, line 3, column 3: '1e160' is no importance: "
+        f"pater: {tmp_path / 'a.csv'}, line 3, column 3: '1e160' is not an importance: "
         "neither 0 nor a number from 1e-20 to 1e+20. --on-error skip leaves such lines out.\n"
     )
     assert not (tmp_path / "m").exists()

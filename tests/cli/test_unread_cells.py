@@ -34,9 +34,7 @@ def test_dates_in_another_form_are_told(run: Run, tmp_path: Path) -> None:
     iso, model = rows(tmp_path / "iso.csv", [f"{day}" for day in DAYS]), str(tmp_path / "m.pater")
     us = rows(tmp_path / "us.csv", [f"{day:%m/%d/%Y}" for day in DAYS])
     assert run("train", iso, "-m", model, *LEARNER).code == 0
-    told = (
-        f"hint: column 'at': 60 of 60 values are no dates as the model has learned them, such as '{DAYS[0]:%m/%d/%Y}'"
-    )
+    told = f"hint: column 'at': 60 of 60 values are not dates as the model learned them, such as '{DAYS[0]:%m/%d/%Y}'"
     for verb in (["predict", model], ["evaluate", "--model", model], ["explain", model], ["train", "-i", model]):
         done = run(*verb, us, *(["-m", str(tmp_path / "n.pater")] if verb[0] == "train" else []))
         assert done.code == 0
@@ -80,7 +78,7 @@ def test_a_model_keeps_the_decimal_mark(run: Run, tmp_path: Path) -> None:
     told = run("explain", model, comma, "--json").out
     assert told == run("explain", model, comma, "--json", "--decimal", ",").out
     assert '"20.5"' in told
-    assert "no numbers as the model" in run("predict", model, comma, "--decimal", ".").err
+    assert "not numbers as the model" in run("predict", model, comma, "--decimal", ".").err
     assert run("evaluate", "--model", model, comma).out == run("evaluate", "--model", model, point).out
 
 

@@ -299,7 +299,7 @@ FRAME = dd.from_pandas(table(60), npartitions=3)
         (
             (OnlinePipeline([("scale", StandardScaler()), ("learn", PATERClassifier())]), DX, DY),
             TypeError,
-            "not StandardScaler, PATERClassifier",
+            "this one has StandardScaler, PATERClassifier",
         ),
         ((PATERClassifier(), FRAME[["amount", "country"]], FRAME["fraud"]), TypeError, "'country'.*OnlinePipeline"),
         ((PATERClassifier(), FRAME[["amount"]], "fraud"), TypeError, "y is a str"),

@@ -272,7 +272,7 @@ def test_mistakes_are_said_without_the_stack_of_an_executor(fit, spark, numbers,
         (
             (estimator, rows()[0], "label"),
             TypeError,
-            "must be a DataFrame of Spark, got a DataFrame of pandas",
+            "must be a Spark DataFrame, got a DataFrame of pandas",
         ),
         ((estimator, numbers, "fraud"), ValueError, r"no column 'fraud'; there are \['a', "),
         ((estimator, numbers, "label", ["a", "z"]), ValueError, "no column 'z'"),

@@ -42,7 +42,7 @@ def tiny_entry(*addresses: str, content: bytes = b"1,1\n0,2\n") -> Entry:
         name="Tiny",
         files=(SourceFile("tiny/tiny.data", hashlib.sha256(content).hexdigest(), addresses),),
         format=Table(("class", "a"), label="class", positive="1", negative="0"),
-        published=Published(2, 2, 1, 1.0),
+        published=Published(2, 1, 1.0),
         positives=1,
         negatives=1,
         why="Small.",

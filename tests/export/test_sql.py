@@ -208,7 +208,7 @@ def test_what_sql_cannot_do_is_said():
     with pytest.raises(ExportError, match="no dialect 'oracle'; there are sqlite, duckdb"):
         sql(plain, dialect="oracle")
     for key in ("Margin", "PREDICTED", f"probability_{plain['classes'][1]}"):
-        with pytest.raises(ExportError, match="the name of an answer"):
+        with pytest.raises(ExportError, match="the same name as an answer"):
             sql(plain, keys=["id", key])
     with pytest.raises(ExportError, match="a key is named twice"):
         sql(plain, keys=["a", "a"])

@@ -134,7 +134,7 @@ def test_what_is_read_is_not_written_over(tmp_path: Path, other: str) -> None:
         names = [tmp_path / "b"]
         names[0].symlink_to("a")
     for call in (check, lambda path, inputs: write(path, inputs=inputs)):
-        with pytest.raises(OSError, match="is what is read as"):
+        with pytest.raises(OSError, match="is also read, as"):
             call(output, names)
     assert (tmp_path / "a").read_bytes() == b"rows"
 
@@ -144,7 +144,7 @@ def test_what_is_read_from_standard_input_is_not_written_over(tmp_path: Path) ->
     code = f"from pater.files.writing import check; check({str(tmp_path / 'a')!r}, ['-'])"
     with (tmp_path / "a").open() as file:
         done = subprocess.run([sys.executable, "-c", code], stdin=file, capture_output=True, text=True)
-    assert "it is what is read as standard input" in done.stderr
+    assert "it is also read, as standard input" in done.stderr
 
 
 def test_text_goes_into_a_pipe(tmp_path: Path) -> None:
@@ -267,5 +267,5 @@ def test_where_there_are_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_pipe_in_the_place_of_the_lock_is_no_lock(tmp_path: Path) -> None:
     """Opening it would block forever."""
     os.mkfifo(tmp_path / "m.lock")
-    with pytest.raises(OSError, match="no plain file, and no lock"), alone(tmp_path / "m"):
+    with pytest.raises(OSError, match="not a plain file, so it cannot be a lock"), alone(tmp_path / "m"):
         pass

@@ -184,7 +184,7 @@ def test_a_row_of_which_the_model_says_nothing_finite(tmp_path: Path) -> None:
             threads=1,
         )
 
-    with pytest.raises(InputError, match=r"b\.svm, line 3: .*what the model says of it is no number"):
+    with pytest.raises(InputError, match=r"b\.svm, line 3: .*its prediction is not finite"):
         predict("stop")
     assert not (tmp_path / "out.jsonl").exists()
     predict("skip")

@@ -63,7 +63,7 @@ def test_weights_and_categories(tmp_path: Path) -> None:
     [
         ("1,2", 4, "too few"),
         ("1,2,1,9", 7, "too many"),
-        ("1,x,1", 3, "no number"),
+        ("1,x,1", 3, "not a number"),
         ("1,inf,1", 3, "infinity"),
         ("1,1e999,1", 3, "infinity"),
         ("1,2,", 5, "no label"),
@@ -73,7 +73,7 @@ def test_weights_and_categories(tmp_path: Path) -> None:
         ('"1"\r7,5', 4, "carriage return"),
         ("1\r7,5,1", 2, "carriage return"),
         ("1,2\r,1", 4, "carriage return"),
-        ("1,info,1", 3, "no number"),
+        ("1,info,1", 3, "not a number"),
         ("1,-infinity,1", 3, "infinity"),
     ],
 )
@@ -153,7 +153,7 @@ def test_columnar_faults_name_the_row(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1.0, float("inf"), 3.0], "y": [1, 0, None]}), tmp_path / "a.parquet")
     batch = one(tmp_path / "a.parquet", on_error="skip")
     assert [str(fault).partition(", ")[2] for fault in batch.faults] == [
-        "row 2: infinity in column 'a' is no value to learn from",
+        "row 2: infinity in column 'a' is not a value to learn from",
         "row 3: there is no label",
     ]
     (tmp_path / "b.parquet").write_bytes(b"PAR1 this is none")
@@ -195,7 +195,9 @@ def test_nan_with_a_sign_is_a_missing_value(tmp_path: Path) -> None:
 @pytest.mark.parametrize("weight", ["1e160", "1e-30", "-1", "nan", "inf", "x", ""])
 def test_an_importance_that_no_rule_takes(tmp_path: Path, weight: str) -> None:
     (tmp_path / "a.csv").write_text(f"x,w,y\n1,2,1\n2,{weight},0\n")
-    with pytest.raises(InputError, match=r"a\.csv, line 3, column 3: .* is no importance: neither 0 nor a number from"):
+    with pytest.raises(
+        InputError, match=r"a\.csv, line 3, column 3: .* is not an importance: neither 0 nor a number from"
+    ):
         list(read(tmp_path / "a.csv", weight="w"))
 
 

@@ -115,5 +115,7 @@ def test_no_index_wraps_round(index: int) -> None:
 def test_collisions_that_overflow_are_no_values() -> None:
     text = " ".join(["1", *(f"{j}:{s}1.7e308" for j in range(40) for s in ("-" if j % 2 else "+",))])
     batch = parse(f"1 1:1\n{text}\n".encode(), bits=1)
-    assert [(fault.line, fault.what) for fault in batch.faults] == [(2, "infinity and NaN are no values to learn from")]
+    assert [(fault.line, fault.what) for fault in batch.faults] == [
+        (2, "infinity and NaN are not values to learn from")
+    ]
     assert np.isfinite(batch.rows[2]).all()

@@ -1,4 +1,4 @@
-"""The compiled passes against the plain NumPy of `reference.py`: 10⁴ well-scaled rows, 1e-9 relative.
+"""The compiled passes against the plain NumPy of `reference/first_order.py`: 10⁴ well-scaled rows, 1e-9 relative.
 
 Both round, each in its own way. A sample whose loss is within that rounding of zero may be a violator for one but not
 for the other, and from there on the two learn different things, both correctly. So the kernel's margins before each
@@ -22,7 +22,7 @@ from pater.models.matrices import rows_of
 from pater.models.spec import RECORD
 from pater.reference import first_order as reference
 
-FIRST_ORDER = ["perceptron", "pa", "pa-i", "pa-ii", "pater-i", "pater-ii"]  # the others: tests/test_second_reference.py
+FIRST_ORDER = ["perceptron", "pa", "pa-i", "pa-ii", "pater-i", "pater-ii"]  # the others: test_second_reference.py
 TOLERANCE = 1e-9
 C = 0.05
 N = 10_000 if COMPILES else 100  # interpreted code is slow

@@ -1,4 +1,4 @@
-"""The second-order passes and ALMA against the plain NumPy of `reference_second.py`: weights within 1e-9, relative.
+"""The second-order passes and ALMA against `reference/second_order.py`, in plain NumPy: weights within 1e-9, relative.
 
 As in `test_passes_against_reference`, a row whose margin is within rounding of the edge may be taken either way, and
 from there on the two learn different things, both correctly. The streams here have no such row.

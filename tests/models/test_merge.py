@@ -12,7 +12,7 @@ from pater import PassiveAggressiveClassifier, PATERClassifier, Perceptron
 from pater.data import load
 from pater.kernels.rules import RULES
 
-FIRST_ORDER = [name for name, rule in RULES.items() if not rule.second_order]  # the others: tests/test_second_merge.py
+FIRST_ORDER = [name for name, rule in RULES.items() if not rule.second_order]  # the others: test_second_merge.py
 FORMS = [(5, "dense-f8"), (80, "dense-f8"), (5, "csr-f8-i4")]
 
 

@@ -68,7 +68,7 @@ def test_rows_of_single_precision():
 def test_inside_of_another_classifier_it_is_refused():
     X, y = load_breast_cancer(return_X_y=True)
     model = CalibratedClassifierCV(pater.PATERClassifier()).fit(X, y)
-    with pytest.raises(RuntimeError, match="not inside of another classifier"):
+    with pytest.raises(RuntimeError, match="not inside another classifier"):
         answers(model, [("X", DoubleTensorType([None, 30]))], {"X": X})
 
 

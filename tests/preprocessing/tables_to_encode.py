@@ -16,6 +16,11 @@ from pater.preprocessing.encoding import Encoding
 from pater.preprocessing.tables import table_of
 
 
+def largest_width(encoding: Encoding) -> int:
+    """The most output columns that there can ever be, at any resolution."""
+    return encoding.layout("nested")[1] + encoding.places.size
+
+
 def frame(n: int, seed: int = 0) -> pd.DataFrame:
     """Numbers of many kinds, categories, dates, texts and ids, with gaps."""
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from preprocessing.tables_to_encode import as_dicts, columns, frame, raw_rows
+from preprocessing.tables_to_encode import as_dicts, columns, frame, largest_width, raw_rows
 
 from pater.preprocessing.columns import Column, Numbers, Texts, part
 from pater.preprocessing.encoding import Encoding
@@ -113,7 +113,7 @@ def test_crosses_have_the_highest_level_and_indicators_come_after_them() -> None
     encoding = begun(table)
     for resolution, layers in RESOLUTIONS.items():
         levels, features = encoding.levels(resolution), encoding.features(resolution)
-        assert levels.size == len(features) == encoding.width(resolution) <= encoding.largest_width
+        assert levels.size == len(features) == encoding.width(resolution) <= largest_width(encoding)
         is_cross = np.array([feature.kind == "cross" for feature in features])
         assert (levels[is_cross] == len(layers) + 1).all()
         assert (levels[~is_cross] <= len(layers)).all()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from preprocessing.tables_to_encode import largest_width
 
 from pater.kernels.doors import check_rows
 from pater.preprocessing.columns import Column, Numbers, Texts, Times, part
@@ -72,6 +73,6 @@ def test_any_table(stream: tuple[dict[str, Column], EncodingSettings, list[int]]
         check_rows(tuple(rows), width)
         assert np.isfinite(rows[2]).all()
         assert (np.abs(rows[2]) <= chosen.clip).all()
-        assert len(encoding.features(resolution)) == width <= encoding.largest_width
+        assert len(encoding.features(resolution)) == width <= largest_width(encoding)
         again = back.encode(table).rows(resolution)
         assert [array.tobytes() for array in rows] == [array.tobytes() for array in again]

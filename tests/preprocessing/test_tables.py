@@ -113,12 +113,12 @@ def test_keys_of_rows_that_are_no_text() -> None:
     rows = [{0: 1.5, ("a", 1): "x"}, {0: None}]
     assert said(table_of(rows)) == {"0": [1.5, None], "('a', 1)": ["x", None]}
     assert said(table_of(rows, ["0", "1"])) == {"0": [1.5, None], "1": [None, None]}
-    with pytest.raises(ValueError, match="two keys that are written '1'"):
+    with pytest.raises(ValueError, match="two keys of the rows are both written '1'"):
         table_of([{1: "a"}, {"1": "b"}])
 
 
 def test_a_key_that_is_misspelled_is_not_a_missing_value() -> None:
-    with pytest.raises(ValueError, match="a key 'Country ', which is not known, and none 'country'"):
+    with pytest.raises(ValueError, match="a key 'Country ', which is not known, but no key 'country'"):
         table_of([{"Country ": "DE", "amount": 1}], ["amount", "country"])
     known = ["country", "Country"]
     assert said(table_of([{"Country": "DE"}], known)) == {"country": [None], "Country": ["DE"]}

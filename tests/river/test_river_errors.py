@@ -230,6 +230,6 @@ def test_candidates_begin_anew_when_there_are_too_many_features_for_them():
         warnings.simplefilter("error")
         model.learn_one(dict.fromkeys(range(250), 1.0), True)
         model.learn_one(dict.fromkeys(range(256), -1.0), False)
-    with pytest.warns(UserWarning, match="257 features.*diagonal covariance, and begin anew"):
+    with pytest.warns(UserWarning, match="257 features.*diagonal covariance, and start over"):
         model.learn_one({256: 1.0}, True)
     assert model.predict_one({256: 1.0})

@@ -452,8 +452,8 @@ def test_references_in_the_document_lead_somewhere(server):
         ("predict\n", "line 1: a line is a role"),
         ("# a comment\nguest aaaaaaaaaaaaaaaa\n", "line 2: a line is a role"),
         ("admin short\n", "line 1: a token needs 16 characters"),
-        ("admin aaaaaaaa aaaaaaaa\n", "line 1: a token is of plain characters"),
-        ("admin aaaaaaaaaaaaaaa\xe9\n", "line 1: a token is of plain characters"),
+        ("admin aaaaaaaa aaaaaaaa\n", "line 1: a token must be plain ASCII characters"),
+        ("admin aaaaaaaaaaaaaaa\xe9\n", "line 1: a token must be plain ASCII characters"),
         ("admin aaaaaaaaaaaaaaaa\nlearn aaaaaaaaaaaaaaaa\n", "line 2: the same token"),
     ],
 )

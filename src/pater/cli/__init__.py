@@ -79,7 +79,7 @@ def _run(arguments: list[str]) -> tuple[str, int]:
             stopped = stopped or signals.Stopped()
             return stopped.word, stopped.code
         if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-            return "there is not enough memory; fewer --bits, --features or classes need less.", 1
+            return "there is not enough memory; use fewer --bits, --features or classes.", 1
         if isinstance(error, OSError):
             # Without a file name, it comes from Typer writing help; errors with one rarely get here, since the library
             # explains them itself.

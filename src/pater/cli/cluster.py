@@ -124,7 +124,7 @@ class Cluster:
             return future.result()
         except killed:
             raise WorkersError(
-                f"worker processes died again and again on {what}, perhaps for want of memory."
+                f"worker processes died again and again on {what}, perhaps for lack of memory."
             ) from None
         except Exception as error:
             why = " ".join(str(error).split())[:200].rstrip(".")

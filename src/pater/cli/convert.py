@@ -80,7 +80,9 @@ def convert(
         )
         by_name = (*TABLES, "jsonl")
         if bits is not None and wanted in by_name and rows.sources[0].format in by_name:
-            raise UsageError(f"--bits is for features: from {rows.sources[0].format} to {wanted} columns stay columns.")
+            raise UsageError(
+                f"--bits is for features; from {rows.sources[0].format} to {wanted}, columns stay as they are."
+            )
         stop_in_order()
         with output_errors():
             codes, skipped = write(rows, place, wanted, terminal() if place is None else None)

@@ -290,4 +290,4 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: boo
     except (InputError, ModelFileError) as error:
         raise CommandError(str(error)) from None
     except MemoryError:
-        raise CommandError("there is not enough memory; fewer --bits or --features need less.") from None
+        raise CommandError("there is not enough memory; use fewer --bits or --features.") from None

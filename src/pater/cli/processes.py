@@ -1,7 +1,7 @@
 """Learn shards with processes of this machine.
 
 Knows `stream/shards.py` and `multiprocessing`. A process is given one shard at a time and sends back the bytes of a
-model file; errors in the input come back as text. A process that dies is replaced, and its shard is learned anew.
+model file; errors in the input come back as text. A process that dies is replaced, and its shard is learned again.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Processes:
                     deaths[shard.number] += 1
                     if deaths[shard.number] == _MOST_DEATHS:
                         died = f"worker processes died again and again on {shard.shown}"
-                        raise WorkersError(f"{died}, perhaps for want of memory.")
+                        raise WorkersError(f"{died}, perhaps for lack of memory.")
                     waiting.appendleft(shard)
                     self._replace(worker)
         for worker in self._workers:
@@ -124,7 +124,7 @@ class _Worker:
             with signals_held(), _without_main():
                 self._process.start()
         except (EOFError, OSError):
-            raise WorkersError("a worker process could not be started, perhaps for want of memory.") from None
+            raise WorkersError("a worker process could not be started, perhaps for lack of memory.") from None
         theirs.close()
 
     def begin(self, task: Task, shard: Shard) -> None:

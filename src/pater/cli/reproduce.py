@@ -42,17 +42,17 @@ def reproduce(
         "study-out"
     ),
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How much to run at a time.  [default: one a processor]")
+        int | None, typer.Option(min=1, metavar="N", help="How much to run at a time.  [default: one per processor]")
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help=f"{QUICK_RUNS} runs, and no set of more than {QUICK_ROWS:,} rows.")
     ] = False,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Compare all learners of the package, too, with batch solutions beside.")
+        bool, typer.Option("--peers", help="Also compare all learners of the package, next to batch solutions.")
     ] = False,
     drift: Annotated[
         bool,
-        typer.Option("--drift", help="Follow streams that drift, too: the default learner beside single settings."),
+        typer.Option("--drift", help="Also follow streams that drift: the default learner next to single settings."),
     ] = False,
     data: Folder = None,
     fetch: Annotated[bool, typer.Option("--fetch", help="Download the data sets that are not at hand.")] = False,

@@ -91,8 +91,8 @@ def _check_beside(name: str, values: Any, X: Any) -> None:
         both = X.divisions, values.divisions
         if X.known_divisions and values.known_divisions and both[0] != both[1]:
             raise ValueError(
-                f"the partitions of X and {name} begin at other rows of their index: {both[0]} and {both[1]}. Take "
-                "both from one frame, or cut them alike with repartition(divisions=…)."
+                f"the partitions of X and {name} begin at different places of their index: {both[0]} and {both[1]}. "
+                "Take both from one frame, or divide them alike with repartition(divisions=…)."
             )
     if isinstance(X, da.Array) and isinstance(values, da.Array):
         for k, (rows, others) in enumerate(zip(X.chunks[0], values.chunks[0], strict=True)):

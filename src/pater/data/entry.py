@@ -78,7 +78,6 @@ class Published:
     """
 
     rows: int
-    original_rows: int
     features: int
     ratio: float
     missing: str = "No"

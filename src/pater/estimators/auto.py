@@ -1,6 +1,6 @@
 """The default learner: several candidates side by side; the best one predicts.
 
-Knows `online`, `pater`, `candidates`, `choice` and `search`.
+Knows `online`, `pater`, `candidates`, `choice`, `pool` and `search`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class AutoPATERClassifier(OnlineClassifier):
     Without `variants` and `weights`: second-order PATER and balanced AROW, each with a weak, a usual and a strong
     prior, and with three lengths of memory. Every candidate predicts a sample before it learns from it, and these
     predictions show honestly and at any time which one is best, without a second pass or a validation set. Candidates
-    that trail by more than chance are dropped, so that in the long run four are left. They keep a full covariance for
-    up to 256 columns, and a diagonal one for more.
+    that trail by more than chance are dropped, so that in the long run two to four are left. They keep a full
+    covariance for up to 256 columns, and a diagonal one for more.
 
     With `variants` or `weights`: the paper's wPATER, PATER-I and -II with many class weights.
 

@@ -78,7 +78,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The model, if it can predict; an error if all rows so far were of weight 0."""
         model = self._fitted_model()
         if not model.classes.size:
-            raise NotFittedError(f"This {type(self).__name__} instance has learned from no row: all were of weight 0.")
+            raise NotFittedError(f"This {type(self).__name__} instance has not learned from any row: all had weight 0.")
         return model
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

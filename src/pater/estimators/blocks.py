@@ -78,8 +78,8 @@ def check_estimator(estimator: Any) -> None:
         kinds = [type(step) for _, step in estimator.steps]
         if len(kinds) != 2 or kinds[0] is not TableEncoder or not issubclass(kinds[1], OnlineClassifier):
             raise TypeError(
-                "of pipelines, those of a TableEncoder and an online learner of pater can be learned in blocks, not "
-                f"{', '.join(kind.__name__ for kind in kinds)}."
+                "the only pipelines that can be learned in blocks are those of a TableEncoder and an online learner of "
+                f"pater; this one has {', '.join(kind.__name__ for kind in kinds)}."
             )
         learner = estimator.steps[1][1]
         estimator.steps[0][1]._wanted()

@@ -1,8 +1,8 @@
 """What the estimators accept: rows, labels and weights in any form that scikit-learn takes, checked once.
 
-Knows scikit-learn, `matrices`, `doors` and `labels`. An array that is already in the form of the kernels passes without
-a copy and in a few microseconds; everything else goes through scikit-learn's own validation. The kernels check whether
-numbers are finite as they read them.
+Knows scikit-learn, `matrices`, `labels` and `row_weights`. An array that is already in the form of the kernels passes
+without a copy and in a few microseconds; everything else goes through scikit-learn's own validation. The kernels check
+whether numbers are finite as they read them.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def check_labels(y: Any, rows: Rows) -> NDArray[Any]:
 
 
 def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
-    """Check that there is one finite, non-negative weight per row; None if all are 1."""
+    """Check that there is one finite, non-negative weight per row; no weights at all mean that each is 1."""
     if sample_weight is None:
         return NOTHING
     return readable(check_weights(sample_weight, number_of_rows(rows), "sample_weight"))

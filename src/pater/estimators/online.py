@@ -205,14 +205,16 @@ class OnlineClassifier(WithProbabilities):
         if self.operating_point is None:
             return 0.0
         if model.seen is None:
-            raise ValueError("operating_point is set, but nothing was learned since: it begins with the next rows.")
+            raise ValueError(
+                "operating_point is set, but nothing was learned since: it takes effect with the next rows."
+            )
         return model.threshold(self._checked_specs()[0].operating_point, *self._scored_by())
 
     def _average_of(self, model: Model | Pool) -> bool:
         """Whether the average predicts. It can be turned off at any time, but not on where no average was kept."""
         kept = super()._average_of(model)
         if self.average and not kept:
-            raise ValueError("average=True, but no average was kept: it begins with the next rows that are learned.")
+            raise ValueError("average=True, but no average was kept: one begins with the next rows that are learned.")
         return kept and (self.average is None or bool(self.average))
 
     def _to_save(self) -> Model | Pool:

@@ -93,7 +93,9 @@ def _of_pipeline(pipeline: Any) -> dict[str, Any]:
     if not isinstance(last, LinearClassifier):
         raise ExportError(f"the pipeline ends with a {type(last).__name__}, not with a classifier of pater.")
     if len(steps) > 2:
-        raise ExportError(f"a pipeline of {len(steps)} steps cannot be exported: one before the classifier can.")
+        raise ExportError(
+            f"a pipeline of {len(steps)} steps cannot be exported: at most one may come before the classifier."
+        )
     speaker = Speaker.of_estimator(last)
     if len(steps) == 1:
         return _document(speaker, numbers(speaker, names=last._names()))
@@ -110,7 +112,7 @@ def _input_of_learner(learner: Learner, speaker: Speaker) -> dict[str, Any]:
         return table(speaker, encoder.encoding, encoder.resolution)
     if columns is None:
         if scaler is not None:
-            raise ExportError("the model has scaled rows of which it does not know whether they are sparse.")
+            raise ExportError("the model scales its rows, but it is not known whether they are sparse.")
         return numbers(speaker)
     if columns.kind == TABLE:
         names = [name for name, _ in columns.table]

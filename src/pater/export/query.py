@@ -114,7 +114,7 @@ def _check_keys(keys: list[str], answers: list[str]) -> None:
     taken = {name.lower() for name in answers}
     for key in keys:
         if key.lower() in taken:
-            raise ExportError(f"the key {key!r} has the name of an answer; let a view call the column otherwise.")
+            raise ExportError(f"the key {key!r} has the same name as an answer; rename the column in a view.")
 
 
 def _predicted(document: dict[str, Any]) -> str:

@@ -83,7 +83,7 @@ class Scorer:
                 raise ValueError(f"the model has no column {column}: it has {width}.")
             if x is None or x != x:
                 if self.input["missing"] == "error":
-                    raise ValueError(f"the row has no number in column {column}, and the model takes none for missing.")
+                    raise ValueError(f"the row has no number in column {column}, but the model needs one.")
             elif place is not None:
                 x = x - means[place] if means else x
                 yield self.input["weights"], place, x / deviations[place] if deviations else x

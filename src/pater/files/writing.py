@@ -71,7 +71,7 @@ def _refuse_inputs(found: os.stat_result, inputs: Iterable[StrPath]) -> None:
             continue
         if os.path.samestat(found, other):
             shown = "standard input" if os.fspath(name) == STANDARD_INPUT else os.fspath(name)
-            raise OSError(errno.EINVAL, f"it is what is read as {shown}; name another file for what is written")
+            raise OSError(errno.EINVAL, f"it is also read, as {shown}; name another file for the output")
 
 
 @contextlib.contextmanager
@@ -207,7 +207,7 @@ def _locked(path: Path) -> int:
         handle = os.open(path, mode | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)  # a pipe would wait
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            raise OSError(errno.EEXIST, f"{path.name} beside it is no plain file, and no lock; remove it")
+            raise OSError(errno.EEXIST, f"{path.name} beside it is not a plain file, so it cannot be a lock; remove it")
         try:
             taken = _lock(handle)
             if taken and _is_at(handle, path):

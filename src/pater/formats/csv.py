@@ -26,8 +26,8 @@ from .labels import label_faults
 from .sources import Source
 
 _NO_NUMBER = {
-    fields.IS_INFINITE: "infinity is no value to learn from",
-    fields.IS_TEXT: "{text!r} is no number, but column {name!r} holds numbers; "
+    fields.IS_INFINITE: "infinity is not a value to learn from",
+    fields.IS_TEXT: "{text!r} is not a number, but column {name!r} holds numbers; "
     "if it does not, say --categorical '{name}'",
 }
 
@@ -108,7 +108,7 @@ class TableParser:
         wrong = label_faults(values) & (kinds != fields.IS_MISSING) | (kinds == fields.IS_TEXT)
         if not self.labelled:
             return None if wrong.any() or np.isnan(values).any() else values.astype(np.int64)
-        cells.fault(wrong, j, "{text!r} is no whole number, as the labels before it were")
+        cells.fault(wrong, j, "{text!r} is not a whole number, as the labels before it were")
         cells.fault(np.isnan(values), j, "there is no label")
         return np.where(cells.codes == fields.SOUND, values, 0).astype(np.int64)
 
@@ -118,7 +118,7 @@ class TableParser:
             return np.zeros(0)
         values = cells.numbers(np.array([where[name]]), by_column=True)[0][:, 0]
         sound = are_weights(values)
-        cells.fault(~sound, where[name], f"{{text!r}} is no importance: {NO_WEIGHT}")
+        cells.fault(~sound, where[name], f"{{text!r}} is not an importance: {NO_WEIGHT}")
         return np.where(sound, values, 1.0)
 
     def numbers(self, cells: Cells, wanted: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:

@@ -23,7 +23,7 @@ _WRONG = {
     fields.TOO_MANY: "too many fields: the header has {width}",
     fields.AFTER_QUOTE: "text after the closing quote of a field",
     fields.OPEN_QUOTE: "a quote is opened and never closed",
-    fields.LONE_RETURN: "a carriage return that ends no line; put text that holds one in quotes",
+    fields.LONE_RETURN: "a carriage return that does not end a line; put text that holds one in quotes",
 }
 
 

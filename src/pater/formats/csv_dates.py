@@ -45,7 +45,7 @@ def _whole(text, i, n_digits):
 
 @part_of_callers
 def _day(text, i):
-    """The day that a date is, since 1970; what is none is before the year 1."""
+    """The days from 1970 to this date; if the text is not a date, a day before the year 1."""
     nothing = -_BEFORE_1970 - 1
     found, day = eight_bytes(text, i) ^ _YEAR_AND_MONTH, _whole(text, i + 8, 2)
     marks = found & _HYPHENS
@@ -64,7 +64,7 @@ def _day(text, i):
 
 @part_of_callers
 def _microseconds(text, i, end):
-    """Of a time of the day, or −1."""
+    """The microseconds from midnight to this time of day, or −1 if the text is not one."""
     if end - i == 8:  # hours, minutes and seconds, as most have it
         found = eight_bytes(text, i) ^ _TIME
         hour, minute, second = _pair(found, 0), _pair(found, 3), _pair(found, 6)

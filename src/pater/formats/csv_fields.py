@@ -35,10 +35,10 @@ def _closing_quote(text, i):
 
 @exact_kernel
 def row_end(text, delimiter, first):
-    """Where the last row ends that is whole, or the first one; −1 if none does. The text begins with a row.
+    """Where the last complete row ends, or with `first` the first one; −1 if none does. The text begins with a row.
 
-    Rows end where `split` ends them: what stands after closed quotes, or after a lone carriage return, is of no form up
-    to the end of its line.
+    Rows end where `split` ends them: after a closing quote with more text behind it, or a lone carriage return, the
+    rest of the line is malformed and belongs to the row.
     """
     found = -1
     i = 3 if text.size > 2 and text[0] == 0xEF and text[1] == 0xBB and text[2] == 0xBF else 0  # a byte order mark
@@ -61,10 +61,10 @@ def row_end(text, delimiter, first):
 
 @exact_kernel
 def split(text, delimiter, width, starts, ends, lines, wrong):
-    """Find the fields of the rows that have `width` of them, and the rows that have not; how many of both.
+    """Find the fields of the rows that have `width` of them, and the rows that do not; return the number of each.
 
-    Empty lines are none. There is room for a field for each delimiter and each line end. `wrong` receives the line, the
-    column and a code for each row that has not.
+    Empty lines are not rows. There must be room for one field per delimiter and line end. `wrong` receives the line,
+    the column and a code for each row that does not have `width` fields.
     """
     fault_lines, fault_columns, fault_codes = wrong
     n, faults, k, line, i = 0, 0, 0, 0, 0

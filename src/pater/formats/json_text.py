@@ -1,6 +1,6 @@
 """JSON text to objects: by orjson where it is installed, else by the standard library, with the same result.
 
-Knows nobody. Stricter than the standard library: infinities and NaN are not JSON, texts are valid Unicode, and numbers
+Knows nothing. Stricter than the standard library: infinities and NaN are not JSON, texts are valid Unicode, and numbers
 fit in a float. If a key is given twice, the last value stands.
 """
 

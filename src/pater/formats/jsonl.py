@@ -140,13 +140,13 @@ class JsonLinesParser:
         if not any(apart):
             weights = nothing if weight is None else [row.get(weight) for row in rows]
             for r in (r for r, value in enumerate(weights) if weight is not None and value is None):
-                faults.setdefault(r, f"there is no importance, {weight!r}")
+                faults.setdefault(r, f"the importance, {weight!r}, is missing")
             return rows, [row.get(label) for row in rows], weights, nothing
         if all(apart):
             for r, row in enumerate(rows):
                 if not row.keys() <= _OF_A_LINE:
                     unknown = shortened(next(name for name in row if name not in _OF_A_LINE))
-                    faults.setdefault(r, f"{unknown!r} stands beside the features, but is no label, weight or id")
+                    faults.setdefault(r, f"{unknown!r} stands beside the features, but is not a label, weight or id")
             features, labels, weights, ids = ([row.get(name) for row in rows] for name in (FEATURES, LABEL, WEIGHT, ID))
             return features, labels, weights, ids
         found: list[Parts] = []

@@ -19,7 +19,7 @@ LONGEST_LABEL = 1000  # characters
 
 
 def label_faults(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """True where a number is no class label: not whole, or too large to be exact."""
+    """True where a number is not a class label: not whole, or too large to be exact."""
     with np.errstate(invalid="ignore"):
         return np.asarray(~((np.abs(values) <= LARGEST_LABEL) & (values == np.floor(values))))
 

@@ -35,7 +35,7 @@ MESSAGES = {
     NO_LABEL: "there is no label",
     PAIR: "expected index:value",
     VALUE: "the value is not a number",
-    FINITE: "infinity and NaN are no values to learn from",
+    FINITE: "infinity and NaN are not values to learn from",
     LIMIT: "the feature index {word} is beyond the limit of {limit} features; raise it with --features, or hash with "
     "--bits",
     TWICE: "the feature index is given twice in one row",

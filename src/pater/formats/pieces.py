@@ -1,7 +1,7 @@
 """Large files cut into pieces that can be read separately: text between rows, Parquet between groups of rows.
 
-Knows `sources`, `blocks`, `csv_blocks` and `arrow`. Where a file is cut depends only on its content and on the wanted
-size. Compressed files and Arrow's own format stay whole.
+Knows `sources`, `blocks`, `csv_blocks` and `arrow_files`. Where a file is cut depends only on its content and on the
+wanted size. Compressed files and Arrow's own format stay whole.
 """
 
 from __future__ import annotations

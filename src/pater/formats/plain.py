@@ -20,7 +20,7 @@ from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, News, Seen
 from .hashing import marked_place_of, places_of
 
 Coded = tuple[Sequence[Any], NDArray[np.int64]]
-INFINITE = "infinity in column {name!r} is no value to learn from"
+INFINITE = "infinity in column {name!r} is not a value to learn from"
 
 
 class PlainRows:

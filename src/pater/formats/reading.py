@@ -117,7 +117,7 @@ class Input:
         """The first fault. A file whose name says nothing is taken for libsvm, so the message asks what it is."""
         fault = batch.faults[0]
         if fault.line == fault.column == 1 and self.sources[batch.source_number].format == "libsvm":
-            fault = fault._replace(what=f"{fault.what}; if this is no libsvm, say what it is with --format")
+            fault = fault._replace(what=f"{fault.what}; if this is not libsvm, say what it is with --format")
         return fault
 
     def _parsed(self, work: Iterator[Callable[[], Batch]]) -> Generator[Batch]:

@@ -1,6 +1,6 @@
 """What the columns of a table are, from its header, its first rows, and what the caller says about them.
 
-Knows `csv`, `arrow_files` and `columns`.
+Knows `csv_blocks`, `csv_cells`, `arrow_files` and `columns`.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ class UnreadCells:
             cells = found.cells + self._rows - self._rows_of[name]  # rows without unread cells were not counted
             if found.unread >= LEAST and found.unread > LARGE_PART * cells:
                 warnings.warn(
-                    f"column {shortened(name)!r}: {found.unread:,} of {cells:,} values are no {found.kind}s as the "
-                    f"model has learned them, such as {shortened(found.example)!r}; they count as missing.",
+                    f"column {shortened(name)!r}: {found.unread:,} of {cells:,} values are not {found.kind}s as the "
+                    f"model learned them, such as {shortened(found.example)!r}; they count as missing.",
                     Hint,
                     stacklevel=3,
                 )

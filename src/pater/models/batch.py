@@ -29,8 +29,8 @@ Solutions = list[tuple[NDArray[np.float64], float]]
 
 NO_MOMENTS = (
     "only the solution was kept, without the moments of its rows, so that no rows can be added and nothing can be "
-    "solved again. Files before version 1.6 of the format have none, and fit keeps none of very many columns or sparse "
-    "rows. Learn from the first rows on by partial_fit, which keeps them."
+    "solved again. Files before version 1.6 of the format have none, and fit keeps none for very many columns or "
+    "sparse rows. Learn from the first rows on by partial_fit, which keeps them."
 )
 
 

@@ -1,6 +1,6 @@
 """How good the candidates of a pool are by their predictions, and how long these count.
 
-Knows `metrics` and NumPy. A prediction fades with each further row of its class, so that a rare class is remembered for
+Knows `metrics`. A prediction fades with each further row of its class, so that a rare class is remembered for
 as many of its rows as a frequent one. It fades much faster while the candidates fail, since predictions from before a
 change of the stream say little about which candidate is best after it. Any score is computed from the rates of both
 classes and their shares in the stream.

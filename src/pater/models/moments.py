@@ -35,7 +35,7 @@ class TooWideForMomentsError(TooWideError):
         )
         ValueError.__init__(
             self,
-            f"{self.what}. Use fit, which keeps none of such rows, or a learner that needs none, such as "
+            f"{self.what}. Use fit, which keeps none for such rows, or a learner that needs none, such as "
             "SecondOrderPATERClassifier(covariance='diagonal').",
         )
 

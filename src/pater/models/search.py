@@ -1,6 +1,6 @@
 """Many settings in one pass over the data, and the best of them at any time.
 
-Knows `model`, `choice`, `matrices`, `labels`, `doors` and `metrics`; knows no scikit-learn. The models of a grid learn
+Knows `model`, `choice`, `matrices`, `labels` and `metrics`; knows no scikit-learn. The models of a grid learn
 side by side from data read once. Each predicts a sample before it learns from it, so the counts of right and wrong
 predictions are an honest estimate, and the best model is known after any row.
 """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MANY_CLASSES = 100
 LOOKED_AT = 2_000  # of the last rows
-ENOUGH = 20  # of them of a class, so that it is no chance if hardly any is predicted
+ENOUGH = 20  # of them of a class, so that it is not by chance if hardly any is predicted
 HARDLY_EVER = 0.05  # of the share that a class has
 KNOWN_BY = 200  # this many rows, which class is the frequent one
 MOSTLY = 2 / 3  # of all rows

@@ -66,7 +66,7 @@ def _shapes(operator: Any) -> None:
     if not getattr(operator, "gives_margins", False):  # another classifier would take margins for probabilities
         name = type(operator.raw_operator).__name__
         raise RuntimeError(
-            f"{name} is converted by itself, or as the last step of a pipeline, not inside of another classifier; of a "
+            f"{name} is converted by itself, or as the last step of a pipeline, not inside another classifier; for a "
             "search, convert best_estimator_."
         )
     classes = labels_in(document(operator.raw_operator))

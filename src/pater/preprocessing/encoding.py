@@ -76,7 +76,7 @@ class Encoding:
         if not encoding.known and all(column.kind == "id" for column in columns):
             names = ", ".join(repr(name) for name in encoding.names)
             are = f"{names} is" if len(columns) == 1 else f"each of {names} is"
-            raise ValueError(f"no column says anything: {are} different in nearly every row, as ids are.")
+            raise ValueError(f"no column can be learned from: {are} different in nearly every row, as ids are.")
         return encoding
 
     @classmethod
@@ -121,11 +121,6 @@ class Encoding:
     def width(self, resolution: str) -> int:
         """The number of output columns so far."""
         return self.layout(resolution)[1] + self.known
-
-    @property
-    def largest_width(self) -> int:
-        """The most output columns that there can ever be, at any resolution."""
-        return self.layout("nested")[1] + self.places.size
 
     def encode(self, table: Table, *, learn: bool = False) -> Encoded:
         """Encode rows; with `learn`, learn from each row before encoding it, and give new indicators their columns."""

@@ -98,7 +98,7 @@ def _hint_of_dates(name: str, column: Texts, counts: NDArray[np.int64], given: N
         example = column.names[int(np.argmax(alike))].strip()
         warnings.warn(
             f"column {name!r} holds dates such as {example!r}, which are read as text: nothing says whether the day or "
-            "the month comes first. Write them as ISO 8601 has them, 2024-12-31, to have hour, weekday and month.",
+            "the month comes first. Write them in ISO 8601, such as 2024-12-31, to get hour, weekday and month.",
             Hint,
             stacklevel=2,
         )

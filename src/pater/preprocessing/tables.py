@@ -258,12 +258,12 @@ def _of_dicts(rows: Sequence[Mapping[Any, Any]], names: Sequence[str] | None) ->
     found = list(dict.fromkeys(keys.values()))
     if len(found) < len(keys):
         twice = next(name for name in found if list(keys.values()).count(name) > 1)
-        raise ValueError(f"the rows have two keys that are written {twice!r}.")
+        raise ValueError(f"two keys of the rows are both written {twice!r}.")
     for name in names or ():
         if name not in found:  # a slip would leave the whole column missing
             alike = next((key for key in found if key.strip().casefold() == name.strip().casefold()), None)
             if alike is not None and alike not in (names or ()):
-                raise ValueError(f"the rows have a key {alike!r}, which is not known, and none {name!r}.")
+                raise ValueError(f"the rows have a key {alike!r}, which is not known, but no key {name!r}.")
     if any(not isinstance(key, str) for key in keys):
         rows = [{keys[key]: value for key, value in row.items()} for row in rows]
     return {name: _of_objects([row.get(name) for row in rows], name) for name in names or found}

@@ -92,7 +92,7 @@ def find_texts(text, starts, ends, hashes, known, bounds, table, found):
 def used_texts(text, offsets, codes):
     """Number the texts of a column anew as they turn up in its rows, alike ones once; return which ones, in that order.
 
-    Text k is from offsets[k] to offsets[k + 1]; `codes` are changed in place, and −1 is no text.
+    Text k is from offsets[k] to offsets[k + 1]; `codes` are changed in place, and −1 means no text.
     """
     n_texts, n_places, n = offsets.size - 1, 16, 0
     while n_places <= 2 * min(n_texts, codes.size):

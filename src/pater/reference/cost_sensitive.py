@@ -1,6 +1,6 @@
 """Cost-sensitive gradient descent in plain NumPy, slow and obvious; the study's passes are tested against it.
 
-Knows `reference` only, and follows its conventions: labels are −1 and +1, the intercept is a constant feature 1 of X,
+Knows `first_order` only, and follows its conventions: labels are −1 and +1, the intercept is a constant feature 1 of X,
 and the weights after each row are returned. All start from w = 0 and Σ = I.
 
 The papers on sensitivity and specificity know the numbers of positives and negatives, T⁺ and T⁻, before they start.

@@ -1,6 +1,6 @@
 """The second-order algorithms and ALMA in plain NumPy, slow and obvious; their kernels are tested against them.
 
-Knows `reference` only, and follows its conventions: labels are −1 and +1, the intercept is a constant feature 1 of X,
+Knows `first_order` only, and follows its conventions: labels are −1 and +1, the intercept is a constant feature 1 of X,
 and the weights after each row are returned. Σ is kept as its inverse, Λ, and every product with it is a linear system
 solved anew. With `diagonal`, only the diagonal of what a row adds to Λ is kept.
 

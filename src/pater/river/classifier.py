@@ -278,7 +278,7 @@ def _parameter(name: str) -> property:
 
 def _warn_of_beginning_anew(n_features: int) -> None:
     warnings.warn(
-        f"there are {n_features} features: from here on the candidates keep a diagonal covariance, and begin anew.",
+        f"there are {n_features} features: from here on the candidates keep a diagonal covariance, and start over.",
         UserWarning,
         stacklevel=4,
     )

@@ -16,7 +16,7 @@ from ..stream.beginning import Beginning
 from ..stream.learner import Learner, load
 
 EXPORTED = "log.jsonl"  # what a model trained on the log names as its source: the file name of the export
-LABEL, WEIGHT = "label", "weight"  # the keys of a row besides its features
+LABEL = "label"  # the key of a row besides its features
 
 
 @dataclass(frozen=True)

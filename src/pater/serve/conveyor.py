@@ -21,7 +21,7 @@ from .store.records import Entry
 from .store.transaction import Transaction
 from .store.writer import Done, Writer
 
-FAILED = "learning has failed, which the log of the server tells more of; start the service again"
+FAILED = "learning has failed, and the server's log says why; start the service again"
 Places = dict[int, list[int]]  # by entry number, the places of its rows
 T = TypeVar("T")
 say = logging.getLogger("pater.serve")
@@ -209,7 +209,7 @@ class Conveyor:
             ids = {number: [written[number].ids[place] for place in places] for number, places in refused.items()}
             await self.mark(refused, ids)
         except Refusal as error:  # the next one tries again; a start from the log would refuse them, too
-            say.warning("rows that were refused are not marked so yet: %s", error)
+            say.warning("rows that were refused are not yet marked as refused: %s", error)
         self._taken()
         for job in jobs:
             assert job.written is not None

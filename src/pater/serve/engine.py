@@ -1,6 +1,6 @@
 """The engine of a service: it alone changes the model, in the order of the log.
 
-Knows `learned`, the log and its writer, and `operating`. It lives in one thread, that of the event loop: what is to be
+Knows `served`, the log and its writer, and `operating`. It lives in one thread, that of the event loop: what is to be
 learned goes to the writer's thread first, comes back once it is on the disk, and is learned here, a few rows at a time,
 so that predictions get their turn in between.
 """

@@ -174,7 +174,7 @@ class Topic:
             if offset > high:
                 raise TopicError(
                     f"{self.name}, partition {part}: message {offset:,} is the next to be learned, but the topic ends "
-                    f"before {high:,}; it is not the topic of before. Consume it under another name."
+                    f"before {high:,}; it is not the same topic as before. Consume it under another name."
                 )
             self._beginnings.append(Beginning(part, offset, known))
             self._offsets[part] = offset

@@ -47,10 +47,10 @@ def columns_of(
     if not isinstance(dataframe, DataFrame):
         kind = type(dataframe)
         raise TypeError(
-            f"dataframe must be a DataFrame of Spark, got a {kind.__name__} of {kind.__module__.partition('.')[0]}."
+            f"dataframe must be a Spark DataFrame, got a {kind.__name__} of {kind.__module__.partition('.')[0]}."
         )
     if dataframe.isStreaming:
-        raise ValueError("dataframe is a stream, which does not end: learn from each batch, by foreachBatch.")
+        raise ValueError("dataframe is a stream, which has no end: learn from each batch with foreachBatch.")
     beside = [name for name in (label, sample_weight) if name is not None]
     if features is None:
         features = [name for name in dataframe.columns if name not in beside]
@@ -129,7 +129,7 @@ def _matrix(column: Any, name: str) -> NDArray[np.float64]:
     if other.size:
         row = int(other[0])
         has = "nothing" if lengths[row] < 0 else f"{lengths[row]} numbers, the first {lengths[0]}"
-        raise ValueError(f"row {row} of column {name!r} has {has}; arrays must be of one length.")
+        raise ValueError(f"row {row} of column {name!r} has {has}; arrays must have the same length.")
     return _floats(pc.list_flatten(array)).reshape(len(array), -1)
 
 
@@ -137,7 +137,7 @@ def _floats(column: Any) -> NDArray[np.float64]:
     try:
         values = column.cast(pa.float64(), safe=False)
     except pa.ArrowNotImplementedError:
-        raise TypeError(f"a column of type {column.type} holds no numbers.") from None
+        raise TypeError(f"a column of type {column.type} does not hold numbers.") from None
     return np.array(values.to_numpy(zero_copy_only=False), np.float64)
 
 

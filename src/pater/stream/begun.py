@@ -1,6 +1,6 @@
 """What shards of a table start from: a learner that has learned some rows of the whole, as bytes of a model file.
 
-Knows `learner`, `encoder` and `models/shards.py`.
+Knows `learner`, the model file and `models/shards.py`.
 """
 
 from __future__ import annotations

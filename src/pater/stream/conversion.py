@@ -164,7 +164,7 @@ def _rows_to_table(source: Input, file: IO[bytes], format: str, skipped: Skipped
         what = f"the importance of a row is in column {WEIGHT!r}: read it with --weight-column {WEIGHT}."
         warnings.warn(what, Hint, stacklevel=2)
     if tagged:
-        what = f"tags are in column {TAG!r}, which is no feature: leave it out with --drop {TAG}."
+        what = f"tags are in column {TAG!r}, which is not a feature: leave it out with --drop {TAG}."
         warnings.warn(what, Hint, stacklevel=2)
 
     def tables() -> Iterator[Any]:

@@ -3,7 +3,7 @@
 Knows NumPy, and predictions of rows (`judged`). ADWIN (Bifet and Gavaldà, 2007, doi:10.1137/1.9781611972771.42) keeps a
 window of the latest predictions, as long as their mean does not change, in an exponential histogram of O(log n) sums.
 Here there is a sum for each class, and the mean of the error rates of the classes is compared. So the mistakes of a
-rare class weigh as much as those of the others, and it is no alarm if predictions merely shift to another class,
+rare class weigh as much as those of the others, and there is no alarm if predictions merely shift to another class,
 because the share of positives rises and falls with the hour or another model of a pool takes over. With one class it is
 plain ADWIN.
 """

@@ -1,6 +1,6 @@
 """Evaluating a saved model on labelled data, or a learner on each row before it learns from it.
 
-Knows `learner`, `judged` and `newcomers`.
+Knows `learner`, `judged`, `label_times` and `widths`.
 """
 
 from __future__ import annotations

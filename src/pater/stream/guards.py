@@ -28,7 +28,7 @@ LOOKED_AT = 1_000  # rows
 MOST_CLASSES = 100  # that these rows may have
 FAR_APART = 1_000.0  # how many times as large one column is as another
 ABSURD = 1e100  # numbers from here on have errors of their own
-LONG = 20  # rows of a class, beyond which it is no chance that they came in a row, or that no other class came
+LONG = 20  # rows of a class, beyond which it is not by chance that they came in a row, or that no other class came
 
 
 @dataclass
@@ -89,8 +89,8 @@ class Guards:
         alike = _written_alike(learner.classes.tolist())
         if alike:
             warnings.warn(
-                f"the labels {alike[0]!r} and {alike[1]!r} differ in blanks or capitals only, and are a class each. If "
-                "that is a slip, mend it and train anew.",
+                f"the labels {alike[0]!r} and {alike[1]!r} differ only in blanks or capitals, but are two classes. If "
+                "that is a mistake, correct it and train again.",
                 Hint,
                 stacklevel=2,
             )

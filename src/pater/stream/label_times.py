@@ -73,7 +73,7 @@ class LabelTimes:
         self._kind = _kind_of(batch.table[self._label])
         if not self._kind:
             raise InputError(
-                f"{batch.source}: column {self._label!r} does not hold numbers, nor dates; --delay wants a "
+                f"{batch.source}: column {self._label!r} holds neither numbers nor dates; --delay takes a "
                 "number of rows, or the column that says when a label became known."
             )
         others = [name for name, column in batch.table.items() if name != self._label]
@@ -89,7 +89,7 @@ class LabelTimes:
         if self._time is not None and _kind_of(batch.table[self._time]) != self._kind:
             raise InputError(
                 f"{batch.source}: one of the columns {self._label!r} and {self._time!r} holds dates, but the other "
-                "does not; they must be of one kind."
+                "does not; they must be of the same kind."
             )
         moments = self._moments(batch, self._label)
         if self._time is None and np.nanmin(moments, initial=np.inf) > EPOCH and not np.isnan(moments).all():

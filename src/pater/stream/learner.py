@@ -1,6 +1,6 @@
 """A learner of batches: a model, and the preparation of batches for it.
 
-Knows `model`, `choice`, `predict`, `model_file`, `scaling`, `encoder` and `columns`; knows no file format of data. This
+Knows `model`, `pool`, `predict`, `model_file`, `scaling`, `encoder` and `columns`; knows no file format of data. This
 is what `pater train` saves and `pater predict` loads.
 """
 
@@ -43,7 +43,7 @@ from .refusals import refusal_told, width_told
 from .widths import as_before_an_error, by_width, weighing
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
-NOT_FINITE = "its numbers, or those of the model, are so large that what the model says of it is no number"
+NOT_FINITE = "its numbers, or those of the model, are so large that its prediction is not finite"
 TOO_LARGE = "its numbers are too large to square and sum; scale the features, for example with --scale"
 NO_CLASSES = np.zeros(0, np.int64)
 Undo = list[Callable[[], None]]

@@ -104,7 +104,7 @@ def safely(work: Callable[..., Any], *arguments: Any) -> Any:
     except (InputError, ModelFileError) as error:
         return Refused(str(error))
     except MemoryError:
-        return Refused("there is not enough memory; fewer --workers, --bits or --features need less.")
+        return Refused("there is not enough memory; use fewer --workers, --bits or --features.")
 
 
 def learn_shard(task: Task, shard: Shard, tell: Tell) -> Learned:

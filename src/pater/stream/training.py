@@ -263,7 +263,7 @@ def train(
             if judged is not None and run.learner.rows:
                 warnings.warn(
                     f"the run goes on after row {run.learner.rows:,}: windows and alarms begin there, and those before "
-                    "were of the run that was stopped.",
+                    "belong to the run that was stopped.",
                     stacklevel=2,
                 )
         run.learn(show=show, at=at, report=report)

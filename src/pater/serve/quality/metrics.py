@@ -102,7 +102,7 @@ class Metrics(Collector):
         own, threshold = own_threshold(self._engine.speaker()), operating.threshold(quality)
         if own is not None:
             used = own if threshold is None else threshold
-            yield _gauge("pater_threshold", "The margin from which on the second class is said.", used)
+            yield _gauge("pater_threshold", "The margin from which the second class is predicted.", used)
 
 
 def _of_facts(facts: Facts) -> Iterator[Metric]:

@@ -145,7 +145,7 @@ class _Stream:
                 for field in stream.schema:
                     if not _is_readable(field.type, pa.types):
                         raise Refusal(
-                            422, f"column {shortened(field.name)!r} is of type {field.type}, which is no value."
+                            422, f"column {shortened(field.name)!r} is of type {field.type}, which cannot be read."
                         )
                 for batch in stream:
                     n_rows += batch.num_rows

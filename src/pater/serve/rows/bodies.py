@@ -1,6 +1,6 @@
 """Take the body of a request apart into its rows, and each row into features, label, weight and id.
 
-Knows only `errors`, and how much a request may hold.
+Knows `errors`, and how much a request may hold.
 """
 
 from __future__ import annotations

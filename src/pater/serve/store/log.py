@@ -99,7 +99,7 @@ class Log:
         except sqlite3.Error as error:
             raise schema.unusable(self.folder.log, error, "read") from None
         except UnicodeDecodeError:
-            raise self._damaged("it holds something else than was written") from None
+            raise self._damaged("it does not hold what was written") from None
 
     @contextmanager
     def at_one_moment(self) -> Iterator[None]:
@@ -205,7 +205,7 @@ class Log:
         try:
             return json.loads(text)
         except (ValueError, TypeError):
-            raise self._damaged("it holds something else than was written") from None
+            raise self._damaged("it does not hold what was written") from None
 
     def _damaged(self, why: str) -> StateError:
         return schema.damaged(self.folder.log, why)

@@ -235,7 +235,7 @@ class App:
 def _few(rows: Any) -> Any:
     """The same rows; a Refusal if there are too many to explain, which takes memory for every column of each row."""
     if len(rows) > MOST_EXPLAINED:
-        raise Refusal(413, f"there are {len(rows):,} rows, and {MOST_EXPLAINED:,} can be explained at once.")
+        raise Refusal(413, f"there are {len(rows):,} rows, but at most {MOST_EXPLAINED:,} can be explained at once.")
     return rows
 
 

@@ -40,5 +40,5 @@ def _wrong(each: Any, limits: Limits) -> str:
     if weight is not None and (
         isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight < math.inf
     ):
-        return "a weight is a number from 0 on"
+        return "a weight is a number, 0 or more"
     return ""

@@ -52,7 +52,7 @@ def read_tokens(path: str | os.PathLike[str]) -> list[Token]:
         if len(secret) < SHORTEST:
             raise InputError(f"{where}: a token needs {SHORTEST} characters or more; `openssl rand -hex 32` makes one.")
         if not secret.isascii() or any(byte <= 32 or byte == 127 for byte in secret):
-            raise InputError(f"{where}: a token is of plain characters, without spaces.")
+            raise InputError(f"{where}: a token must be plain ASCII characters, without spaces.")
         token = Token(role.decode(), digest_of(secret))
         if token.digest in tokens:
             raise InputError(f"{where}: the same token is in an earlier line.")
@@ -101,7 +101,7 @@ class Access:
 
     def _own_name(self, headers: Headers) -> None:
         if _name(headers.get(b"host", b"")) not in self._hosts:
-            raise Refusal(421, "this server answers to the names of this machine only; call it by 127.0.0.1.")
+            raise Refusal(421, "this server answers only to this machine's own names; use 127.0.0.1.")
 
 
 @lru_cache(maxsize=64)

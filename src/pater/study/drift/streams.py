@@ -25,9 +25,6 @@ TURN = 2 * math.pi / 3  # of an abrupt or recurring drift; more than a right ang
 ABRUPT_PARTS = 4
 RECURRING_PARTS = 8
 
-DEVELOPMENT_SEED = 100
-"""For experiments. The report uses another seed, 0 by default, so it is made on unseen streams."""
-
 
 class Stream(NamedTuple):
     """A kind of drift and the share of positives."""

@@ -17,7 +17,7 @@ import numpy as np
 from pater import TERClassifier, data
 from pater.models.search import Grid
 from pater.models.spec import Spec
-from pater.study.halves import Fold, folds
+from pater.study.folds import Fold, folds
 from pater.study.plan import NOT_COMPARABLE
 from pater.study.unit import scores_of
 

@@ -20,7 +20,7 @@ import numpy as np
 from pater import AROWClassifier, ConfidenceWeightedClassifier, SecondOrderPATERClassifier, data
 from pater.models.search import Grid, alpha_grid
 from pater.models.spec import Spec
-from pater.study.halves import Fold, folds
+from pater.study.folds import Fold, folds
 
 RS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 ONE, TWO = Spec("so-pater-i", r=30.0), Spec("so-pater-ii", r=30.0)

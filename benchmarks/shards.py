@@ -27,7 +27,7 @@ from pater.estimators.shards import begun_bytes, starting_from, together, withou
 from pater.models.shards import BEGINNING
 from pater.preprocessing import TableEncoder
 from pater.stream import OnlinePipeline
-from pater.study.halves import raw_table
+from pater.study.folds import raw_table
 
 BLOCK = 39_063  # rows of the generated table made at a time
 LEARNERS: dict[str, Callable[[], Any]] = {

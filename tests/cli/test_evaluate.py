@@ -20,8 +20,8 @@ from pater.models.model import Model
 from pater.stream import load
 from pater.stream.algorithms import specs_of
 from pater.stream.evaluation import judge_progressively
-from pater.stream.judged import Judged
 from pater.stream.learner import Learner
+from pater.stream.prediction_quality import Judged
 from pater.stream.windows import Windows
 
 ROWS = 5_000

@@ -14,10 +14,10 @@ from pater.formats import hashed_names
 from pater.formats.hashed_names import HashedNames
 from pater.formats.hashing import marked_place_of
 from pater.preprocessing import crosses
-from pater.preprocessing.begun import begun_with, without
 from pater.preprocessing.encoding_merge import merge_encodings
 from pater.preprocessing.encoding_state import from_state, to_state
 from pater.preprocessing.settings import EncodingSettings
+from pater.preprocessing.shard_encodings import begun_with, without
 from pater.preprocessing.tables import table_of
 
 ROOMY = EncodingSettings(warm_up=200, word_buckets=64, interactions=(("country", "flag"), ("country", "count")))

@@ -8,7 +8,7 @@ import pytest
 from pater.preprocessing.columns import Numbers, Texts, Times
 from pater.preprocessing.encoding import Encoding
 from pater.preprocessing.settings import EncodingSettings
-from pater.preprocessing.unread import unread_in
+from pater.preprocessing.unread_cells import unread_in
 from pater.preprocessing.values import number_for_sure
 
 AMOUNTS = [*(f"{k}.25" for k in range(1, 98)), "1,234.50", "12,345.00", "1,000,000.00"]

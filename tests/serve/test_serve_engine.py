@@ -14,7 +14,7 @@ import pytest
 
 from pater.serve.engine import Engine
 from pater.serve.errors import Refusal
-from pater.serve.keeping import Keeping
+from pater.serve.retention import Retention
 from pater.serve.store import export
 from pater.serve.store.log import Log
 from pater.serve.store.records import LabelOf
@@ -41,7 +41,7 @@ def some(n: int) -> list[dict[str, Any]]:
 @asynccontextmanager
 async def service(path: Path, *, stops: bool = True, **options: Any) -> AsyncIterator[Engine]:
     """A service in a state directory; one that does not stop is left as after a kill."""
-    keeping = Keeping(**options.pop("keeping", {}))
+    keeping = Retention(**options.pop("keeping", {}))
     log, settings = opened(path, **options)
     engine = Engine(log, settings, keeping, window=50)
     await engine.start()

@@ -11,7 +11,7 @@ import pytest
 
 from pater import PATERClassifier
 from pater.serve.engine import Engine
-from pater.serve.keeping import Keeping
+from pater.serve.retention import Retention
 from pater.serve.store.records import LabelOf
 from pater.serve.store.state import opened
 
@@ -25,7 +25,7 @@ def test_labels_are_of_the_kind_of_the_classes(tmp_path: Path, kind: str) -> Non
 
     async def run() -> None:
         log, settings = opened(tmp_path / "state", model=tmp_path / "model.pater")
-        engine = Engine(log, settings, Keeping())
+        engine = Engine(log, settings, Retention())
         await engine.start()
         rows = [
             {"features": [[0, a], [1, b]], "label": label} for (a, b), label in zip(X.tolist(), labels, strict=True)

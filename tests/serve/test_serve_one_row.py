@@ -10,9 +10,9 @@ import pytest
 from pater.formats.errors import InputError
 from pater.formats.row_batch import RowBatch
 from pater.preprocessing.row_encoding import AskedRow
-from pater.serve.beginning import new_learner
+from pater.serve.initial_learner import new_learner
 from pater.serve.rows.rows import rows_of_json
-from pater.serve.served import Served
+from pater.serve.served_learner import Served
 from pater.stream.row_answers import RowAnswers
 
 CATEGORIES = [*(f"c{k}" for k in range(8)), "NA", "true", " c1", "7", "é"]

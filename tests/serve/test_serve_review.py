@@ -14,8 +14,8 @@ import pytest
 from pater.formats.errors import InputError
 from pater.serve.engine import Engine
 from pater.serve.errors import Refusal
-from pater.serve.keeping import Keeping
 from pater.serve.quality.quality import Answers, Quality
+from pater.serve.retention import Retention
 from pater.serve.rows.bodies import Limits, check_ids
 from pater.serve.store.state import opened
 
@@ -51,7 +51,7 @@ AT_A_COST = {"options": {"operating_point": {"cost": {"false_positive": 1, "fals
 async def started(path: Path, settings: dict[str, Any], expire_as: str | None = None) -> AsyncIterator[Engine]:
     log, kept = opened(path, settings=settings)
     try:
-        engine = Engine(log, kept, Keeping(expire_as=expire_as))
+        engine = Engine(log, kept, Retention(expire_as=expire_as))
         await engine.start()
     except BaseException:
         log.close()

@@ -21,8 +21,8 @@ from pater.formats.errors import InputError
 from pater.formats.jsonl import line_of_columns
 from pater.formats.schema import Wishes
 from pater.preprocessing.columns import as_texts
-from pater.serve.beginning import learner_of_file, new_learner
 from pater.serve.errors import Refusal
+from pater.serve.initial_learner import learner_of_file, new_learner
 from pater.serve.rows import arrow_rows
 from pater.serve.rows.arrow_rows import rows_of_arrow
 from pater.serve.rows.bodies import Limits
@@ -34,7 +34,7 @@ from pater.serve.rows.rows import (
     rows_of_json,
     rows_of_log,
 )
-from pater.serve.served import Served
+from pater.serve.served_learner import Served
 from pater.stream import train
 
 ENCODED_COLUMNS = Columns(ENCODED, table=(("x", TEXT), ("c", TEXT)), label="label")

@@ -12,8 +12,8 @@ import pytest
 
 from pater import PATERClassifier
 from pater.serve.engine import Engine
-from pater.serve.keeping import Keeping
 from pater.serve.quality.quality import Answers, Quality
+from pater.serve.retention import Retention
 from pater.serve.store.records import LabelOf
 from pater.serve.store.state import opened
 
@@ -80,7 +80,7 @@ def test_a_service_of_a_model_of_before(tmp_path: Path, options: dict[str, Any])
 
     async def run() -> dict[str, Any]:
         log, settings = opened(tmp_path / "state", model=tmp_path / "model.pater")
-        engine = Engine(log, settings, Keeping(), window=50)
+        engine = Engine(log, settings, Retention(), window=50)
         await engine.start()
         rows = [{"features": {"a": a, "b": b}, "id": f"r{k}"} for k, (a, b) in enumerate(X[:100].tolist())]
         await engine.predict(engine.rows_of({"rows": rows}, labelled=False))

@@ -21,7 +21,7 @@ ROWS = {
 @pytest.mark.parametrize("rows", ROWS.values(), ids=list(ROWS))
 def test_the_model_is_as_it_was(rows, tmp_path, monkeypatch):
     learned = []
-    monkeypatch.setattr("pater.serve.served.Served.learn", _noted(learned))
+    monkeypatch.setattr("pater.serve.served_learner.Served.learn", _noted(learned))
 
     async def run():
         log, settings = opened(tmp_path / "state", settings={"algo": "pater-i"})
@@ -40,7 +40,7 @@ def test_the_model_is_as_it_was(rows, tmp_path, monkeypatch):
 
 
 def _noted(learned):
-    from pater.serve.served import Served
+    from pater.serve.served_learner import Served
 
     learn = Served.learn
 

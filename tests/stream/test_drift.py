@@ -13,8 +13,8 @@ from pater.formats.errors import Skipped
 from pater.stream.algorithms import specs_of
 from pater.stream.drift import BUCKETS, CLOCK, DELTA, SETTLED, SHORTEST, Adwin, Alarm, DriftWatch
 from pater.stream.evaluation import judge_progressively
-from pater.stream.judged import Judged, Said
 from pater.stream.learner import Learner
+from pater.stream.prediction_quality import Judged, Said
 
 
 def pieces(seed):

@@ -18,13 +18,13 @@ from pater.formats.reading import make_input
 from pater.preprocessing import TableEncoder
 from pater.stream import InputError, load, train
 from pater.stream.algorithms import specs_of
-from pater.stream.begun import begun_bytes, starting_from, together, without_begun
 from pater.stream.checkpoints import progress_of
 from pater.stream.encoder import Encoder, new_encoder
 from pater.stream.evaluation import judge, judge_progressively
 from pater.stream.learner import Learner
 from pater.stream.learner_file import to_save
 from pater.stream.merging import merged
+from pater.stream.shard_starts import begun_bytes, starting_from, together, without_begun
 
 ROWS = 110_000
 SETTINGS = {"algo": "so-pater-i", "covariance": "diagonal", "label": "fraud"}

@@ -16,7 +16,7 @@ from pater.files.model_file import ModelFileError
 from pater.kernels.rules import RULES
 from pater.models.pool import Pool
 from pater.stream import InputError, load, read, train
-from pater.stream.judged import Judged
+from pater.stream.prediction_quality import Judged
 from pater.stream.training import Every, Run
 from pater.stream.windows import Windows
 

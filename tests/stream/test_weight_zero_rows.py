@@ -11,10 +11,10 @@ import pytest
 from pater import stream
 from pater.formats.errors import Skipped
 from pater.formats.reading import make_input
-from pater.serve.served import Served
+from pater.serve.served_learner import Served
 from pater.stream.evaluation import judge, judge_progressively
-from pater.stream.judged import Judged
 from pater.stream.learner import Learner
+from pater.stream.prediction_quality import Judged
 
 rng = np.random.default_rng(4)
 N = 1400

@@ -30,7 +30,7 @@ from pater.models.search import PAPER_WEIGHTS
 from pater.models.spec import Spec
 from pater.reference import cost_sensitive as reference
 from pater.study import Plan
-from pater.study.halves import Fold, folds
+from pater.study.folds import Fold, folds
 from pater.study.peers import unit
 from pater.study.peers.gradient import Descent
 from pater.study.peers.learners import LEARNERS, LINES, ONE_PASS, TABLES

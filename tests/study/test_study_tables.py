@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pater.study import beyond, published, tables
+from pater.study import beyond_the_paper, published, tables
 from pater.study.plan import ALGORITHMS
 from pater.study.unit import COLUMNS
 
@@ -92,19 +92,19 @@ def test_table_4_says_how_many_times_faster(make_rows: Any) -> None:
 def test_the_honest_choice_stands_beside_the_papers(make_rows: Any) -> None:
     rows = make_rows(("wdbc", "PATER-I", 1, 1, 0.8, 0.8), ("wdbc", "wPATER-I", 0.1, 1, 0.9, 0.9))
     progress = rows.assign(seen=10, correct=[9, 7, 8, 8])[[*rows.columns[:6], "seen", "correct"]]
-    [line] = beyond.honest(rows, progress).to_dict("records")
+    [line] = beyond_the_paper.honest(rows, progress).to_dict("records")
     assert line["unweighted"] == pytest.approx(80)
     assert line["on_training"] == pytest.approx((80 + 90) / 2)
     assert line["on_test"] == pytest.approx(90)
     assert line["gained_by_looking"] == pytest.approx(5)
-    names = beyond.other_scores(rows, progress)["algorithm"].tolist()
+    names = beyond_the_paper.other_scores(rows, progress)["algorithm"].tolist()
     assert names == ["PATER-I", "wPATER-I", "wPATER-I, honest"]
 
 
 def test_readings_are_measured_against_the_paper(make_rows: Any) -> None:
     rows = make_rows(("wdbc", "PATER-II", 1, 1, 0.93, 0.93), ("20news-sci", "PATER-II", 1, 1, 0.1, 0.1))
     read = make_rows(("wdbc", "PATER-II", 1, 1, 0.50, 0.60)).assign(reading="as printed")
-    table = beyond.readings(rows, read).set_index("reading")
+    table = beyond_the_paper.readings(rows, read).set_index("reading")
     assert table.loc["adopted here", "mean_absolute_difference"] == pytest.approx(93.145 - 93)
     assert table.loc["as printed", "mean_absolute_difference"] == pytest.approx(93.145 - 55)
     assert table["within"].to_dict() == {"adopted here": 1, "as printed": 0}
@@ -119,7 +119,7 @@ def test_a_curve_is_the_mean_of_the_two_folds_of_the_first_run(make_rows: Any) -
          ("wdbc", *name, 0, 1, 20, 20)],
         columns=COLUMNS["progress"],
     )  # fmt: skip
-    curve = beyond.curves(rows, progress)
+    curve = beyond_the_paper.curves(rows, progress)
     assert set(curve["data_set"]) == {"skin"}
     assert curve["seen"].tolist() == [11, 21]
     assert curve["accuracy"].tolist() == pytest.approx([100 * (5 / 10 + 9 / 12) / 2, 100 * (12 / 20 + 11 / 22) / 2])

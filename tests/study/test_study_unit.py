@@ -13,7 +13,7 @@ import pytest
 from pater.data import DataError, DataSet, load
 from pater.kernels import run as passes
 from pater.reference import first_order as reference
-from pater.study.halves import folds
+from pater.study.folds import folds
 from pater.study.plan import MODELS, Model, Plan
 from pater.study.training import train
 from pater.study.unit import COLUMNS, CURVE_POINTS, run_unit

@@ -86,11 +86,11 @@ def default_of(setting: Setting) -> str:
     for rule, value in setting.other_defaults:
         rules_with.setdefault(value, []).append(rule)
     told = ["several side by side for auto"] if setting.auto_tries else []
-    told += [f"{_number(value)} for {in_words(tuple(rules))}" for value, rules in rules_with.items()]
-    return ", ".join([*told, f"{'else ' if told else ''}{_number(setting.default)}"])
+    told += [f"{_as_text(value)} for {in_words(tuple(rules))}" for value, rules in rules_with.items()]
+    return ", ".join([*told, f"{'else ' if told else ''}{_as_text(setting.default)}"])
 
 
-def _number(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -65,7 +65,7 @@ def export(
     output = outputs.unless_dash(output)
     with _opened(state) as found:
         from pater.files.writing import writing
-        from pater.serve.beginning import EXPORTED
+        from pater.serve.initial_learner import EXPORTED
         from pater.serve.store.export import begins, command, lines
 
         if output is not None and output.resolve().is_relative_to(found.folder.path.resolve()):

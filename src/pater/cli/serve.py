@@ -151,7 +151,7 @@ def serve(
         raise UsageError("--certificate and --key go together.")
     _check_installed()
     with o.one_line_errors():
-        from pater.serve.keeping import Keeping
+        from pater.serve.retention import Retention
         from pater.serve.web.journal import Journal
         from pater.serve.web.limits import Limits
         from pater.serve.web.running import Setup, run
@@ -166,7 +166,7 @@ def serve(
             say(
                 "pater: warning: without --certificate and --key tokens are sent unencrypted; put a TLS proxy in front."
             )
-        keeping = Keeping(
+        keeping = Retention(
             remember=_seconds("--remember", remember),
             expire_as=expire_as,
             snapshot_rows=snapshot_rows,

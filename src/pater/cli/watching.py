@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pater.stream.drift import DriftWatch
-from pater.stream.judged import Judged
 from pater.stream.pictures import plot as draw
 from pater.stream.prediction import write_table
+from pater.stream.prediction_quality import Judged
 from pater.stream.windows import Windows as ByWindow
 
 from .evaluation_report import Alarms, Windows

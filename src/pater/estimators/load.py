@@ -125,7 +125,7 @@ def estimator_of(saved: Saved) -> LinearClassifier:
         estimator = _of_specs(saved)
         if isinstance(estimator, OnlineClassifier):
             specs = estimator._checked_specs()
-            if list(map(_told, specs)) != list(map(_told, model.specs)):
+            if list(map(_in_use, specs)) != list(map(_in_use, model.specs)):
                 raise ValueError("its settings are those of no estimator")
             model = model.with_specs(specs)
     else:
@@ -185,6 +185,6 @@ def _tried(model: Model | Pool) -> dict[str, Any]:
     return {**own, "variants": variants, "weights": weights}
 
 
-def _told(spec: Spec) -> Spec:
+def _in_use(spec: Spec) -> Spec:
     """The settings that matter to the rule: not whether it was watched, nor settings that it does not have."""
     return spec.without_unused()._replace(watch=True)  # type: ignore[no-any-return]

@@ -23,9 +23,9 @@ from ..models.pool import Pool
 from ..models.settings import Setting
 from ..models.spec import Spec, Specs
 from ..models.views import NO_LEVELS, Views
-from .alike import check_alike
 from .base import at_least_two, wanted_classes
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
+from .mergeable import check_alike
 from .parameters import OF_LEARNING, names_of, one_of, settings_of
 from .probabilities import WithProbabilities
 

@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from ..models.labels import as_labels
-from .alike import check_type
 from .available import Condition, available_unless
 from .base import LinearClassifier
 from .growth import check_steps, make_room, tell_levels, with_columns_moved
 from .inputs import one_column
+from .mergeable import check_type
 from .steps import Steps, all_or_nothing, check_sense, copied, learn, params_of
 from .table_encoder import TableEncoder
 from .table_inputs import weighing

@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 from ..files.in_bytes import from_bytes, to_bytes
 from ..models.shards import ended, since, start
-from ..preprocessing.begun import begun_with, without
 from ..preprocessing.settings import RESOLUTIONS
+from ..preprocessing.shard_encodings import begun_with, without
 from ..preprocessing.stream_encoder import StreamEncoder
 from .growth import make_room, tell_levels
 from .load import load

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..formats.errors import Hint
-from ..formats.unread import with_unread_told
+from ..formats.unread_warnings import with_unread_told
 from ..models.differences import check_same
 from ..models.matrices import matrix_of
 from ..preprocessing.columns import Table, rows_in
@@ -25,7 +25,7 @@ from ..preprocessing.encoding_merge import merge_encodings
 from ..preprocessing.features import Feature
 from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
 from ..preprocessing.stream_encoder import StreamEncoder
-from .alike import check_type
+from .mergeable import check_type
 from .parameters import one_of
 from .table_inputs import has_names, table_like
 

@@ -23,10 +23,10 @@ from ..models.moments import is_too_wide
 from ..models.pool import Pool
 from ..models.settings import SETTINGS
 from ..models.spec import Spec, Specs
-from .alike import check_features, check_type
 from .base import LinearClassifier, at_least_two, wanted_classes
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .least_squares import SMALL, solve
+from .mergeable import check_features, check_type
 from .parameters import OF_SOLVING
 
 Floats = NDArray[np.float64]

@@ -76,10 +76,10 @@ def _terms(input: dict[str, Any], cells: Cells) -> tuple[Cells, list[Term]]:
     if input["kind"] == "hashed":
         raise ExportError("SQL cannot hash names: a model of hashed names can be exported to JSON or ONNX.")
     names = input["names"] or [f"x{j}" for j in range(input["width"])]
-    return cells, [_number(input, i, cells.number(names[column])) for i, column in enumerate(input["columns"])]
+    return cells, [_term_of_number(input, i, cells.number(names[column])) for i, column in enumerate(input["columns"])]
 
 
-def _number(input: dict[str, Any], i: int, at: int) -> Term:
+def _term_of_number(input: dict[str, Any], i: int, at: int) -> Term:
     """The term of the i-th column with a weight, which is read as cell `at`."""
     value = f"x{at}" if input["means"] is None else f"(x{at} - {literal(input['means'][i])})"
     value += "" if input["deviations"] is None else f" / {literal(input['deviations'][i])}"

@@ -135,7 +135,7 @@ def _adds(column: dict[str, Any]) -> bool:
     return False
 
 
-def _number(column: dict[str, Any], cells: Cells) -> tuple[int, list[Term]]:
+def _terms_of_number(column: dict[str, Any], cells: Cells) -> tuple[int, list[Term]]:
     at = (
         cells.number(column["name"], column["style"])
         if column["kind"] == "number"
@@ -157,7 +157,7 @@ def _number(column: dict[str, Any], cells: Cells) -> tuple[int, list[Term]]:
 
 
 def _date(column: dict[str, Any], cells: Cells) -> tuple[int, list[Term]]:
-    at, terms = _number(column, cells)
+    at, terms = _terms_of_number(column, cells)
 
     def adds(part: str) -> Term:
         place = getattr(cells.dialect, part).format(s=f"x{at}")
@@ -194,7 +194,7 @@ def _id(column: dict[str, Any], cells: Cells) -> tuple[int, list[Term]]:
     return at, [lambda k: f"CASE WHEN q{at} THEN {literal(column['missing'][k])} ELSE 0e0 END"]
 
 
-_OF_KIND = {"number": _number, "date": _date, "category": _category, "text": _text, "id": _id}
+_OF_KIND = {"number": _terms_of_number, "date": _date, "category": _category, "text": _text, "id": _id}
 
 
 def _side(side: dict[str, Any], column: dict[str, Any], at: int, cells: Cells) -> tuple[str, list[int]]:

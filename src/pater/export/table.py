@@ -36,7 +36,7 @@ def table(speaker: Speaker, encoding: Encoding, resolution: str) -> dict[str, An
         told: dict[str, Any] = {"name": column.name, "kind": column.kind}
         if isinstance(column, NumberEncoder):
             told |= {"style": column.style} if column.kind == "number" else {}
-            told |= _number(column, encoding.moments[number], float(encoding.settings.clip), weights[:, number])
+            told |= _z_score(column, encoding.moments[number], float(encoding.settings.clip), weights[:, number])
             told["bins"] = _bins(column, _with_nothing(weights), at[:, number])
             told["missing"] = own[:, 0].tolist()
             number += 1
@@ -59,7 +59,7 @@ def _with_nothing(weights: Weights) -> Weights:
     return np.concatenate([weights, np.zeros((len(weights), 1))], axis=1)
 
 
-def _number(column: NumberEncoder, moments: Weights, clip: float, weights: Weights) -> dict[str, Any]:
+def _z_score(column: NumberEncoder, moments: Weights, clip: float, weights: Weights) -> dict[str, Any]:
     """The z-score of numbers, or of the seconds of dates; None where it adds nothing."""
     count, mean, square = moments.tolist()
     deviation = math.sqrt(square / count) if square > SMALLEST else math.inf

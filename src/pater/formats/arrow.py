@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..models.row_weights import NO_WEIGHT, are_weights
 from ..preprocessing.arrow_memory import floats_of, whole_numbers_of
 from . import arrow_files
-from .absent import no_column
 from .arrow_files import first_line, is_truth, opened, pyarrow
 from .batches import Batch
 from .blocks import Place
@@ -20,8 +19,9 @@ from .columns import Columns
 from .errors import Fault, InputError
 from .hashed_names import Seen
 from .labels import Texts, label_faults
-from .plain import PlainRows, note
+from .plain_rows import PlainRows, note
 from .sources import Source
+from .suggestions import no_column
 
 
 class RecordBlock(NamedTuple):

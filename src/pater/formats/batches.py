@@ -22,7 +22,7 @@ from ..models.labels import is_text
 from ..models.matrices import SURELY_TAKEN, number_of_rows, taken
 from ..models.row_weights import WEIGHTS_WANTED, first_unsound_weight
 from ..models.truth import are_no_truths, as_known
-from ..preprocessing.unread import Unread
+from ..preprocessing.unread_cells import Unread
 from .blocks import START, Place
 from .errors import Fault, InputError
 from .hashed_names import News

@@ -1,7 +1,7 @@
 """A stream of bytes cut into blocks of whole lines.
 
-Knows `sources` and `wide`. Where a block ends depends only on where it begins and on the bytes, not on how they arrive:
-a run that resumes at the end of a block cuts the rest as the first run would have.
+Knows `sources` and `many_bytes`. Where a block ends depends only on where it begins and on the bytes, not on how they
+arrive: a run that resumes at the end of a block cuts the rest as the first run would have.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from .errors import InputError
+from .many_bytes import how_many
 from .sources import Source
-from .wide import how_many
 
 BLOCK_BYTES = 1 << 20  # runs of earlier versions may resume where blocks of this size end
 LONGEST_LINE = 1 << 25

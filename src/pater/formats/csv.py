@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..models.row_weights import NO_WEIGHT, are_weights
 from . import csv_fields as fields
-from .absent import no_column
 from .batches import OVERFLOW, Batch, tidy
 from .columns import NUMBER, TABLE, Columns
 from .csv_blocks import TableBlock, table_blocks
@@ -24,6 +23,7 @@ from .hashed_names import LONGEST, NOTHING_SEEN, News, Seen, news_of
 from .hashing import places_of
 from .labels import label_faults
 from .sources import Source
+from .suggestions import no_column
 
 _NO_NUMBER = {
     fields.IS_INFINITE: "infinity is not a value to learn from",

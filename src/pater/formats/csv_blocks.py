@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from . import csv_fields as fields
-from .absent import DATA_FIRST, looks_like_a_row
 from .blocks import BLOCK_BYTES, Place, blocks
 from .csv_headers import BYTE_ORDER_MARK, told_delimiter
 from .delimiters import decimal_of, recognised
 from .errors import InputError
 from .names import check_names
 from .sources import STANDARD_INPUT, Source
+from .suggestions import DATA_FIRST, looks_like_a_row
 
 LONG_BLOCK_BYTES = 1 << 21
 

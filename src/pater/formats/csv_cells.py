@@ -16,7 +16,7 @@ from .csv_blocks import TableBlock
 from .csv_headers import HEADER_AGAIN, headers_again
 from .errors import Fault, shortened
 from .labels import Texts
-from .wide import how_many
+from .many_bytes import how_many
 
 _WRONG = {
     fields.TOO_FEW: "too few fields: the header has {width}",

@@ -1,7 +1,7 @@
 """Dates of CSV to seconds, compiled.
 
-Knows `csv_fields` and `wide`. Read here is what most files have: 2024-02-29 or 2024/02/29, a time after a T or a blank,
-seconds and their parts, and a Z. Everything else is left to whoever reads texts one by one
+Knows `csv_fields` and `many_bytes`. Read here is what most files have: 2024-02-29 or 2024/02/29, a time after a T or a
+blank, seconds and their parts, and a Z. Everything else is left to whoever reads texts one by one
 (`preprocessing/values.py`), with the same result.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..compiler.decorators import exact_kernel, part_of_callers
 from .csv_fields import is_missing, trimmed
-from .wide import are_digits, eight_bytes
+from .many_bytes import are_digits, eight_bytes
 
 COLON, POINT, BLANK, T, Z = b":. TZ"
 _BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])  # days of a common year

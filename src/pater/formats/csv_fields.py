@@ -1,7 +1,7 @@
 """The compiled half of the CSV reader: where fields begin and end, and what they hold.
 
-Knows `numbers`, `wide` and `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
-delimiter and line ends are ordinary text.
+Knows `numbers`, `many_bytes` and `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled
+and the delimiter and line ends are ordinary text.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
@@ -13,9 +13,9 @@ import numpy as np
 from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
 from ..kernels.simd import lowest, marks, ones
 from .hashed_names import SEVERAL
+from .many_bytes import short_number
 from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
-from .wide import short_number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
 SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)

@@ -16,7 +16,7 @@ from ..preprocessing.columns import Texts
 from ..preprocessing.spans import Spans, texts_in
 from .csv_cells import Cells
 from .csv_fields import QUOTE, is_missing, trimmed
-from .wide import ONE_TO_ONE, hash_bytes, same_bytes
+from .many_bytes import ONE_TO_ONE, hash_bytes, same_bytes
 
 
 @exact_kernel

@@ -1,7 +1,7 @@
 """The cells of one column of JSON rows.
 
-Knows `preprocessing/columns.py` and `plain`. What a cell means does not depend on other rows: in a column of texts, a
-number is the text that it is written as, and still a number where numbers are asked for.
+Knows `preprocessing/columns.py` and `plain_rows`. What a cell means does not depend on other rows: in a column of
+texts, a number is the text that it is written as, and still a number where numbers are asked for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..preprocessing.columns import Column, Numbers, Texts, as_texts, written
 from ..preprocessing.tables import TRUTHS
 from .columns import CATEGORY, NUMBER
 from .errors import shortened
-from .plain import Coded
+from .plain_rows import Coded
 
 Faults = dict[int, str]
 _NUMBERS, _TEXTS, _TRUTHS = ({*kinds, type(None)} for kinds in ((float, int), (str,), (bool,)))

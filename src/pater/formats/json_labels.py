@@ -17,7 +17,7 @@ from ..models.truth import named, truth_in
 from .errors import shortened
 from .json_cells import Faults, kind_of, text_of
 from .labels import LARGEST_LABEL, LONGEST_LABEL, label_faults
-from .plain import note
+from .plain_rows import note
 
 
 def labels_of(values: Sequence[Any], numeric: bool, faults: Faults, *, truths: bool = False) -> NDArray[Any]:

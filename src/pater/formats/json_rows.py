@@ -1,7 +1,7 @@
 """Rows that came as JSON objects, to batches.
 
-Knows `json_cells`, `columns`, `plain`, `raw` and `row_batch`; knows no file and no service, so that a row means the
-same to both. A cell is a number, a text, true, false, or null; an absent one is null.
+Knows `json_cells`, `columns`, `plain_rows`, `raw` and `row_batch`; knows no file and no service, so that a row means
+the same to both. A cell is a number, a text, true, false, or null; an absent one is null.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .errors import listed, shortened
 from .hashed_names import Seen
 from .json_cells import Cells, Faults, cells_of, kind_of
 from .libsvm import LIMIT_OF_FEATURES, TWICE
-from .plain import PlainRows, note
+from .plain_rows import PlainRows, note
 from .raw import raw_batch
 from .row_batch import RowBatch, are_plain
 

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .absent import no_column
 from .batches import Batch
 from .blocks import Block
 from .columns import ENCODED, Columns
@@ -28,6 +27,7 @@ from .json_schema import LABEL, columns_of_objects, columns_of_rows, names_of
 from .json_text import parsed
 from .libsvm import LIMIT_OF_FEATURES
 from .schema import Wishes
+from .suggestions import no_column
 
 FEATURES, WEIGHT, ID, COLUMNS = "features", "weight", "id", "columns"
 _OF_A_LINE = frozenset({FEATURES, LABEL, WEIGHT, ID})
@@ -161,7 +161,7 @@ class JsonLinesParser:
 
 def columns_of_lines(block: Block, source: str, wishes: Wishes) -> Columns:
     """The columns of a file that begins with this block."""
-    told = _told_columns(block, source)
+    told = _columns_of_first_line(block, source)
     if told is not None and bool(wishes.encoded) == (told.kind == ENCODED):
         return told
     rows = objects(block, source, []).rows
@@ -180,7 +180,7 @@ def line_of_columns(columns: Columns) -> bytes:
     return json.dumps({COLUMNS: columns.to_json()}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _told_columns(block: Block, source: str) -> Columns | None:
+def _columns_of_first_line(block: Block, source: str) -> Columns | None:
     """The columns as the first line of a file describes them, if it does."""
     try:
         row = parsed(block.text.partition(b"\n")[0])

@@ -22,9 +22,9 @@ from .batches import Batch, tidy
 from .blocks import Block
 from .errors import Fault, shortened
 from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, Seen, news_of
+from .many_bytes import how_many
 from .murmur import hashed_and_marked
 from .numbers import NO_NUMBER, NOT_FINITE, SLOW, number
-from .wide import how_many
 
 SPACE, TAB, NEWLINE, RETURN, HASH, COLON = b" \t\n\r#:"
 

@@ -36,7 +36,7 @@ def parser_of(
     named = columns.kind == HASHED and not columns.table
     fits = not named if source.format == JSON_LINES else (source.format in ROWS_OF_INDICES) != bool(columns.table)
     if not fits or (source.format == "vw") > (columns.kind == HASHED):
-        what, format = _told(columns)
+        what, format = _learned_from(columns)
         says_so = f".{source.format}" in source.name  # else the format was assumed
         hint = "" if says_so else f"; if this is {what}, too, say --format {format}"
         raise InputError(f"{source.shown} is {source.format}, but the model learned from {what}{hint}.")
@@ -54,7 +54,7 @@ def parser_of(
     return of_records(columns, **more)
 
 
-def _told(columns: Columns) -> tuple[str, str]:
+def _learned_from(columns: Columns) -> tuple[str, str]:
     """What a model has learned from, and a format that holds it."""
     if columns.table:
         return "a table", "csv"

@@ -29,7 +29,7 @@ from .csv_cells import Cells
 from .csv_dates import moments
 from .csv_texts import texts_of
 from .errors import InputError
-from .plain import INFINITE, note
+from .plain_rows import INFINITE, note
 
 
 @dataclass

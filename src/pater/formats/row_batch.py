@@ -12,7 +12,7 @@ import numpy as np
 
 from ..preprocessing.columns import Column
 from .json_cells import cells_of
-from .plain import holds_nothing
+from .plain_rows import holds_nothing
 from .raw import RawBatch
 
 ONE_ROW = np.empty((1, 0))

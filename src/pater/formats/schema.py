@@ -15,13 +15,13 @@ import numpy as np
 
 from ..preprocessing.values import STYLES, number_in
 from . import csv_fields as fields
-from .absent import DATA_FIRST, label_to_name, looks_like_a_row, no_column
 from .arrow_files import is_number, is_text, is_truth, is_whole
 from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEXT, Columns
 from .csv_blocks import TableBlock
 from .csv_cells import Cells
 from .errors import Hint, InputError, listed
 from .labels import label_faults
+from .suggestions import DATA_FIRST, label_to_name, looks_like_a_row, no_column
 
 LABELS = ("label", "target", "class", "y")
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")

@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from .absent import file_like
 from .errors import InputError
-from .other_kinds import refuse_other_kinds
+from .file_signatures import refuse_other_kinds
+from .suggestions import file_like
 
 STANDARD_INPUT = "-"
 

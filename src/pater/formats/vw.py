@@ -35,9 +35,9 @@ from .libsvm import (
 )
 from .libsvm import NEGATIVE_SLOW_MARK as NEGATIVE_MARK
 from .libsvm import SLOW_MARK as MARK
+from .many_bytes import how_many
 from .murmur import hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
-from .wide import how_many
 
 BAR, QUOTE, CARET = b"|'^"
 NO_BAR, IMPORTANCE, SCALE, NAME = 20, 21, 22, 23

@@ -110,7 +110,7 @@ def margins_of(rows: Rows, state: State, *, average: bool) -> NDArray[np.float64
     ask = _of_sparse_rows(state) if len(rows) == 3 else None
     if ask is not None:
         ask(rows, state.vectors, state.scalars, average, margins)
-        return told(margins, rows, state, average=average)
+        return _as_reported(margins, rows, state, average=average)
     w, bias = state.weights(average=average)
     if len(rows) == 3:
         _margins(rows, w, bias, margins)
@@ -133,7 +133,7 @@ def _of_sparse_rows(state: State) -> Any:
     return None
 
 
-def told(margins: NDArray[np.float64], rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
+def _as_reported(margins: NDArray[np.float64], rows: Rows, state: State, *, average: bool) -> NDArray[np.float64]:
     """Margins of sparse rows from their kernel, in the units in which they are reported."""
     if not state.has_means:
         return margins

@@ -1,6 +1,6 @@
 """Encoded rows, which are written in the kernels' form at any resolution.
 
-Knows the kernels and `unread`.
+Knows the kernels and `unread_cells`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..kernels.doors import CheckedRows, checked
 from .row_writing import write_rows
-from .unread import Unread, joined
+from .unread_cells import Unread, joined
 
 Layout = tuple[NDArray[np.int32], int]
 TokensByRow = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]

@@ -27,7 +27,7 @@ from .features import Feature
 from .kinds import encoder_of
 from .settings import RESOLUTIONS, EncodingSettings
 from .slots import Slots
-from .unread import Unread, unread_in
+from .unread_cells import Unread, unread_in
 
 PIECE = 1 << 14  # rows that are encoded at a time: a block of CSV, so that intermediate arrays stay small
 

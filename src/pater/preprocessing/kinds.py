@@ -43,7 +43,7 @@ def encoder_of(name: str, column: Column, settings: EncodingSettings) -> ColumnE
         return _date(name, column, 0.0, settings)
     if isinstance(column, Numbers):
         unit = _epoch_unit(name, column.values)
-        return _date(name, column, unit, settings) if unit else _number(name, column, settings)
+        return _date(name, column, unit, settings) if unit else _of_numbers(name, column, settings)
     return _of_texts(name, without_unused(as_texts(column)), settings)
 
 
@@ -56,7 +56,7 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
         if read >= MOST * rows:
             as_numbers = Numbers(numbers_of(column, style))
             unit = _epoch_unit(name, as_numbers.values) if style == "plain" else 0.0
-            return _date(name, as_numbers, unit, settings) if unit else _number(name, as_numbers, settings, style)
+            return _date(name, as_numbers, unit, settings) if unit else _of_numbers(name, as_numbers, settings, style)
         if counts[given & ~np.isnan(moments_in(column.names))].sum() >= MOST * rows:
             return _date(name, column, 0.0, settings)
         _hint_of_dates(name, column, counts, given)
@@ -104,7 +104,7 @@ def _hint_of_dates(name: str, column: Texts, counts: NDArray[np.int64], given: N
         )
 
 
-def _number(name: str, column: Numbers, settings: EncodingSettings, style: str = "plain") -> NumberEncoder:
+def _of_numbers(name: str, column: Numbers, settings: EncodingSettings, style: str = "plain") -> NumberEncoder:
     return NumberEncoder(name, *_bins(column.values, settings), style)
 
 

@@ -20,7 +20,7 @@ from .columns import Column
 from .encoded import Encoded
 from .encoding import Encoding
 from .row_writing import write_row
-from .unread import Unread, unread_in
+from .unread_cells import Unread, unread_in
 
 
 def encode_row(

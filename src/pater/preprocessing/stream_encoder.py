@@ -54,7 +54,7 @@ class StreamEncoder:
 
     @classmethod
     def of_shard(cls, begun: Encoding) -> StreamEncoder:
-        """An encoder for a shard, which starts as a copy of an encoding that has seen some rows (see `begun`)."""
+        """An encoder for a shard, which starts as a copy of an encoding that has seen some rows (`shard_encodings`)."""
         return cls(begun.settings, begun.copy(), first_known=begun.known)
 
     @property

@@ -50,10 +50,10 @@ def features_of(x: Any) -> Any:
 
 def numbers_of(features: Iterable[tuple[Hashable, Any]]) -> dict[Hashable, float]:
     """Features with their values as finite numbers; an error names the first that is not one."""
-    return {name: _number(name, value) for name, value in features}
+    return {name: _checked_number(name, value) for name, value in features}
 
 
-def _number(name: Hashable, value: Any) -> float:
+def _checked_number(name: Hashable, value: Any) -> float:
     if value is None:
         raise ValueError(f"feature {name!r} is None. {FILL_IN}")
     try:
@@ -117,7 +117,7 @@ def _numbers_in(frame: Any, names: list[Hashable]) -> NDArray[np.float64]:
             if value is None:
                 continue
             try:
-                _number(name, value)
+                _checked_number(name, value)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"row {row}: {error}") from None
     numbers: NDArray[np.float64] = to_numpy(frame) if names else np.zeros((len(frame), 0))

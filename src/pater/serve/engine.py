@@ -1,8 +1,8 @@
 """The engine of a service: it alone changes the model, in the order of the log.
 
-Knows `served`, the log and its writer, and `operating`. It lives in one thread, that of the event loop: what is to be
-learned goes to the writer's thread first, comes back once it is on the disk, and is learned here, a few rows at a time,
-so that predictions get their turn in between.
+Knows `served_learner`, the log and its writer, and `operating`. It lives in one thread, that of the event loop: what is
+to be learned goes to the writer's thread first, comes back once it is on the disk, and is learned here, a few rows at a
+time, so that predictions get their turn in between.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any
 from ..stream.learner import Learner
 from . import requests
 from .conveyor import Conveyor
+from .engine_facts import facts_of
 from .errors import Refusal
 from .housekeeping import Housekeeping
-from .keeping import Keeping
-from .observing import facts_of
 from .quality.operating import Operating
 from .quality.quality import Quality
 from .quality.status import Facts
 from .quality.volumes import JOINED, LEARNED, PREDICTED, REFUSED, UNKNOWN, Volumes
 from .recovery import Refused, recovered, repaired
 from .requests import Settled
+from .retention import Retention
 from .rows.rows import Rows
-from .served import NOTHING_SAID
-from .settling import Settling
+from .served_learner import NOTHING_SAID
+from .settled_columns import Settling
 from .store.log import Log
 from .store.records import Entry, LabelOf
 from .store.transaction import Transaction
@@ -43,8 +43,8 @@ say = logging.getLogger("pater.serve")
 class Engine:
     """A running service, to be used from one event loop."""
 
-    def __init__(self, log: Log, settings: dict[str, Any], keeping: Keeping | None = None, window: int = 1_000) -> None:
-        self.log, self.keeping, self.volumes = log, keeping or Keeping(), Volumes()
+    def __init__(self, log: Log, settings: dict[str, Any], keeps: Retention | None = None, window: int = 1_000) -> None:
+        self.log, self.keeping, self.volumes = log, keeps or Retention(), Volumes()
         self.started, self._settings, self._window = log.now(), settings, window
         self.is_stopping = self.is_swapping = False
         self.learned_at: float | None = None

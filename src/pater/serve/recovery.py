@@ -1,6 +1,6 @@
 """Recover a model from a state directory: load the last snapshot, and learn the entries of the log after it.
 
-Knows `learned`, the log and model files. The result is, byte for byte, that of a service that was never stopped.
+Knows `learned_log`, the log and model files. The result is, byte for byte, that of a service that was never stopped.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from ..files.container import ModelFileError
 from ..formats.columns import Columns
 from ..formats.errors import InputError
 from ..stream.learner import load
-from .beginning import learner_of_file
-from .learned import Learned
+from .initial_learner import learner_of_file
+from .learned_log import Learned
 from .quality.quality import Quality
-from .served import Served
-from .settling import COLUMNS
+from .served_learner import Served
+from .settled_columns import COLUMNS
 from .store.folder import StateError
 from .store.log import Log
 

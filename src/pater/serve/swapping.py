@@ -15,12 +15,12 @@ from ..files.container import ModelFileError
 from ..files.writing import writing
 from ..formats.columns import Columns
 from ..formats.errors import InputError, listed
-from .beginning import learner_of_file
 from .errors import Refusal
+from .initial_learner import learner_of_file
 from .quality.quality import Quality
 from .recovery import MODEL
-from .served import Served
-from .settling import Settling
+from .served_learner import Served
+from .settled_columns import Settling
 from .store.transaction import Transaction
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Compile code before the first request, which would otherwise wait for it, and all others with it.
 
-Knows `served` and `rows`. A copy of the model learns from made-up rows and predicts them. Where there is no model yet,
-a new learner of a made-up table does.
+Knows `served_learner` and `rows`. A copy of the model learns from made-up rows and predicts them. Where there is no
+model yet, a new learner of a made-up table does.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from ..formats.columns import ENCODED, NUMBER, TEXT, Columns
 from ..stream.encoder import is_encoded
-from .beginning import LABEL, new_learner
+from .initial_learner import LABEL, new_learner
 from .rows.rows import rows_of_json
-from .served import Served
+from .served_learner import Served
 
 MADE = Columns(ENCODED, table=(("number", NUMBER), ("text", TEXT)), label=LABEL)
 ENOUGH = 1_100  # rows after which an encoder holds none back any more

@@ -23,7 +23,7 @@ from ..formats.columns import TABLE, Columns
 from ..formats.errors import Hint, InputError, Skipped
 from ..formats.reading import Input
 from .json_conversion import check_can_be_json, holds_indices, infinite_rows, lines_of_rows, lines_of_table
-from .spooled import spooled
+from .spooled_input import spooled
 from .table_reading import LINES, Tables
 
 TABLES = ("csv", "tsv", "parquet", "arrow")

@@ -1,11 +1,11 @@
 """Drift detection: ADWIN on the mean of the classes' error rates.
 
-Knows NumPy, and predictions of rows (`judged`). ADWIN (Bifet and Gavaldà, 2007, doi:10.1137/1.9781611972771.42) keeps a
-window of the latest predictions, as long as their mean does not change, in an exponential histogram of O(log n) sums.
-Here there is a sum for each class, and the mean of the error rates of the classes is compared. So the mistakes of a
-rare class weigh as much as those of the others, and there is no alarm if predictions merely shift to another class,
-because the share of positives rises and falls with the hour or another model of a pool takes over. With one class it is
-plain ADWIN.
+Knows NumPy, and predictions of rows (`prediction_quality`). ADWIN (Bifet and Gavaldà, 2007,
+doi:10.1137/1.9781611972771.42) keeps a window of the latest predictions, as long as their mean does not change, in an
+exponential histogram of O(log n) sums. Here there is a sum for each class, and the mean of the error rates of the
+classes is compared. So the mistakes of a rare class weigh as much as those of the others, and there is no alarm if
+predictions merely shift to another class, because the share of positives rises and falls with the hour or another model
+of a pool takes over. With one class it is plain ADWIN.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .judged import Said
+from .prediction_quality import Said
 
 BUCKETS = 5  # of each size, at most
 CLOCK = 32  # values from one check to the next
@@ -40,7 +40,7 @@ class Change(NamedTuple):
     def rates(self) -> NDArray[np.float64]:
         """The error rates of each class before and after, (classes, 2); NaN where a part has too few rows of it."""
         parts = np.stack([self.before, self.after], axis=1).astype(np.float64)
-        parts[~_told(self.before, self.after)] = np.nan
+        parts[~_enough_rows(self.before, self.after)] = np.nan
         rates: NDArray[np.float64] = parts[:, :, 0] / parts[:, :, 1]
         return rates
 
@@ -57,7 +57,7 @@ class Change(NamedTuple):
         return after > min(1.5 * before, before + 0.1)
 
 
-def _told(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _enough_rows(before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether both parts have enough rows of each class, (…, classes)."""
     told: NDArray[np.bool_] = (before[..., 1] >= SHORTEST) & (after[..., 1] >= SHORTEST)
     return told
@@ -146,7 +146,7 @@ class Adwin:
         sums = sums.reshape(-1, n_classes, 2).cumsum(axis=0)
         whole, before = sums[-1], sums[:-1]
         after = whole - before
-        told = _told(before, after)
+        told = _enough_rows(before, after)
         with np.errstate(divide="ignore", invalid="ignore"):  # of classes with too few rows
             rates = whole[:, 0] / whole[:, 1]
             shares = 1.0 / (before[..., 1] - SHORTEST + 1) + 1.0 / (after[..., 1] - SHORTEST + 1)

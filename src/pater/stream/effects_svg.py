@@ -63,7 +63,7 @@ def _lines(curve: Curve, least: float) -> str:
     for piece, x0, x1 in zip(pieces, at, at[1:], strict=False):  # a place to point at
         parts.append(
             f'<rect class="point" x="{x0:.1f}" y="{TOP:.1f}" width="{x1 - x0:.1f}" '
-            f'height="{HEIGHT - BOTTOM + ROWS - TOP:.1f}"><title>{_told(piece)}</title></rect>'
+            f'height="{HEIGHT - BOTTOM + ROWS - TOP:.1f}"><title>{_tooltip(piece)}</title></rect>'
         )
     for effect in missing:
         x = WIDTH - RIGHT - 20
@@ -89,7 +89,7 @@ def _columns(curve: Curve, least: float) -> str:
         parts.append(_rows(effect, x, step, most))
         parts.append(
             f'<rect class="bar {_sign(effect)}" x="{x + 1.5:.1f}" y="{min(y, zero):.1f}" width="{step - 3:.1f}" '
-            f'height="{max(0.5, abs(y - zero)):.1f}"><title>{_told(effect)}</title></rect>'
+            f'height="{max(0.5, abs(y - zero)):.1f}"><title>{_tooltip(effect)}</title></rect>'
         )
         if isfinite(effect.standard_error):
             low, high = (scale(value) for value in _around(effect.effect, effect))
@@ -117,7 +117,7 @@ def _bars(curve: Curve, least: float) -> str:
         parts.append(_text(left - 8, y + 12, name, "end", "name"))
         parts.append(
             f'<rect class="bar {_sign(effect)}" x="{min(x, zero):.1f}" y="{y + 2:.1f}" height="{LINE - 7:.1f}" '
-            f'width="{max(0.5, abs(x - zero)):.1f}"><title>{_told(effect)}</title></rect>'
+            f'width="{max(0.5, abs(x - zero)):.1f}"><title>{_tooltip(effect)}</title></rect>'
         )
         if isfinite(effect.standard_error):
             low, high = (scale(value) for value in _around(effect.effect, effect))
@@ -208,7 +208,7 @@ def _dot(effect: Effect, x: float, scale: _Scale) -> str:
     low, high = (scale(value) for value in _around(effect.effect, effect))
     error = f'<path class="error" d="M{x:.1f} {low:.1f}V{high:.1f}"/>' if isfinite(effect.standard_error) else ""
     place = f'cx="{x:.1f}" cy="{scale(effect.effect):.1f}"'
-    return f'{error}<circle class="dot" {place} r="3.5"><title>{_told(effect)}</title></circle>'
+    return f'{error}<circle class="dot" {place} r="3.5"><title>{_tooltip(effect)}</title></circle>'
 
 
 def _around(value: float, effect: Effect) -> tuple[float, float]:
@@ -220,7 +220,7 @@ def _sign(effect: Effect) -> str:
     return "above" if effect.effect >= 0 else "below"
 
 
-def _told(effect: Effect) -> str:
+def _tooltip(effect: Effect) -> str:
     sure = f" ± {effect.standard_error:.2g}" if isfinite(effect.standard_error) else ""
     rows = "" if effect.rows is None else f", {effect.rows:,} rows"
     return escape(f"{effect.value}: {effect.effect:+.3g}{sure}{rows}")

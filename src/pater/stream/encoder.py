@@ -20,7 +20,6 @@ from ..formats.errors import Fault, InputError
 from ..formats.raw import RawBatch
 from ..formats.row_batch import RowBatch
 from ..models.differences import check_same
-from ..preprocessing.begun import begun_with, without
 from ..preprocessing.columns import Table
 from ..preprocessing.crosses import check_names
 from ..preprocessing.encoded import Encoded
@@ -29,6 +28,7 @@ from ..preprocessing.encoding_merge import merge_encodings
 from ..preprocessing.encoding_state import from_state, to_state
 from ..preprocessing.row_encoding import encode_row
 from ..preprocessing.settings import RESOLUTIONS, EncodingSettings
+from ..preprocessing.shard_encodings import begun_with, without
 from ..preprocessing.stream_encoder import Piece, StreamEncoder
 
 Interactions = Sequence[tuple[str, str]] | str | None

@@ -1,6 +1,6 @@
 """Evaluating a saved model on labelled data, or a learner on each row before it learns from it.
 
-Knows `learner`, `judged`, `label_times` and `widths`.
+Knows `learner`, `prediction_quality`, `label_times` and `widths`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from ..formats.batches import Batch
 from ..formats.errors import Fault, Skipped
-from ..formats.unread import UnreadCells
+from ..formats.unread_warnings import UnreadCells
 from ..models.matrices import part
 from ..models.pool import Pool
 from ..models.predict import probabilities
-from .judged import LOWEST, Judged, Said
 from .label_times import LabelTimes
 from .learner import Learner
+from .prediction_quality import LOWEST, Judged, Said
 from .refusals import refusal_told
 from .widths import by_width, piece_of, weighing
 

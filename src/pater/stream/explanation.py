@@ -18,7 +18,7 @@ from ..formats.batches import Batch
 from ..formats.errors import InputError, Skipped
 from ..formats.raw import RawBatch
 from ..formats.reading import make_input
-from ..formats.unread import UnreadCells
+from ..formats.unread_warnings import UnreadCells
 from ..kernels.run import Rows
 from ..models.certainty import Certainty
 from ..models.contributions import Contributions, contributions, weights_of
@@ -27,7 +27,7 @@ from ..preprocessing.curves import Curve, foremost_columns
 from ..preprocessing.effects import Described, curves
 from .inspection import name_of
 from .learner import Learner
-from .ready import ready_rows
+from .ready_rows import ready_rows
 
 NO_CURVES = (
     "the model learned from columns as they are, which have no effect curves. Give rows to see what each feature adds "
@@ -95,7 +95,7 @@ def explain_batch(learner: Learner, batch: Batch, *, skip: bool = False) -> Expl
         assert isinstance(batch, RawBatch)
         weights, intercepts = _weights(learner, np.arange(len(table.features)))
         found = contributions(rows, margins, weights, intercepts, table.term_of, table.centres(weights))
-        of_columns = {name: _told(batch.table[name]) for name in table.encoding.names}
+        of_columns = {name: _value_names(batch.table[name]) for name in table.encoding.names}
         pairs = {feature.term: (feature.column, feature.crossed) for feature in table.features if feature.crossed}
         values = [_crossed(of_columns, *pairs[term]) if term in pairs else of_columns[term] for term in table.terms]
         told = np.isin(np.arange(len(table.terms)), table.term_of[weights.any(axis=0)])
@@ -131,7 +131,7 @@ def _dense(rows: Rows, n_rows: int, width: int) -> NDArray[np.float64]:
     return found
 
 
-def _told(column: Column) -> list[str | None]:
+def _value_names(column: Column) -> list[str | None]:
     """The values of a column, as texts; None where missing."""
     texts: Texts = as_texts(column)
     names = [*texts.names, None]
@@ -244,11 +244,11 @@ def curves_told(learner: Learner, found: list[Curve], top: int | None = None) ->
                 "effects": [
                     {
                         "value": effect.value,
-                        "low": _number(effect.low),
-                        "high": _number(effect.high),
+                        "low": _finite_or_none(effect.low),
+                        "high": _finite_or_none(effect.high),
                         "rows": effect.rows,
                         "effect": effect.effect,
-                        "standard_error": _number(effect.standard_error),
+                        "standard_error": _finite_or_none(effect.standard_error),
                     }
                     for effect in curve.effects
                 ],
@@ -258,5 +258,5 @@ def curves_told(learner: Learner, found: list[Curve], top: int | None = None) ->
     }
 
 
-def _number(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if isfinite(value) else None

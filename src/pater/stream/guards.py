@@ -65,7 +65,7 @@ class Guards:
         if rows == LOOKED_AT:
             unseen = self._unseen(learner.specs)
             if unseen:
-                told = _told_of(unseen, self.labels, f"none of the first {LOOKED_AT:,} rows")
+                told = _unseen_labels(unseen, self.labels, f"none of the first {LOOKED_AT:,} rows")
                 warnings.warn(f"{batch.source}: {told}.", UnseenLabelWarning, stacklevel=2)
         if not (learner.scale or self.scales_seen):
             self.scales_seen = True
@@ -78,7 +78,7 @@ class Guards:
         self.labels |= set(learner.classes.tolist())
         unseen = self._unseen(learner.specs)
         if unseen:
-            raise InputError(f"{_told_of(unseen, self.labels, 'no row')}. Name a label that is there.")
+            raise InputError(f"{_unseen_labels(unseen, self.labels, 'no row')}. Name a label that is there.")
         if learner.classes.size == 1 and learner.rows >= LONG:
             warnings.warn(
                 f"all rows have the same label, {learner.classes[0]}, so the model can predict nothing else. Check the "
@@ -148,7 +148,7 @@ def hint_of_few_rows(learner: Learner, name: str) -> None:
         warnings.warn(f"{name}: {told}", Hint, stacklevel=2)
 
 
-def _told_of(unseen: list[Any], labels: set[Any], none: str) -> str:
+def _unseen_labels(unseen: list[Any], labels: set[Any], none: str) -> str:
     shown = " and ".join(map(str, unseen))
     return (
         f"{none} has the label {shown}, which --class-weight names; the labels are {listed(sorted(map(str, labels)))}"

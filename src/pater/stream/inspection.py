@@ -33,7 +33,7 @@ def summary(learner: Learner, top: int) -> dict[str, Any]:
         "sources": learner.sources,
         "classes": model.classes.tolist(),
         "features": learner.n_features or model.n_features,
-        "columns": _told(learner),
+        "columns": _kind_of_columns(learner),
         "settings": {
             "class_weight": base.class_weight if isinstance(base.class_weight, str | None) else dict(base.class_weight),
             "intercept": base.intercept,
@@ -154,7 +154,7 @@ def _numbers_at(columns: Columns) -> dict[int, list[str]]:
     return found
 
 
-def _told(learner: Learner) -> str:
+def _kind_of_columns(learner: Learner) -> str:
     columns = learner.columns
     if columns is None:
         return "as the caller gave them"

@@ -38,7 +38,7 @@ from ..models.views import NO_LEVELS, Views
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 from .learner_file import parts_of, to_save
-from .ready import ready_rows
+from .ready_rows import ready_rows
 from .refusals import refusal_told, width_told
 from .widths import as_before_an_error, by_width, weighing
 

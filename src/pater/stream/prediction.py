@@ -21,7 +21,7 @@ from ..formats.arrow_files import pyarrow
 from ..formats.batches import Batch
 from ..formats.errors import Hint, InputError, Skipped
 from ..formats.reading import make_input
-from ..formats.unread import UnreadCells
+from ..formats.unread_warnings import UnreadCells
 from ..models.predict import labels_of
 from .learner import Learner
 

@@ -23,8 +23,8 @@ from ..formats.reading import Input
 from ..formats.sources import STANDARD_INPUT, Source
 from ..models.shards import rows_to_begin_with
 from .beginning import Beginning
-from .begun import begun_bytes
 from .guards import LOOKED_AT, Guards
+from .shard_starts import begun_bytes
 from .shards import Shard, Task, Warnings, stamp_of
 
 SHARD_BYTES = 1 << 27

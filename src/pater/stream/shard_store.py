@@ -118,7 +118,7 @@ class ShardStore:
     def _go_on(self, manifest: dict[str, Any]) -> None:
         self._check_manifest(manifest)
         for number in range(len(self.names)):
-            told = self._told(number)
+            told = self._described(number)
             if told is not None:
                 self.told[number] = told
         found = (_MERGED.fullmatch(name) for name in os.listdir(self.folder))
@@ -162,7 +162,7 @@ class ShardStore:
         if there != manifest:
             raise InputError(f"{self.folder} was written with other files, or in another order. {anew}")
 
-    def _told(self, number: int) -> dict[str, Any] | None:
+    def _described(self, number: int) -> dict[str, Any] | None:
         path = self.folder / f"{number:06}.json"
         try:
             told = json.loads(path.read_bytes())

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 from ..files.container import check_place, lock_place
 from ..formats.errors import Fault, InputError, Skipped, as_text
 from .beginning import Beginning
-from .begun import together
 from .guards import MOST_CLASSES, Guards
 from .learner import Learner
 from .shard_plan import SHARD_BYTES, Plan, make_plan
+from .shard_starts import together
 from .shard_store import ShardStore
 from .shards import Learned, Refused, Shard, Task, say
 

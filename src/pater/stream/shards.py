@@ -1,7 +1,7 @@
 """A shard: pieces of files that are learned separately, in any process, and returned as the bytes of a model file.
 
-Knows `training`, `begun` and `pieces`; knows nothing about processes. The result of a shard depends only on its rows
-and on the settings.
+Knows `training`, `shard_starts` and `pieces`; knows nothing about processes. The result of a shard depends only on its
+rows and on the settings.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ..formats.pieces import with_lines_counted
 from ..formats.reading import Input
 from ..formats.sources import Source
 from ..models.warnings import ManyClassesWarning, OneClassWarning, PositiveClassWarning
-from .begun import starting_from, without_begun
 from .guards import LOOKED_AT, Guards
 from .learner import Learner
+from .shard_starts import starting_from, without_begun
 from .training import Run
 
 Tell = Callable[[int, int], None]  # is called with the rows and the bytes of a shard so far

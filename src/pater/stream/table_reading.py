@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..formats.absent import no_column
 from ..formats.arrow import RecordParser
 from ..formats.arrow_files import is_text, pyarrow, schema_of
 from ..formats.columns import Columns
@@ -20,6 +19,7 @@ from ..formats.delimiters import FIXED
 from ..formats.errors import Fault, InputError, MalformedError, Skipped
 from ..formats.reading import Input
 from ..formats.sources import Source
+from ..formats.suggestions import no_column
 from ..preprocessing.columns import written
 from .csv_tables import Piece, TextColumns, cells_of, header_line, piece_of, text_of
 from .json_conversion import pieces_of_lines, schema_of_lines

@@ -22,14 +22,14 @@ from ..formats.blocks import START, Place
 from ..formats.errors import Fault, InputError, Skipped
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input
-from ..formats.unread import UnreadCells
+from ..formats.unread_warnings import UnreadCells
 from .beginning import Beginning
 from .checkpoints import Every, go_on_from, progress_of
 from .encoder import Interactions, Later
 from .evaluation import learn_and_judge
 from .guards import MOST_CLASSES, Guards
-from .judged import Judged
 from .learner import Learner
+from .prediction_quality import Judged
 from .widths import weighing
 
 

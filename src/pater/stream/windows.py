@@ -1,6 +1,7 @@
 """How good a learner was along a stream: rates by windows of a number of rows.
 
-Knows `judged`. With more than two classes, FPR and FNR are means over the classes of a window, each against the rest.
+Knows `prediction_quality`. With more than two classes, FPR and FNR are means over the classes of a window, each against
+the rest.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..models.labels import encode
-from .judged import Said, mean_recall, probability_losses, rates, roc_area
+from .prediction_quality import Said, mean_recall, probability_losses, rates, roc_area
 
 
 class Windows:

@@ -138,7 +138,12 @@ def _zoom(inset: Axes, lines: pd.DataFrame) -> None:
 
 
 def critical_difference(
-    comparison: Comparison, title: str, key: str, *, colours: Mapping[str, str] = ink.ALGORITHM, wide: bool = False
+    comparison: Comparison,
+    title: str,
+    key: str,
+    *,
+    colours: Mapping[str, str] = ink.ALGORITHM,
+    wide: bool = False,
 ) -> str:
     """Mean ranks on a line, the best at the left; bars join algorithms that the Nemenyi test cannot tell apart."""
     ranks = comparison.mean_ranks

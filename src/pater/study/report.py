@@ -20,16 +20,14 @@ from pater import __version__
 from pater.data import DATA_SETS
 
 from . import figures
+from .circumstances import Circumstances, Made
 from .drift.learners import plan_of_drift
 from .drift.page import draw_drift, drift_on_the_page
-from .drift.tables import DriftResults, drift_results
-from .drift.tables import load as load_drift
-from .made import Circumstances, Made
+from .drift.tables import DriftResults, drift_results, load_drift
 from .peers.page import draw_peers, peers_on_the_page
-from .peers.tables import PeerResults, peer_results
-from .peers.tables import load as load_peers
+from .peers.tables import PeerResults, load_peers, peer_results
 from .plan import ALGORITHMS, NOT_COMPARABLE, WEIGHTS, Plan
-from .results import Results, comparisons, load, results
+from .results import Results, comparisons, load_results, results
 from .statistics import Comparison
 from .store import Store
 from .tables import save
@@ -80,7 +78,7 @@ def write_report(
 
 def page_of_tables(folder: Path) -> str:
     """The page of a study, made again from the tables that `write_report` saved."""
-    made, found = Made.load(folder), load(folder)
+    made, found = Made.load(folder), load_results(folder)
     peers = load_peers(folder, made.peers_seconds) if made.peers_seconds is not None else None
     runs = plan_of_drift(made.plan).runs
     drift = load_drift(folder, runs, made.drift_seconds) if made.drift_seconds is not None else None

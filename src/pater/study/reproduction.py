@@ -56,7 +56,7 @@ def reproduce(
     for part in parts:
         part.run(jobs, on_finished)
 
-    from .made import Circumstances
+    from .circumstances import Circumstances
     from .report import PAGE, write_report  # half a second of imports that the run need not wait for
 
     circumstances = Circumstances(jobs=jobs, seconds=elapsed, units_run=len(plan.units) - len(finished))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
-from . import beyond, tables
+from . import beyond_the_paper, tables
 from .plan import Plan
 from .statistics import Comparison, compare, rank_lines
 from .store import Store
@@ -42,11 +42,11 @@ def results(store: Store, plan: Plan) -> Results:
         table2_averages=tables.averages(accuracies),
         table3_weights=tables.weights(rows, units),
         table4_seconds=seconds,
-        figure1_curves=beyond.curves(rows, progress),
+        figure1_curves=beyond_the_paper.curves(rows, progress),
         figure2_ranks=rank_lines(comparisons(accuracies, seconds)),
-        beyond_honest_weights=beyond.honest(rows, progress),
-        beyond_other_scores=beyond.other_scores(rows, progress),
-        beyond_readings=beyond.readings(rows, store.frame("readings", plan)),
+        beyond_honest_weights=beyond_the_paper.honest(rows, progress),
+        beyond_other_scores=beyond_the_paper.other_scores(rows, progress),
+        beyond_readings=beyond_the_paper.readings(rows, store.frame("readings", plan)),
     )
 
 
@@ -74,7 +74,7 @@ def comparisons(accuracies: pd.DataFrame, seconds: pd.DataFrame) -> dict[str, Co
     return found
 
 
-def load(folder: Path) -> Results:
+def load_results(folder: Path) -> Results:
     """The tables as they were saved."""
     names = [field.name for field in fields(Results)]
     return Results(**{name: tables.read(folder / f"{name}.csv") for name in names})

@@ -19,7 +19,7 @@ from pater.kernels.rules import RULES
 from pater.models import matrices as batch
 from pater.models import metrics
 
-from .halves import Fold, folds
+from .folds import Fold, folds
 from .plan import NOT_COMPARABLE, UNWEIGHTED, WITH_CURVES, Model, Plan
 from .readings import NO_INTERCEPT, READINGS, learn_by
 from .training import train, train_warm

@@ -1,7 +1,7 @@
 """Counts of answers and of right ones, and the rates that follow.
 
-Knows `stream/judged.py` for the smallest probability. Counts add up, so that stretches of a stream can be merged; the
-rate of a class that has not come is None.
+Knows `stream/prediction_quality.py` for the smallest probability. Counts add up, so that stretches of a stream can be
+merged; the rate of a class that has not come is None.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ...stream.judged import LEAST_PROBABILITY
+from ...stream.prediction_quality import LEAST_PROBABILITY
 
 Rates = dict[str, float | None]
 

@@ -19,7 +19,7 @@ from ...formats.errors import InputError, listed, shortened
 from ...formats.json_cells import Cells, Faults
 from ...formats.json_rows import EVERY
 from ...formats.json_schema import LABEL, columns_of_rows
-from ...formats.plain import INFINITE, note
+from ...formats.plain_rows import INFINITE, note
 from ...formats.schema import Wishes
 from ...preprocessing.columns import Numbers, Texts
 from ...preprocessing.tables import TRUTHS, of_arrow

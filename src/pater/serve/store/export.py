@@ -11,7 +11,7 @@ from ...formats.jsonl import line_of_columns
 from ...models.setting_kinds import Switch
 from ...models.settings import by_keyword
 from ...stream.learner import load
-from ..beginning import EXPORTED, with_label
+from ..initial_learner import EXPORTED, with_label
 from ..rows.rows import lines_of_log
 from .log import Log
 from .records import Entry, Snapshot

@@ -19,7 +19,7 @@ from ...files.writing import replacing
 from ...formats.errors import InputError
 from ...stream.beginning import Beginning
 from ...stream.learner import load
-from ..beginning import learner_of_file
+from ..initial_learner import learner_of_file
 from . import schema
 from .folder import Folder, StateError
 from .log import Log

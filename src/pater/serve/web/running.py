@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..engine import Engine
-from ..keeping import Keeping
+from ..retention import Retention
 from ..rows import bodies
 from ..store import records
 from ..store.state import opened
@@ -52,7 +52,7 @@ class Setup:
     state: Path
     model: Path | None = None
     settings: dict[str, Any] = field(default_factory=dict)
-    keeping: Keeping = field(default_factory=Keeping)
+    keeping: Retention = field(default_factory=Retention)
     limits: Limits = field(default_factory=Limits)
     window: int = 1_000
     host: str = "127.0.0.1"

@@ -51,7 +51,12 @@ def _panel(axes: Axes, stream: Stream, lines: dict[str, pd.DataFrame]) -> None:
     for name, part in lines.items():
         label, like, width, dashes = LINES[name]
         axes.plot(
-            part["seen"], part["score"], color=ink.ALGORITHM[like], linewidth=width, linestyle=dashes, label=label
+            part["seen"],
+            part["score"],
+            color=ink.ALGORITHM[like],
+            linewidth=width,
+            linestyle=dashes,
+            label=label,
         )
         says = [
             f"{label}, up to row {seen:,}: {score:.1f} %"

@@ -87,7 +87,7 @@ def grid(table: pd.DataFrame) -> pd.DataFrame:
     return best.loc[[key for key in STREAMS if key in best.index], list(FAMILIES)]
 
 
-def load(folder: Path, runs: int, seconds: float) -> DriftResults:
+def load_drift(folder: Path, runs: int, seconds: float) -> DriftResults:
     """The tables as they were saved."""
     return DriftResults(**{name: read(folder / f"{name}.csv") for name in SAVED}, runs=runs, seconds=seconds)
 

@@ -112,7 +112,7 @@ def averages(cells: pd.DataFrame, tests: dict[tuple[str, str], Comparison], inst
     return table.rename_axis("algorithm").reset_index()
 
 
-def load(folder: Path, seconds: float) -> PeerResults:
+def load_peers(folder: Path, seconds: float) -> PeerResults:
     """The saved tables, with the tests computed again."""
     cells, means, ranks = (read(folder / f"peers_{name}.csv") for name in ("scores", "averages", "ranks"))
     means["settings"] = means["settings"].fillna("")  # may be empty

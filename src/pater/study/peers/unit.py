@@ -21,7 +21,7 @@ from pater.models import metrics, search
 from pater.models.settings import SETTINGS
 from pater.models.spec import Spec
 
-from ..halves import Fold, folds
+from ..folds import Fold, folds
 from ..plan import Plan
 from ..runner import Work
 from ..unit import SCORES, Line, scores_of

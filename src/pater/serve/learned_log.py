@@ -1,7 +1,7 @@
 """The result of learning the log: a model, the quality of its answers, and the last entry that both include.
 
-Knows `served`, `quality` and `rows`; knows no thread and no request. The same entries give the same bytes, however they
-are cut into calls.
+Knows `served_learner`, `quality` and `rows`; knows no thread and no request. The same entries give the same bytes,
+however they are cut into calls.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..formats.errors import InputError
 from ..formats.raw import RawBatch
 from ..models.matrices import part
 from ..preprocessing.columns import part as table_part
-from .beginning import new_learner
+from .initial_learner import new_learner
 from .quality.quality import Answers, Quality
 from .rows.kinds import JSON
 from .rows.rows import lines_of_log, rows_of_log
-from .served import Served
+from .served_learner import Served
 from .store.records import Entry
 
 MANY = 100  # rows from which on an entry that was already read is learned as it is, not read again with others

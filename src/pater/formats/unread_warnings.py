@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Mapping
 
 from ..preprocessing.encoded import Encoded
-from ..preprocessing.unread import Unread
+from ..preprocessing.unread_cells import Unread
 from .errors import Hint, shortened
 
 LEAST = 20  # unread cells, for it not to be a slip

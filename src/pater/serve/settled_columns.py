@@ -21,8 +21,8 @@ from ..models.truth import text_named
 from ..stream.encoder import is_encoded
 from ..stream.learner import Learner
 from .errors import Refusal
-from .keeping import Keeping
-from .learned import Learned
+from .learned_log import Learned
+from .retention import Retention
 from .rows.arrow_rows import rows_of_arrow
 from .rows.bodies import refuse
 from .rows.rows import Rows, label_of, rows_of_json, truths_among
@@ -67,7 +67,7 @@ class Settling:
         self._wishes = self._wished(by_index=columns is not None and not columns.table)
 
     @classmethod
-    def of(cls, log: Log, learned: Learned, settings: dict[str, Any], keeping: Keeping) -> Settling:
+    def of(cls, log: Log, learned: Learned, settings: dict[str, Any], keeping: Retention) -> Settling:
         """The columns and labels that the log has settled; an error if rows cannot expire as the label given."""
         known = bool(log.meta(LABELS_KNOWN, default=False))
         most_classes = 2 if settings.get("options", {}).get("operating_point") else keeping.most_classes

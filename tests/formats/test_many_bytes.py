@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pater.compiler.decorators import entrance
 from pater.formats.csv_fields import SPARE, split_plain
-from pater.formats.wide import how_many
-from pater.formats.wide import short_number as part_of_numbers
+from pater.formats.many_bytes import how_many
+from pater.formats.many_bytes import short_number as part_of_numbers
 
 short_number = entrance(part_of_numbers)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Keeping:
+class Retention:
     """How long and how much is kept.
 
     remember, expire_as

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
 
 from pater.data import load
-from pater.study.halves import folds, random_halves, standardised, tf_idf
+from pater.study.folds import folds, random_halves, standardised, tf_idf
 
 
 @given(n=st.integers(2, 300), seed=st.integers(0, 2**32))

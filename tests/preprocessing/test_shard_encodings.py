@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from preprocessing.tables_to_encode import columns
 
-from pater.preprocessing.begun import begun_with, without
 from pater.preprocessing.column_encoders import CategoryEncoder
 from pater.preprocessing.columns import Numbers, Texts, part
 from pater.preprocessing.encoding import Encoding
 from pater.preprocessing.encoding_merge import merge_encodings
 from pater.preprocessing.encoding_state import from_state, to_state
 from pater.preprocessing.settings import EncodingSettings
+from pater.preprocessing.shard_encodings import begun_with, without
 
 ROOMY = EncodingSettings(warm_up=200, max_categories=100, word_buckets=16, interactions="all", cross_buckets=64)
 

@@ -173,7 +173,7 @@ def test_only_predictions_change():
     model.set_params(operating_point=None)
     assert model.threshold_ == 0.0
     plain.set_params(operating_point={"max_fpr": 0.01})
-    with pytest.raises(ValueError, match="begins with the next rows"):
+    with pytest.raises(ValueError, match="takes effect with the next rows"):
         plain.predict(X)
     assert plain.partial_fit(X, y).threshold_ != 0.0
 

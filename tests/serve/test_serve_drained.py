@@ -15,6 +15,7 @@ async def drained(folder):
     log, settings = opened(folder, settings={"algo": "pater-i"})
     engine = Engine(log, settings)
     await engine.start()
+    await engine.housekeeping.stop()  # which writes, too, if compiling the first row takes long enough
     writer, told = engine.conveyor.writer, engine.conveyor._on_disk
 
     looked = threading.Event()

@@ -109,7 +109,7 @@ def test_onnx_comes_with_its_extra(model, run, tmp_path, monkeypatch):
         (["--to", "xml"], "--to must be json, sql or onnx, got 'xml'."),
         (["--table", "t"], "--table needs --to sql."),
         (["--to", "json", "--key", "id"], "--key needs --to sql."),
-        (["--to", "sql", "--dialect", "oracle"], "there is no dialect 'oracle'; there are sqlite, duckdb."),
+        (["--to", "sql", "--dialect", "oracle"], "there is no dialect 'oracle'; choose from sqlite, duckdb."),
         (["--to", "sql", "--key", "id", "--key", "id"], "a key is named twice: ['id', 'id']."),
         (["--to", "sql", "--key", "Margin"], "the key 'Margin' has the same name as an answer"),
         (["-o", "model.xyz"], "model.xyz does not end in .json, .sql or .onnx: give --to json, sql or onnx."),

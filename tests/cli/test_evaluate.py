@@ -249,7 +249,7 @@ def test_labels_that_come_in_another_order_or_never(run, table, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told", "code"),
     [
-        (["--delay", "nope"], "there is no column 'nope' beside the label; there are when, known, a", 1),
+        (["--delay", "nope"], "there is no column 'nope' beside the label; choose from when, known, a", 1),
         (["--delay", "known", "--time", "a"], "one of the columns 'known' and 'a' holds dates", 1),
         (["--delay", "known", "--time", "known"], "cannot be the time of a row and that of its label", 1),
         (["--delay", "known", "--drop", "when"], "name with --time the column with the time of a row", 1),

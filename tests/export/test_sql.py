@@ -205,7 +205,7 @@ def test_what_sql_cannot_do_is_said():
         sql(document(few.partial_fit(first.drop(columns="note"), y)))
     X, y, _ = matrix(50)
     plain = document(pater.Perceptron().fit(X, y))
-    with pytest.raises(ExportError, match="no dialect 'oracle'; there are sqlite, duckdb"):
+    with pytest.raises(ExportError, match="no dialect 'oracle'; choose from sqlite, duckdb"):
         sql(plain, dialect="oracle")
     for key in ("Margin", "PREDICTED", f"probability_{plain['classes'][1]}"):
         with pytest.raises(ExportError, match="the same name as an answer"):

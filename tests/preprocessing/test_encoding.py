@@ -364,5 +364,5 @@ def test_the_clock_of_a_stream_is_no_number() -> None:
     again = from_state(told, arrays)
     assert [column.clock for column in again.columns] == [True, True, False]
     told["columns"][2]["clock"] = "yes"
-    with pytest.raises(ValueError, match="a clock that is none"):
+    with pytest.raises(ValueError, match="a clock in a column that holds no dates"):
         from_state(told, arrays)

@@ -78,7 +78,7 @@ def test_an_older_file_goes_on_as_it_began() -> None:
 def test_what_is_forged_is_refused(kind: object) -> None:
     told, arrays = to_state(begun(["7", "8"]))
     told["columns"][0]["exact"] = kind
-    with pytest.raises(ValueError, match="calls texts"):
+    with pytest.raises(ValueError, match="way of naming texts"):
         from_state(told, arrays)
 
 

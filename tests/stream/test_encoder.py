@@ -214,7 +214,7 @@ def test_columns_that_are_missing_or_more(path: Path, tmp_path: Path) -> None:
     [
         ({"encoding": "table", "scale": True}, "scale is for the plain encoding"),
         ({"encoding": "table", "bits": 10}, "bits is for the plain encoding"),
-        ({"encoding": "bins"}, "there is no encoding 'bins'; there are table and plain"),
+        ({"encoding": "bins"}, "there is no encoding 'bins'; choose table or plain"),
     ],
 )
 def test_what_does_not_go_with_an_encoder(path: Path, settings: dict[str, object], what: str) -> None:

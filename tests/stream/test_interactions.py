@@ -183,7 +183,7 @@ def test_explanations_leave_out_crosses_that_nobody_looks_at(tmp_path: Path) -> 
     [
         ({"interactions": [("a", "y")]}, "'y' is the label, which cannot be crossed"),
         ({"interactions": [("h", "a")], "weight": "h"}, "'h' is the importance of rows, which cannot be crossed"),
-        ({"interactions": [("a", "nope")]}, r"no column 'nope' that could be crossed; there are \['a', 'b'"),
+        ({"interactions": [("a", "nope")]}, r"no column 'nope' that could be crossed; choose from \['a', 'b'"),
         ({"interactions": [("a", "a")]}, "'a' is crossed with itself"),
         ({"interactions": "a:b"}, 'must be "all" or pairs of columns'),
         ({"interactions": "all", "encoding": "plain"}, "for tables that are encoded"),

@@ -62,7 +62,7 @@ def convert(
 
         wanted = output_format or format_of(str(output))
         if wanted not in FORMATS:
-            raise UsageError(f"there is no format {wanted!r}; there are {', '.join(FORMATS)}.")
+            raise UsageError(f"there is no format {wanted!r}; choose from {', '.join(FORMATS)}.")
         if place is None and wanted in ("parquet", "arrow"):
             raise UsageError(f"{wanted} goes to a file, not to standard output: name it.")
         rows = make_input(

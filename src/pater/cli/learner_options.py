@@ -106,7 +106,7 @@ def checked(algo: str, given: dict[str, Any], *, others: dict[str, bool], saved:
         raise UsageError(f"{', '.join(ignored)} cannot be combined with {saved}: the model keeps its own settings.")
     known = (*SIDE_BY_SIDE, *RULES)
     if algo not in known:
-        raise UsageError(f"there is no algorithm {algo!r}; there are {', '.join(known)}.")
+        raise UsageError(f"there is no algorithm {algo!r}; choose from {', '.join(known)}.")
     result = {}
     for name, value in given.items():
         setting = SETTINGS[name]

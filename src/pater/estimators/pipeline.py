@@ -293,6 +293,6 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for key, value in params.items():
             name, _, rest = key.partition("__")
             if name not in dict(self.steps) or not rest:
-                raise ValueError(f"there is no parameter {key!r}; there are {sorted(self.get_params())}.")
+                raise ValueError(f"there is no parameter {key!r}; choose from {sorted(self.get_params())}.")
             dict(self.steps)[name].set_params(**{rest: value})
         return self

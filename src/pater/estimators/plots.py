@@ -179,7 +179,7 @@ def plot_effects(model: OnlinePipeline, columns: Any = None, *, label: Any = Non
     if columns is not None:
         unknown = [name for name in columns if not any(name in (each.column, each.name) for each in found)]
         if unknown:
-            raise ValueError(f"there is no effect of {unknown[0]!r}; there are {[each.name for each in found]}.")
+            raise ValueError(f"there is no effect of {unknown[0]!r}; choose from {[each.name for each in found]}.")
         found = [each for name in columns for each in found if name in (each.column, each.name)]
     if not found:
         raise ValueError("no column has an effect on the margin.")

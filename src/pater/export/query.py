@@ -41,7 +41,7 @@ def sql(document: dict[str, Any], table: str = "rows", *, keys: Iterable[str] = 
         class if there are any. They are NULL for a row for which SQL cannot be sure what pater would predict.
     """
     if dialect not in DIALECTS:
-        raise ExportError(f"there is no dialect {dialect!r}; there are {', '.join(DIALECTS)}.")
+        raise ExportError(f"there is no dialect {dialect!r}; choose from {', '.join(DIALECTS)}.")
     cells, terms = _terms(document["input"], Cells(DIALECTS[dialect]))
     kept, read = list(keys), len(cells.told()) // 2
     if read > MOST_COLUMNS:

@@ -120,7 +120,7 @@ def _read_back(path: Path, saved: Saved, arrays: Arrays) -> Saved:
     rooms = {name: Same(array) for name, array in arrays.items()}
     reading = _Reading(saved.model)
     header, _ = read(path, {name: lambda *_, room=room: room for name, room in rooms.items()}, reading.claims)
-    require(all(room.agreed for room in rooms.values()), "the numbers that came back are others")
+    require(all(room.agreed for room in rooms.values()), "other numbers came back")
     large: Arrays = {name: room for name, room in rooms.items() if name in reading.rooms}
     again = reading.saved(header, {**arrays, **large})
     model, was = again.model, saved.model
@@ -129,7 +129,7 @@ def _read_back(path: Path, saved: Saved, arrays: Arrays) -> Saved:
         one.state.scalars.tobytes() == other.state.scalars.tobytes()
         for one, other in zip(_models(model), _models(was), strict=True)
     )
-    require(same, "the settings that came back are others")
+    require(same, "other settings came back")
     return again
 
 

@@ -57,6 +57,6 @@ def seen_of(names: Any, arrays: Arrays, plan: Plan) -> SeenMargins | None:
             continue
         most = MOST_ROWS if name in _COUNTED else LARGEST_MARGIN**2
         require(((values >= 0) & (values <= most)).all(), f"the {name} of its operating point is out of range")
-        gain = name.startswith("gain")
-        require(not gain or ((values > 0) & (values <= LARGEST_GAIN)).all(), f"the {name} of its margins is none")
+        fits = not name.startswith("gain") or ((values > 0) & (values <= LARGEST_GAIN)).all()
+        require(fits, f"the {name} of its margins is out of range")
     return seen

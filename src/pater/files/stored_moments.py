@@ -44,7 +44,7 @@ def moments_in(described: Any, plan: Plan) -> Places:
     """The shapes and types of the arrays of the moments that a header describes, if it is sound."""
     require(plan.specs[0].rule == BATCH_RULE, "it has moments, but its rule makes none")
     rows, factor_rows, ridge = described["rows"], described["factor_rows"], described["ridge"]
-    require(is_number(ridge) and ridge >= 0, "its ridge is no penalty")
+    require(is_number(ridge) and ridge >= 0, "its ridge is not a penalty")
     n_classes, width = plan.classes.size, plan.n_features
     for counts, most in ((rows, MOST_ROWS), (factor_rows, most_rows(width))):
         sound = isinstance(counts, list) and len(counts) == n_classes

@@ -187,7 +187,7 @@ def make_input(
 ) -> Input:
     """An input with checked settings; if `encoded` is None, a table is encoded."""
     if format is not None and format not in FORMATS:
-        raise InputError(f"there is no format {format!r}; there are {', '.join(FORMATS)}.")
+        raise InputError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}.")
     if on_error not in ("stop", "skip"):
         raise InputError(f"on_error must be 'stop' or 'skip', got {on_error!r}.")
     if bits is not None and not 1 <= bits <= MOST_BITS:

@@ -223,7 +223,7 @@ def check_names(settings: EncodingSettings, names: list[str]) -> None:
     """Raise a ValueError if a column that is to be crossed does not exist."""
     for name in (name for pair in settings.interactions if settings.interactions != "all" for name in pair):
         if name not in names:
-            raise ValueError(f"there is no column {name!r} that could be crossed; there are {names}.")
+            raise ValueError(f"there is no column {name!r} that could be crossed; choose from {names}.")
 
 
 def _seed(left: str, right: str) -> int:

@@ -183,9 +183,9 @@ def _column(told: Any, settings: EncodingSettings, reader: _Reader, newer: bool)
     naming = {field: told.pop(field) for field in Naming._fields if field in told}
     sound = _fit(set(told), {"name", "kind"} | _FIELDS[kind], newer) and isinstance(name, str)
     _demand(sound, "has a column of other fields")
-    _demand(clock is False or (clock is True and kind == "date"), "has a clock that is none")
-    _demand(all(type(value) is bool for value in naming.values()), "calls texts in a way that is not known")
-    _demand(not naming or kind == "category", "calls texts that are no categories")
+    _demand(clock is False or (clock is True and kind == "date"), "has a clock in a column that holds no dates")
+    _demand(all(type(value) is bool for value in naming.values()), "has an unknown way of naming texts")
+    _demand(not naming or kind == "category", "names texts in a column that holds no categories")
     if kind in ("number", "date"):
         bins = told["bins"]
         _demand(type(bins) is int and bins >= 1, "has a column without bins")

@@ -58,7 +58,7 @@ def columns_of(
     for name in [*names, *beside]:
         found = dataframe.columns.count(name)
         if found != 1:
-            told = f"there are {dataframe.columns}" if not found else "their names must differ"
+            told = f"choose from {dataframe.columns}" if not found else "their names must differ"
             raise ValueError(f"dataframe has {found or 'no'} column{'s' * (found > 1)} {name!r}; {told}.")
     twice = [name for name in dict.fromkeys([*names, *beside]) if [*names, *beside].count(name) > 1]
     if twice:

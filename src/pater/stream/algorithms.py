@@ -37,7 +37,7 @@ def specs_of(algo: str, scoring: str = "balanced_accuracy", **given: Any) -> Spe
         if value is None:
             continue
         if name not in known:
-            raise TypeError(f"there is no setting {name!r}; there are {', '.join(known)}.")
+            raise TypeError(f"there is no setting {name!r}; choose from {', '.join(known)}.")
         setting = known[name]
         try:
             own[setting.name] = setting.checked(value, name)
@@ -46,7 +46,7 @@ def specs_of(algo: str, scoring: str = "balanced_accuracy", **given: Any) -> Spe
         if there and not setting.has(algo):
             raise InputError(f"{algo} has no {name}; it is for {', '.join(setting.rules)}.")
     if not there:
-        raise InputError(f"there is no algorithm {algo!r}; there are {', '.join((*SIDE_BY_SIDE, *RULES))}.")
+        raise InputError(f"there is no algorithm {algo!r}; choose from {', '.join((*SIDE_BY_SIDE, *RULES))}.")
     rules = SIDE_BY_SIDE.get(algo, (algo,))
     base = Spec(rules[0], **own, watch=True)
     if algo == AUTO:

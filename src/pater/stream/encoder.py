@@ -236,7 +236,7 @@ def new_encoder(columns: Columns, interactions: Interactions = None) -> Encoder 
 def is_encoded(encoding: str | None, *, scale: bool, bits: int | None) -> bool | None:
     """Whether a table is to be encoded; None if that depends on whether it is a table."""
     if encoding not in (None, "table", "plain"):
-        raise InputError(f"there is no encoding {encoding!r}; there are table and plain.")
+        raise InputError(f"there is no encoding {encoding!r}; choose table or plain.")
     of_plain = {"scale": scale, "bits": bits is not None}
     given = [name for name, there in of_plain.items() if there]
     if encoding == "table" and given:

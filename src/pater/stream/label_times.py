@@ -32,7 +32,7 @@ class LabelTimes:
         names = [name for name, _ in columns.table]
         for name in (label, time):
             if name is not None and name not in names:
-                raise InputError(f"there is no column {name!r} beside the label; there are {listed(names)}.")
+                raise InputError(f"there is no column {name!r} beside the label; choose from {listed(names)}.")
         if label == time:
             raise InputError(f"column {label!r} cannot be the time of a row and that of its label.")
         self._label, self._time, self._kind = label, time, ""

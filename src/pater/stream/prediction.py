@@ -111,7 +111,7 @@ def predict_to(
     """
     kind = output_format or _kind_of(output)
     if kind not in FORMATS:
-        raise InputError(f"there is no output format {kind!r}; there are {', '.join(FORMATS)}.")
+        raise InputError(f"there is no output format {kind!r}; choose from {', '.join(FORMATS)}.")
     if kind == "parquet" and is_stream(output):
         raise InputError("Parquet must be written to a file: name it with --output.")
     source = make_input(

@@ -15,12 +15,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pater import PATERClassifier
 from pater.kernels import simd
+from pater.kernels.memory import ROW
 from pater.kernels.pages import whole_lines, zeros_in_lines
 from pater.kernels.simd import plain, primitives
+from pater.kernels.simd.dense_rows import KEPT, NARROW
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-WIDTHS = [*range(1, 71), 127, 128, 129, 300, 641]
+WIDTHS = [*range(1, 71), 127, 128, 129, 300, 641, 1024, 1025]
 CLOSE = {"rtol": 1e-12, "atol": 1e-12}
 
 
@@ -50,10 +52,10 @@ def dense(d, floats, rng):
     return (np.ascontiguousarray(rng.normal(size=(5, d)), floats),)
 
 
-def padded(vectors):
-    """The table whose columns are these vectors, each in cache lines of its own."""
-    copy = zeros_in_lines((1, *vectors.shape))
-    copy[0] = vectors
+def padded(vectors, row):
+    """The table whose columns are these vectors and a row, each in cache lines of its own."""
+    copy = zeros_in_lines((1, len(vectors) + 1, row.size))
+    copy[0] = [*vectors, row]
     return whole_lines(copy)[0].T
 
 
@@ -87,12 +89,26 @@ def same(pair_of_calls, *arguments):
 def test_dense_rows(floats):
     for d in WIDTHS:
         rng = np.random.default_rng(d)
-        rows = dense(d, floats, rng)
-        table = padded(rng.normal(size=(4, d)))
+        rows, vectors = dense(d, floats, rng), rng.normal(size=(4, d))
         for i, positive in ((0, True), (3, False), (4, True)):
-            same(PRODUCTS, rows, i, table)
+            table = padded(vectors, rows[0][i])
             for b in (0.0, -0.7):
-                same(ADD, rows, i, (i + 1) % 5, table, positive, 1.5, 0.3, b)
+                (ours, left), (theirs, expected) = both_on(ADD, rows, i, (i + 1) % 5, table, positive, 1.5, 0.3, b)
+                assert_allclose(ours, theirs, **CLOSE)
+                assert_allclose(left[3][:, :4], expected[3][:, :4], **CLOSE)
+            (ours, _), (theirs, _) = both_on(PRODUCTS, rows, i, table)
+            assert_allclose(ours, theirs, **CLOSE)
+
+
+@pytest.mark.parametrize("d", [d for d in WIDTHS if NARROW < d <= KEPT])
+def test_a_row_whose_products_are_known_is_at_hand(d):
+    rng = np.random.default_rng(d)
+    rows, table = dense(d, "f4", rng), padded(rng.normal(size=(4, d)), np.zeros(d))
+    PRODUCTS[0](rows, 2, table)
+    assert_array_equal(table[:d, ROW], rows[0][2])
+    ADD[0](rows, 2, 3, table, True, 1.0, 1.0, 0.0)
+    assert_array_equal(table[:d, ROW], rows[0][3])
+    assert not table[d:].any()
 
 
 def test_the_order_of_the_sums_is_the_same_in_both_loops_over_dense_rows():
@@ -100,7 +116,7 @@ def test_the_order_of_the_sums_is_the_same_in_both_loops_over_dense_rows():
     for d in WIDTHS:
         rng = np.random.default_rng(d)
         rows = dense(d, "f8", rng)
-        table = padded(rng.normal(size=(4, d)))
+        table = padded(rng.normal(size=(4, d)), rows[0][1])
         for positive in (True, False):
             after = ADD[0](rows, 1, 2, table, positive, 0.5, -0.25, 0.0)
             assert_array_equal(after, PRODUCTS[0](rows, 2, table))

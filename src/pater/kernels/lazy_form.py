@@ -26,7 +26,7 @@ from .class_means import (
     zero_gap,
 )
 from .double_double import all_products, count_products, squared_gap
-from .memory import S_NEG, S_POS, U, V
+from .memory import ROW, S_NEG, S_POS, U, V
 from .rows import either
 from .simd import fma
 from .steps import loss_to_take, passive
@@ -45,13 +45,19 @@ STRAIN_WITHOUT = 2.0**400  # and when these are used up: beyond it U could overf
 LOST = 2.0**800  # beyond it, a margin in the lazy form may overflow though w·x does not
 
 
+@inlined
+def _keeps_steps(table):
+    """Whether the table has a vector V: it is of one model, not of a herd."""
+    return table.shape[1] <= ROW + 1
+
+
 @exact_part
 def fold(table, at, m):
     """Move the lazy part of w and of Σ t·δₜ into U and V: another form of the same vectors."""
     u, p, n = at
     for j in range(m.width):
         table[j, u] += m.A_pos * table[j, p] - m.A_neg * table[j, n]
-    if table.shape[1] == V + 1:
+    if _keeps_steps(table):
         for j in range(m.width):
             table[j, V] += m.B_pos * table[j, p] - m.B_neg * table[j, n]
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
@@ -89,7 +95,7 @@ def tidy(table, at, m):
     if m.loss_pos + m.loss_neg > TOO_LARGE:
         shrink(m)
         shrink_vector(table[:, at[U]])
-        if table.shape[1] == V + 1:
+        if _keeps_steps(table):
             shrink_vector(table[:, V])
     too_high = m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
     if too_high or m.work_since_fold >= fold_after(m.width):

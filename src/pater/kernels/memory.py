@@ -7,6 +7,7 @@ import numpy as np
 U, S_POS, S_NEG, V = range(4)  # the vectors of a mean rule
 P_POS, P_NEG = 4, 5  # with a full metric
 Q = 4  # with a diagonal one
+ROW = 4  # beside the vectors, where dense rows are learned without one: room for a row
 POINT_U, POINT_V, POINT_Q = range(3)  # and of a point rule
 
 SCALARS = np.dtype(

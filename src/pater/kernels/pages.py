@@ -45,14 +45,18 @@ def zeros_in_lines(shape: tuple[int, int, int]) -> NDArray[np.float64]:
     return memory[start : start + size].reshape(n_models, kinds, width)[:, :, :n_features]
 
 
-def whole_lines(vectors: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Vectors from `zeros_in_lines`, or those of some models, each with the zeros after it; None for other arrays."""
+def whole_lines(vectors: NDArray[np.float64], rooms: int = 0) -> NDArray[np.float64] | None:
+    """Vectors from `zeros_in_lines`, or those of some models, each with the zeros after it; None for other arrays.
+
+    `rooms` is the number of vectors that each model has beyond those given.
+    """
     n_models, kinds, n_features = vectors.shape
     width, memory = _in_whole_lines(n_features), vectors.base
-    if memory is None or vectors.strides[1:] != (8 * width, 8) or vectors.ctypes.data % (8 * LINE):
+    strides = 8 * width * (kinds + rooms), 8 * width, 8
+    if memory is None or vectors.strides != strides or vectors.ctypes.data % (8 * LINE):
         return None
     place = vectors.ctypes.data - memory.ctypes.data
-    return np.ndarray((n_models, kinds, width), np.float64, memory, place)
+    return np.ndarray((n_models, kinds + rooms, width), np.float64, memory, place)
 
 
 def _in_whole_lines(n: int) -> int:

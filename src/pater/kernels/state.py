@@ -203,17 +203,18 @@ class State:
         self._give_lines()
 
     def _give_lines(self) -> None:
-        """Move the split vectors of a mean rule into whole cache lines, if they are not there yet."""
+        """Move the split vectors of a mean rule into whole cache lines, with room for a row, where they are not yet."""
         if self.layout == "split" and self.metric == "none" and self.has_means and self.in_lines() is None:
-            vectors = zeros_in_lines(self.vectors.shape)
+            n_models, kinds, n_features = self.vectors.shape
+            vectors = zeros_in_lines((n_models, kinds + 1, n_features))[:, :kinds]
             if not self.is_fresh:
                 vectors[...] = self.vectors
             self.vectors = vectors
 
     def in_lines(self) -> NDArray[np.float64] | None:
-        """The vectors, each with the zeros after it, if in whole cache lines (`pages.whole_lines`); else None."""
+        """The vectors and room for a row, each with the zeros after it, if in whole cache lines; else None."""
         if self._lines is None or self._lines[0] is not self.vectors:
-            self._lines = self.vectors, whole_lines(self.vectors)
+            self._lines = self.vectors, whole_lines(self.vectors, rooms=1)
         found: NDArray[np.float64] | None = self._lines[1]
         return found
 

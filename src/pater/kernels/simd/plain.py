@@ -27,7 +27,10 @@ def products(rows, i, table):
 
 @exact_part
 def add_and_products(rows, i, following, table, positive, s, a, b):
-    """Add a·x to U, s·x to S⁺ or S⁻ and b·x to V; then the `products` with another row."""
+    """Add a·x to U, s·x to S⁺ or S⁻ and b·x to V; then the `products` with another row.
+
+    Row x is the one whose products were formed last.
+    """
     own = 1 if positive else 2
     for k in range(size(rows, i)):
         j, x = entry(rows, i, k)

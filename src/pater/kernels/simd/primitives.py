@@ -26,7 +26,10 @@ def products(typing_context, rows, i, table):
 
 @intrinsic
 def add_and_products(typing_context, rows, i, following, table, positive, s, a, b):
-    """Add a·x to U, s·x to S⁺ or S⁻ and b·x to V; then the `products` with another row."""
+    """Add a·x to U, s·x to S⁺ or S⁻ and b·x to V; then the `products` with another row.
+
+    Row x is the one whose products were formed last.
+    """
     numbers = [types.float64] * 3
     signature = _FOUR(rows, types.int64, types.int64, table, types.boolean, *numbers)
     return signature, dense_add_and_products if _is_dense(rows) else sparse_add_and_products

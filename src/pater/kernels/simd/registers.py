@@ -12,8 +12,6 @@ from llvmlite import ir
 from numba.core import cgutils
 
 WIDTH, FEW = 8, 4  # doubles in a register, one cache line; and in half of one
-NARROW = 32  # columns up to which half registers are used
-AHEAD_BYTES = 4096  # how far ahead of its use a dense row is prefetched
 F64, F32, I64, I32, I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 BYTE, POINTER = ir.IntType(8), ir.PointerType()
 BYTES = {F64: 8, F32: 4}
@@ -84,9 +82,9 @@ class Words:
         kind = "f64" if a.type == F64 else f"v{a.type.count}f64"
         return self._call(f"fmuladd.{kind}", a.type, [a, b, c])
 
-    def prefetch(self, address: Any) -> None:
-        """Prefetch a cache line, to be read, into the second-level cache."""
-        self._call("prefetch.p0", ir.VoidType(), [address, *(ir.Constant(I32, code) for code in (0, 2, 1))])
+    def prefetch(self, address: Any, locality: int = 2) -> None:
+        """Prefetch a cache line, to be read: into the first-level cache with a locality of 3, else into the second."""
+        self._call("prefetch.p0", ir.VoidType(), [address, *(ir.Constant(I32, code) for code in (0, locality, 1))])
 
     def total_of_four(self, four: list[Any], swapped: Any) -> list[Any]:
         """The sums of the numbers in each of four registers, with the first two exchanged if `swapped`."""
@@ -131,15 +129,3 @@ class Words:
     def _call(self, name: str, answer: Any, arguments: list[Any]) -> Any:
         kind = ir.FunctionType(answer, [argument.type for argument in arguments])
         return self.builder.call(cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.{name}"), arguments)
-
-
-def few_or_many(builder: Any, size: Any, generate: Callable[[Words], list[Any]]) -> list[Any]:
-    """The four results of a loop, in half registers for few columns: those are added up sooner."""
-    with builder.goto_entry_block():
-        homes = [builder.alloca(F64) for _ in range(4)]
-    with builder.if_else(builder.icmp_signed("<=", size, integer(NARROW))) as branches:
-        for branch, width in zip(branches, (FEW, WIDTH), strict=True):
-            with branch:
-                for value, home in zip(generate(Words(builder, width)), homes, strict=True):
-                    builder.store(value, home)
-    return [builder.load(home, typ=F64) for home in homes]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..compiler.decorators import exact_part, inlined
 from .class_means import balanced_alpha
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
@@ -89,10 +91,10 @@ def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings,
         margin = m.scale * (wx + m.bias)
         if wanted:
             out[r] = margin
-        s = weights[i] if weighted else 1.0
+        s = weights[np.uint64(i)] if weighted else 1.0
         if s == 0.0:
             continue
-        positive = codes[i] == positive_code
+        positive = codes[np.uint64(i)] == positive_code
         note(m, p, margin, positive, s, 1.0)
         if balanced:
             alpha_pos, alpha_neg = balanced_alpha(m.seen_pos, m.seen_neg)

@@ -40,7 +40,7 @@ from .second_order import (
 )
 from .state import Layout, Metric, State
 
-__all__ = ["IN_ORDER", "NOTHING", "Rows", "available_threads", "layout_for", "learn", "row_pass"]
+__all__ = ["IN_ORDER", "NOTHING", "Rows", "arrange_for", "available_threads", "learn", "row_pass"]
 
 BLOCK_BYTES = 1 << 17
 STRETCH = 4096  # rows that a thread takes at a time when there are more parts than threads
@@ -130,6 +130,15 @@ def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[La
     return "herd", herds_of(state, settings)
 
 
+def arrange_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[Layout, Herds]:
+    """Put the vectors of `state` in that order, and where dense rows need them, in whole cache lines."""
+    layout, herds = layout_for(rows, state, settings)
+    state.arrange(layout, herds)
+    if layout == "split" and state.metric == "none" and state.has_means:
+        state.in_lines()
+    return layout, herds
+
+
 def learn(
     rows: Rows,
     codes: NDArray[np.int64],
@@ -152,8 +161,7 @@ def learn(
     is None for one per processor. Arguments that do not fit together raise a ValueError before anything is touched.
     """
     rows = check_pass(rows, codes, state, settings, weights, order, margins, stops, counts)
-    layout, herds = layout_for(rows, state, settings)
-    state.arrange(layout, herds)
+    layout, herds = arrange_for(rows, state, settings)
     n_models = state.n_models
     if margins is None:
         margins = _no_margins(n_models)
@@ -220,9 +228,8 @@ def row_pass(
     them.
     """
     rows = check_pass(rows, codes, state, settings, weights, IN_ORDER, margins, (), None)
-    layout, herds = layout_for(rows, state, settings)
+    layout, _ = arrange_for(rows, state, settings)
     assert layout != "herd"
-    state.arrange(layout, herds)
     margins = _no_margins(state.n_models) if margins is None else margins
     run, arguments = _ready(rows, codes, state, settings, weights, IN_ORDER, margins, NO_STOPS)
     arguments = (*arguments, 0, state.n_models, 0, 1)

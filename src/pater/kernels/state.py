@@ -188,7 +188,6 @@ class State:
     def arrange(self, layout: Layout, herds: Herds = ()) -> None:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
         if layout == self.layout and herds == self.herds:
-            self._give_lines()
             return
         fresh = self.is_fresh  # then there is nothing to carry over, and no page is touched
         if fresh or layout == "herd":
@@ -200,23 +199,22 @@ class State:
             split = np.ascontiguousarray(self.kinds())
             self.vectors = split if layout == "split" else np.ascontiguousarray(split.swapaxes(1, 2))
         self.layout, self.herds = layout, herds
-        self._give_lines()
 
-    def _give_lines(self) -> None:
-        """Move the split vectors of a mean rule into whole cache lines, with room for a row, where they are not yet."""
-        if self.layout == "split" and self.metric == "none" and self.has_means and self.in_lines() is None:
-            n_models, kinds, n_features = self.vectors.shape
-            vectors = zeros_in_lines((n_models, kinds + 1, n_features))[:, :kinds]
-            if not self.is_fresh:
-                vectors[...] = self.vectors
-            self.vectors = vectors
+    def in_lines(self) -> NDArray[np.float64]:
+        """The split vectors of a mean rule and room for a row, each with the zeros after it, in whole cache lines.
 
-    def in_lines(self) -> NDArray[np.float64] | None:
-        """The vectors and room for a row, each with the zeros after it, if in whole cache lines; else None."""
+        They are moved there if they are elsewhere.
+        """
         if self._lines is None or self._lines[0] is not self.vectors:
-            self._lines = self.vectors, whole_lines(self.vectors, rooms=1)
-        found: NDArray[np.float64] | None = self._lines[1]
-        return found
+            lines: Any = whole_lines(self.vectors, rooms=1)
+            if lines is None:
+                n_models, kinds, n_features = self.vectors.shape
+                vectors = zeros_in_lines((n_models, kinds + 1, n_features))[:, :kinds]
+                if not self.is_fresh:
+                    vectors[...] = self.vectors
+                self.vectors, lines = vectors, whole_lines(vectors, rooms=1)
+            self._lines = self.vectors, lines
+        return self._lines[1]  # type: ignore[no-any-return]
 
     def rooms(self) -> NDArray[np.float64]:
         """Scratch space in which a pass works on a row: four vectors for each model, the intercept's number first."""

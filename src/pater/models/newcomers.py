@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.memory import COUNTS
-from ..kernels.run import NOTHING, Rows, available_threads, layout_for, learn
+from ..kernels.run import NOTHING, Rows, arrange_for, available_threads, learn
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .labels import Encoded, ranks
 from .matrices import part
@@ -92,7 +92,7 @@ def _learn_as_they_come(
     width, settings, n_rows = len(model.specs), model.settings(), codes.size
     stops = model.history.cuts(n_rows) if model.history is not None else []
     counts = np.zeros((len(stops), model.state.n_models, len(COUNTS)))
-    model.state.arrange(*layout_for(rows, model.state, settings))
+    arrange_for(rows, model.state, settings)
 
     def learn_class(k: int) -> int:
         start, models = int(begins[k]), slice(k * width, (k + 1) * width)

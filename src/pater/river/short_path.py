@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.run import Rows, layout_for, row_pass
+from ..kernels.run import Rows, arrange_for, row_pass
 from ..kernels.state import State
 from ..models.matrices import first_bad_row
 from ..models.model import Model
@@ -200,7 +200,7 @@ class PoolPath(ShortPath):
         assert kind is not None
         self._pool, self._leader = model, model.leader
         for each in model.models.values():
-            each.state.arrange(*layout_for(rows, each.state, each.settings()))
+            arrange_for(rows, each.state, each.settings())
 
         def learn() -> int:
             if first_bad_row(rows) >= 0:

@@ -41,7 +41,7 @@ def train(
     state = State.new(1, n_features, means=RULES[model.rule].moves_along_means)
     spec = Spec(model.rule, alphas=(model.alpha_neg, model.alpha_pos), intercept=intercept)
     settings = settings_of((spec,), (0, 1))
-    state.arrange(*passes.layout_for(rows, state, settings))
+    passes.arrange_for(rows, state, settings)
     margins = np.empty((1, len(codes)))
     started = time.thread_time()
     bad = passes.learn(rows, codes, state, settings, margins=margins)

@@ -88,7 +88,9 @@ def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings,
         wx, xx = dot(rows, i, w)
         if not xx <= LARGEST_ROW:
             return r
-        margin = m.scale * (wx + m.bias)
+        margin = wx + m.bias
+        if ball:  # without it, no multiplication delays the step
+            margin *= m.scale
         if wanted:
             out[r] = margin
         s = weights[np.uint64(i)] if weighted else 1.0

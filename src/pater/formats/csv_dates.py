@@ -106,7 +106,7 @@ def _moments(text, starts, ends, column, seconds):
     found = False
     for r in range(seconds.size):
         seconds[r] = np.nan
-        start, end = trimmed(text, starts[r, column], ends[r, column])
+        start, end = trimmed(text, np.int64(starts[r, column]), np.int64(ends[r, column]))
         if is_missing(text, start, end):
             continue
         if end - start < 10:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import allocating, exact_kernel, exact_part, short_part
 from ..kernels.simd import lowest, marks, ones
 from .hashed_names import SEVERAL
 from .many_bytes import short_number
@@ -157,7 +157,7 @@ def split_plain(text, delimiter, width, starts, ends):
     return k == n
 
 
-@part_of_callers
+@short_part
 def is_missing(text, start, end):
     """Nothing, ?, NA, N/A, NaN with or without a sign, null or none, in small or large letters."""
     if end - start == 4 and (text[start] == PLUS or text[start] == MINUS):
@@ -181,8 +181,9 @@ def is_missing(text, start, end):
     return (b == 117 and c == 108 and d == 108) or (b == 111 and c == 110 and d == 101)
 
 
-@part_of_callers
+@short_part
 def trimmed(text, start, end):
+    """Where the field begins and ends without blanks around it; of int64, so that it is compiled only once."""
     while start < end and text[np.uint64(start)] in (SPACE, TAB):
         start += 1
     while start < end and text[np.uint64(end - 1)] in (SPACE, TAB):
@@ -248,7 +249,7 @@ def categories(text, fields, wanted, bits, names, places, signs, noted):
         scratch[:size] = prefixes[bounds[k] : bounds[k + 1]]
         for r in range(places.shape[1]):
             places[line, r], signs[line, r] = -1, 0.0
-            start, end = trimmed(text, starts[r, wanted[k]], ends[r, wanted[k]])
+            start, end = trimmed(text, np.int64(starts[r, wanted[k]]), np.int64(ends[r, wanted[k]]))
             if is_missing(text, start, end):
                 continue
             length = size

@@ -37,7 +37,7 @@ def distinct(text, starts, ends, columns, codes, spans, bounds):
         table[:] = -1
         for r in range(n_rows):
             codes[c, r] = -1
-            start, end = trimmed(text, starts[r, j], ends[r, j])
+            start, end = trimmed(text, np.int64(starts[r, j]), np.int64(ends[r, j]))
             if is_missing(text, start, end):
                 continue
             doubled = 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import exact_kernel, part_of_callers
+from ..compiler.decorators import exact_kernel, short_part
 from ..kernels.simd import marks, ones
 
 ONE_TO_ONE = 8  # bytes up to which texts of the same size and the same hash are the same
@@ -35,7 +35,7 @@ def how_many(text, byte):
     return found
 
 
-@part_of_callers
+@short_part
 def eight_bytes(text, i):
     """The eight bytes from i on, the first of them the lowest."""
     word, at = np.uint64(0), np.uint64(i)
@@ -44,13 +44,13 @@ def eight_bytes(text, i):
     return word
 
 
-@part_of_callers
+@short_part
 def are_digits(word):
     """Whether each byte is one of 0, 1, …, 9."""
     return ((word + _UP_TO_TEN) | word) & _TOPS == np.uint64(0)
 
 
-@part_of_callers
+@short_part
 def _eight_digits(word):
     """The number that eight digits form; neighbours are combined, then pairs, then fours."""
     word = (word * np.uint64(2561)) >> np.uint64(8)
@@ -58,7 +58,7 @@ def _eight_digits(word):
     return ((word & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
 
 
-@part_of_callers
+@short_part
 def short_number(text, start, end):
     """The number that these bytes form, and whether they are up to fifteen digits, with at most seven after a point.
 
@@ -90,7 +90,7 @@ def short_number(text, start, end):
     return float(np.int64(digits)) / _POWERS[places], True
 
 
-@part_of_callers
+@short_part
 def _word_before(text, end):
     """The eight bytes before `end`, the first of them the lowest; those before the text are 0."""
     if end >= 8:
@@ -101,7 +101,7 @@ def _word_before(text, end):
     return word
 
 
-@part_of_callers
+@short_part
 def hash_bytes(text, start, end):
     """A hash of some bytes, taken in from the last to the first."""
     h, golden, half = np.uint64(end - start), np.uint64(0x9E3779B97F4A7C15), np.uint64(32)  # 2^64 over the golden ratio
@@ -114,7 +114,7 @@ def hash_bytes(text, start, end):
     return h ^ (h >> half)
 
 
-@part_of_callers
+@short_part
 def same_bytes(text, start, end, other_start, other_end):
     """Whether two places hold the same bytes."""
     if end - start != other_end - other_start:

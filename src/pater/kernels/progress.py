@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from ..compiler.decorators import exact_part, inlined
+from ..compiler.decorators import exact_part, inlined, merged_part
 
 CALIBRATION_MEMORY = 1e4  # samples
 FIRST_MEMORY = 20.0  # samples, plus a quarter of the stream, as both margins and the curve are far off at its beginning
@@ -63,7 +63,7 @@ def calibrate(m, margin, positive, s):
     m.margin_square += (margin * margin - m.margin_square) / min(float(m.t), SIZE_MEMORY)
 
 
-@inlined
+@merged_part
 def count_answer(m, p, says, positive, s):
     """Count a right or a wrong answer, after fading those before it where the settings ask for that."""
     fade = p.fading if 0.0 < p.fading < 1.0 else 1.0
@@ -110,7 +110,7 @@ def in_unit(size_square, margin):
     return margin / math.sqrt(size_square) if size_square > 0.0 else margin
 
 
-@inlined
+@merged_part
 def note(m, p, margin, positive, s, g):
     """Count a sample of importance s, or s·g in units of the past, and the prediction made for it."""
     m.t += 1

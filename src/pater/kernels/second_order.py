@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..compiler.decorators import exact_part, filled_in, inlined
+from ..compiler.decorators import exact_part, filled_in, inlined, merged_part
 from .class_means import balanced_alpha
 from .progress import in_unit, note
 from .rules import LARGEST_ROW
@@ -105,7 +105,7 @@ def settle_counts(m):
     return down_pos, down_neg
 
 
-@inlined
+@merged_part
 def with_class_weight(m, p, y, s):
     """The importance of a sample times that of its class."""
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg

@@ -90,7 +90,7 @@ def absorb(triangle, n, x, noise, f, known, k, first):
     return alpha
 
 
-@inlined
+@exact_part
 def restore_prior(triangle, n, g, f, k):
     """Σ⁻¹ ← Σ⁻¹/g + (1 − 1/g)·I over the first n columns; f and k are scratch space for n numbers each."""
     for j in range(n):

@@ -135,12 +135,12 @@ class Board:
 
 
 @exact_part
-def fail(right, seen, awake, answers, n):  # type: ignore[no-untyped-def]
+def fail(right, before, awake, answers, n, t, problem, side):  # type: ignore[no-untyped-def]
     """Whether `n` rows of a class were predicted worse than before by more than chance, on average over all."""
     rate = given = 0.0
-    for place, k in enumerate(awake):
-        rate += (right[k] + 1.0) / (seen + 2.0) / awake.size  # a rate of 1 may be chance, too
-        given += answers[place] / awake.size
+    for place in range(awake.size):
+        rate += (right[t, awake[place], problem, side] + 1.0) / (before + 2.0) / awake.size  # 1 may be chance, too
+        given += answers[t, place, problem, side] / awake.size
     return n * rate - given > FAILURE * np.sqrt(n * rate * (1.0 - rate))
 
 
@@ -153,18 +153,18 @@ def note_answers(right, seen, total, awake, answers, rows, kept):  # type: ignor
     """
     for t in range(rows.shape[0]):
         for problem in range(rows.shape[1]):
-            at_first = total[t, problem].sum() < AT_FIRST
+            at_first = total[t, problem, 0] + total[t, problem, 1] < AT_FIRST
             for side in range(2):
                 before, left, n = seen[t, problem, side], kept[t, problem, side], rows[t, problem, side]
-                if not at_first and fail(right[t, :, problem, side], before, awake, answers[t, :, problem, side], n):
+                if not at_first and fail(right, before, awake, answers, n, t, problem, side):
                     left **= FASTER
                 seen[t + 1, problem, side] = before * left + n
                 total[t + 1, problem, side] = total[t, problem, side] + n
                 factor = seen[t + 1, problem, side] / before if before > 0.0 else 0.0
                 for k in range(right.shape[1]):
                     right[t + 1, k, problem, side] = right[t, k, problem, side] * factor
-                for place, k in enumerate(awake):
-                    given = answers[t, place, problem, side]
+                for place in range(awake.size):
+                    k, given = awake[place], answers[t, place, problem, side]
                     right[t + 1, k, problem, side] = right[t, k, problem, side] * left + given
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import allocating, exact_kernel, exact_part, short_part
 
 LARGEST = 1e150  # the largest number that mean and deviation take into account: its square is finite
 SMALLEST = 1e-280  # the smallest sum of squares to divide by
 TILE = 128  # rows that are written at a time, so that they stay in the cache from column to column
 
 
-@part_of_callers
+@short_part
 def _over(a, b):
     """The floor of a / b, both whole. A product is faster than a division; adding a half makes its rounding safe."""
     return np.floor((a + 0.5) * (1.0 / b))

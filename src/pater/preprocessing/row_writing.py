@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import allocating, exact_kernel, exact_part, short_part
 from .encoding_kernels import find_bins, settle, standardise
 
 SHORT = 32  # the most entries of a row that are sorted by counting
 
 
-@part_of_callers
+@short_part
 def _put(indices, data, at, column, value, there):
     """Write an entry, which the next overwrites unless `there`; return the position of the next.
 

@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from ..compiler.decorators import allocating, exact_kernel, exact_part, part_of_callers
+from ..compiler.decorators import allocating, exact_kernel, exact_part, short_part
 
 SPACE = 32
 BEGINS_NO_NUMBER = np.array([chr(k).isascii() and chr(k).isalpha() and chr(k) not in "iI" for k in range(256)])
@@ -31,7 +31,7 @@ def _is_renamed(text, start, end):
     return found
 
 
-@part_of_callers
+@short_part
 def _crc(text, start, end):
     """The CRC-32 of some bytes."""
     h = np.uint32(0xFFFFFFFF)

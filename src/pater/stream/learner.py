@@ -25,15 +25,14 @@ from ..formats.hashed_names import HashedNames, with_news
 from ..kernels.doors import checked
 from ..kernels.run import available_threads
 from ..kernels.state import State
-from ..models.candidates import WIDEST, is_pool
+from ..models.candidates import WIDEST
 from ..models.labels import is_text
 from ..models.matrices import part
 from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
 from ..models.model import Model
-from ..models.new_model import new_model
 from ..models.pool import Pool
 from ..models.predict import labels_of, probabilities
-from ..models.spec import Specs
+from ..models.spec import Specs, is_pool
 from ..models.views import NO_LEVELS, Views
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
@@ -165,15 +164,20 @@ class Learner:
         if self.model is None:
             # Each class is added at the row that brings it, so that it does not matter where a stream is cut.
             known = np.zeros(0, np.str_ if is_text(labels) else np.int64)
-            judged_by, is_open = (self.scoring, self.scoring_settings, self.fading), is_open or self.encoder is not None
-            views = Views(wanted, NO_LEVELS if self.encoder is None else self.encoder.levels()[:wanted])
-            self.model = new_model(known, views, self.specs, judged_by, more_may_come=is_open)
+            if is_pool(self.specs):
+                self.model = self._new_pool(known, wanted, more_may_come=is_open or self.encoder is not None)
+            else:
+                self.model = Model.new(known, wanted, self.specs)
             self.scaler = Scaler.new(wanted) if self.scale else None
         if self.model.n_features < n_features:
             self.model.resize(wanted)
             if self.scaler is not None:
                 self.scaler.grow(wanted)
         self.n_features = n_features
+
+    def _new_pool(self, classes: NDArray[Any], n_features: int, *, more_may_come: bool) -> Pool:
+        views = Views(n_features, NO_LEVELS if self.encoder is None else self.encoder.levels()[:n_features])
+        return Pool.new(classes, views, self.specs, *self.scored_by, fading=self.fading, more_may_come=more_may_come)
 
     def go_on_with(self, columns: Columns) -> None:
         """Get ready to learn more from data with these columns, whatever the model was saved by."""

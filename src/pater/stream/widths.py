@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ..formats.batches import Batch
 from ..formats.columns import INDICES
-from ..models.candidates import ROWS_FOR_EACH, WIDEST, is_pool
+from ..models.candidates import ROWS_FOR_EACH, WIDEST
 from ..models.matrices import part
-from ..models.spec import Specs
+from ..models.spec import Specs, is_pool
 
 if TYPE_CHECKING:
     from .learner import Learner

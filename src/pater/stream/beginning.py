@@ -12,9 +12,10 @@ from typing import Any
 
 from ..files.model_file import BATCH_RULE
 from ..formats.columns import ENCODED, HASHED, TABLE
-from ..formats.errors import InputError, as_text
+from ..formats.errors import InputError
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
+from ..formats.sources import as_text
 from ..models.metrics import SCORES
 from ..models.truth import named
 from .algorithms import settings_among, specs_of

@@ -16,7 +16,8 @@ from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, load
 from ..formats.blocks import Place, after
 from ..formats.columns import Columns
-from ..formats.errors import Fault, InputError, Skipped, as_text
+from ..formats.errors import Fault, InputError, Skipped
+from ..formats.sources import as_text
 from .learner import Learner
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ class Run:
     input: Input
     learner: Learner
     passes: int
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # that a checkpoint records
     checkpoint: Path | None = None
     every: Every | None = None
     number: int = 1  # of the pass
@@ -127,7 +127,9 @@ class Run:
         self.guards.look(batch, self.learner)
         if isinstance(later, InputError):
             raise later
-        self.skipped.add([*batch.faults, *self._learn(later(), at, report)])
+        faults = [*batch.faults, *self._learn(later(), at, report)]
+        if faults:
+            self.skipped.add(faults)
         self.place = batch.end
         report(self)
 
@@ -259,7 +261,7 @@ def train(
         source,
         learner,
         passes,
-        begin.settings(source, passes),
+        begin.settings(source, passes) if every or resume else {},
         checkpoint,
         every,
         unread=None if learner.encoder is None else UnreadCells(),

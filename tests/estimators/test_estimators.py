@@ -47,6 +47,19 @@ def test_frames_keep_their_names(model, cancer, weights):
             learned.predict(X)
 
 
+def test_names_do_not_outlive_a_fit_without_them(cancer, weights):
+    X, y = cancer
+    for frame in frames(X[:, :5], list("abcde")):
+        learned = PATERClassifier().fit(frame, y).fit(X, y)
+        assert not hasattr(learned, "feature_names_in_")
+        assert learned.n_features_in_ == 30
+        assert weights(learned).tobytes() == weights(PATERClassifier().fit(X, y)).tobytes()
+    with pytest.raises(ValueError, match=r"0 feature\(s\)"):
+        PATERClassifier().fit(X[:, :0], y)
+    with pytest.raises(ValueError, match=r"0 sample\(s\)"):
+        PATERClassifier().partial_fit(X[:0], y[:0])
+
+
 def test_frames_in_partial_fit(cancer, unchanged_by, bits):
     X, y = cancer
     names = [f"f{j}" for j in range(30)]

@@ -15,7 +15,7 @@ import pytest
 
 from pater import AutoPATERClassifier, PATERClassifier
 from pater.kernels.rules import RULES
-from pater.models import more_classes
+from pater.models import newcomers
 from pater.models.warnings import ManyClassesWarning
 
 FORMS = [(4, "dense-f8"), (70, "dense-f8"), (4, "csr-f8-i4")]
@@ -193,8 +193,8 @@ def test_several_new_classes_at_once_are_as_one_after_the_other(form, as_form, s
 def test_new_classes_do_not_copy_the_state_each(stream, monkeypatch):
     copies = []
     for name in ("joined", "among"):
-        change = getattr(more_classes, name)
-        monkeypatch.setattr(more_classes, name, lambda *given, change=change: copies.append(1) or change(*given))
+        change = getattr(newcomers, name)
+        monkeypatch.setattr(newcomers, name, lambda *given, change=change: copies.append(1) or change(*given))
     X, _ = stream(400, 4)
     PATERClassifier().partial_fit(X, np.arange(400) % 90)
     assert len(copies) < 10

@@ -274,7 +274,6 @@ def test_how_often() -> None:
     assert Every.of(5) == Every(rows=5)
     assert Every.of("30s") == Every(seconds=30)
     assert Every.of("2h") == Every(seconds=7200)
-    assert Every.of(None) is None
 
 
 @pytest.mark.first_quick

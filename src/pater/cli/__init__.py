@@ -31,7 +31,7 @@ def command() -> None:
     signals.watch()
     import warnings
 
-    from .startup import prepare
+    from .library import prepare
     from .terminal import say_warning
 
     prepare()

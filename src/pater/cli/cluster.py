@@ -159,7 +159,7 @@ def _learn(version: str, topic: str, task: Task, shard: Shard) -> Any:
     """Learn a shard on a worker, reporting progress every now and then."""
     from pater.stream.shards import learn_shard
 
-    from .startup import announced
+    from .library import announced
 
     worker, last = import_module("distributed").get_worker(), time.monotonic()
 

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from . import checks
 from . import options as o
-from . import outputs
 from .errors import UsageError
+from .library import one_line_errors
 from .signals import stop_in_order
 from .terminal import output_errors, say, say_skipped, terminal
 
@@ -50,11 +51,11 @@ def convert(
     on_error: o.OnError = "stop",
 ) -> None:
     """Convert data between libsvm, VW, CSV, TSV, JSON lines, Parquet and Arrow."""
-    o.check_columns(label, weight_column, drop)
-    place = outputs.unless_dash(output)
+    checks.check_columns(label, weight_column, drop)
+    place = checks.unless_dash(output)
     if place is None and output_format is None:
         raise UsageError("say with --output-format what goes to standard output: libsvm, vw, csv, tsv or jsonl.")
-    with o.one_line_errors():
+    with one_line_errors():
         from pater.formats.reading import make_input
         from pater.formats.sources import FORMATS, format_of
         from pater.stream.conversion import TABLES

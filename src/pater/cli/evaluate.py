@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import checks
 from . import options as o
-from . import outputs
 from .errors import UsageError
 from .evaluation_report import advice, show
 from .learner_options import Algo, checked, operating_point, with_settings
+from .library import one_line_errors
 from .terminal import say_skipped, tell, tell_json
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def evaluate(
             dir_okay=False,
             metavar="FILE",
             help="Draw curves and windows: png, pdf or svg.",
-            callback=outputs.no_dash,
+            callback=checks.no_dash,
         ),
     ] = None,
     window: o.Window = None,
@@ -89,9 +90,9 @@ def evaluate(
     threads: o.Threads = None,
 ) -> None:
     """Evaluate a model on labelled data; without --model, test a learner on each row before it learns from it."""
-    o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
-    o.check_columns(label, weight_column, drop)
-    pairs = o.pairs_of(interactions)
+    checks.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    checks.check_columns(label, weight_column, drop)
+    pairs = checks.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {
         "--scale": scale,
@@ -100,17 +101,17 @@ def evaluate(
         "--scoring": scoring != "balanced_accuracy",
         **point,
     }
-    late = o.checked_delay(delay, time)
+    late = checks.checked_delay(delay, time)
     if model and late:
         raise UsageError("--delay cannot be combined with --model: a saved model does not learn.")
     if threshold is not None and not model:
         raise UsageError("--threshold needs --model; a learner has --max-fpr, --max-fnr or --cost.")
     if window_output and not window:
         raise UsageError("--window-output needs --window.")
-    outputs.check_ending("--window-output", window_output, outputs.TABLES, data)
-    outputs.check_ending("--plot", plot, outputs.PICTURES, data)
-    outputs.check_outputs(window_output, plot)
-    with o.one_line_errors():
+    checks.check_ending("--window-output", window_output, checks.TABLES, data)
+    checks.check_ending("--plot", plot, checks.PICTURES, data)
+    checks.check_outputs(window_output, plot)
+    with one_line_errors():
         from pater.formats.errors import Skipped
         from pater.stream import evaluation as v
         from pater.stream.beginning import Beginning
@@ -149,7 +150,7 @@ def evaluate(
         watched = Watching(window, advice(algo, given, saved=saved is not None), as_json=as_json, keep=True)
         judged = watched.judged
         if saved:
-            at = o.checked_threshold(threshold, saved)
+            at = checks.checked_threshold(threshold, saved)
             v.judge(saved, source.batches(), skipped, judged, threshold=at)
         else:
             learner = begin.learner(source)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import checks
 from . import options as o
-from . import outputs
 from .errors import UsageError
+from .library import one_line_errors
 from .signals import stop_in_order
 from .terminal import printable, say, say_skipped, tell, tell_json
 
@@ -55,7 +56,7 @@ def explain(
             dir_okay=False,
             metavar="FILE",
             help="Write one page with the curves, and the rows if there are any.",
-            callback=outputs.no_dash,
+            callback=checks.no_dash,
         ),
     ] = None,
     as_json: o.AsJson = False,
@@ -68,7 +69,7 @@ def explain(
     """Show what each column of a table adds to the margin, with row counts and standard errors; or explain rows."""
     if html is not None and as_json:
         raise UsageError("--html and --json cannot be combined: run it twice.")
-    with o.one_line_errors():
+    with one_line_errors():
         from pater.formats.errors import Skipped
         from pater.stream import load
         from pater.stream.explanation import curves_of, curves_told, explain_rows, row_told

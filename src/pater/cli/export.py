@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import checks
 from . import options as o
-from . import outputs
 from .errors import CommandError, UsageError
+from .library import one_line_errors
 from .terminal import output_errors, terminal
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def export(
     ] = None,
 ) -> None:
     """Write a model as JSON, as an SQL query or as ONNX, for programs that do not use pater."""
-    output = outputs.unless_dash(output)
+    output = checks.unless_dash(output)
     ending = output.suffix[1:].lower() if output is not None else ""
     form = to or ending or "json"
     if form not in FORMS:
@@ -58,7 +59,7 @@ def export(
     given = [name for name, value in (("--table", table), ("--key", key), ("--dialect", dialect)) if value]
     if given and form != "sql":
         raise UsageError(f"{given[0]} needs --to sql.")
-    with o.one_line_errors():
+    with one_line_errors():
         from pater.files.writing import is_stream, writing
         from pater.stream import load
 

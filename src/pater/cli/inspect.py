@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from . import options as o
+from .library import one_line_errors
 from .terminal import printable, tell, tell_json
 
 EXAMPLE = """\b
@@ -24,7 +25,7 @@ def inspect(
     as_json: o.AsJson = False,
 ) -> None:
     """Show what a model learned from, its settings and counts, the columns that matter, and its largest weights."""
-    with o.one_line_errors():
+    with one_line_errors():
         from pater.stream import load
         from pater.stream.inspection import summary
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import checks
 from . import options as o
-from . import outputs
 from .errors import CommandError, UsageError
+from .library import one_line_errors
 from .signals import stop_in_order
 from .terminal import say, tell, tell_json, why_not
 
@@ -34,7 +35,7 @@ def log(context: typer.Context) -> None:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Log]:
-    with o.one_line_errors():
+    with one_line_errors():
         from pater.serve.store.log import Log
 
         opened = Log.open_to_read(path)
@@ -62,7 +63,7 @@ def export(
     them is printed; --since 0 writes all rows.
     """
     stop_in_order()
-    output = outputs.unless_dash(output)
+    output = checks.unless_dash(output)
     with _opened(state) as found:
         from pater.files.writing import writing
         from pater.serve.initial_learner import EXPORTED
@@ -145,7 +146,7 @@ def trim(
     """
     if not before_snapshot:
         raise UsageError("trim drops rows for good: confirm with --before-snapshot.")
-    with o.one_line_errors():
+    with one_line_errors():
         from pater.serve.store.state import trim as drop
 
         try:

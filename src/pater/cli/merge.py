@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from . import checks
 from . import options as o
-from . import outputs
 from .errors import UsageError
+from .library import one_line_errors
 from .signals import stop_in_order
 from .terminal import say
 
@@ -30,8 +31,8 @@ def merge(
     """
     if len(models) < 2:
         raise UsageError("merge expects at least two models.")
-    outputs.check_outputs(model)
-    with o.one_line_errors():
+    checks.check_outputs(model)
+    with one_line_errors():
         from pater.files.container import check_place, lock_place
         from pater.stream import load
         from pater.stream.merging import merged

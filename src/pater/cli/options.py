@@ -1,33 +1,13 @@
-"""Options that several verbs share, checks of them, and the conversion of library errors to one-line messages."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from pater.compiler.telling import say_compiling
-
-from .errors import CommandError, UsageError
-from .outputs import no_dash
-from .startup import announced, import_numba
-from .terminal import say_warning
-
-if TYPE_CHECKING:
-    from pater.stream import Learner
-
-
-def _checked_decimal(decimal: str | None) -> str | None:
-    """Raise a UsageError unless the decimal mark is a point or a comma."""
-    if decimal is not None and decimal.lower() not in (".", ",", "point", "comma"):
-        raise UsageError(f"--decimal must be . or , (a point or a comma), got {decimal!r}.")
-    return decimal
-
+from .checks import checked_decimal, no_dash
 
 Data = Annotated[
     list[str], typer.Argument(metavar="DATA...", help="Files, globs, or - for standard input; plain or compressed.")
@@ -73,7 +53,7 @@ Decimal = Annotated[
         "--decimal",
         metavar=".|,",
         help="The decimal mark of CSV numbers.  [default: comma if fields end in semicolons, else point]",
-        callback=_checked_decimal,
+        callback=checked_decimal,
     ),
 ]
 Encoding = Annotated[
@@ -207,87 +187,3 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 LIMIT_OF_FEATURES = 1 << 22
 MOST_CLASSES = 100
-
-
-def check_encoding(encoding: str | None, *, scale: bool, bits: int | None, crossed: bool = False) -> None:
-    """Raise a UsageError if options of plain columns come with an encoder, or if there is no such encoding."""
-    if encoding not in (None, "table", "plain"):
-        raise UsageError(f"--encoding must be table or plain, got {encoding!r}.")
-    given = [option for option, there in (("--scale", scale), ("--bits", bits is not None)) if there]
-    if encoding == "table" and given:
-        raise UsageError(f"{given[0]} cannot be combined with --encoding table: it is for plain columns.")
-    if crossed and (given or encoding == "plain"):
-        other = (*given, "--encoding plain")[0]
-        raise UsageError(f"--interactions cannot be combined with {other}: it is for encoded tables.")
-
-
-def pairs_of(interactions: list[str] | None) -> list[tuple[str, str]] | str | None:
-    """Parse the columns to cross: a:b and c:d,e:f become pairs; all stays."""
-    parts = [part.strip() for text in interactions or () for part in text.split(",")]
-    if parts == ["all"]:
-        return "all"
-    pairs = []
-    for part in parts:
-        one, colon, other = (name.strip() for name in part.partition(":"))
-        if not (one and colon and other) or ":" in other:
-            what = "all stands alone" if part == "all" else f"got {part!r}"
-            raise UsageError(f"--interactions expects two columns, as in country:amount, or all; {what}.")
-        pairs.append((one, other))
-    return pairs or None
-
-
-def checked_delay(delay: str, time: str | None) -> int | str:
-    """The number of rows after which labels arrive, or the column that says when."""
-    rows = delay.strip()
-    if rows.lstrip("+-").isdecimal():
-        if len(rows) > 15 or rows.startswith("-"):
-            raise UsageError(f"--delay must be a number of rows, 0 or more, or a column, got {delay[:40]}.")
-        if time is not None:
-            raise UsageError("--time needs --delay COLUMN.")
-        return int(rows)
-    if not rows:
-        raise UsageError("--delay must be a number of rows or a column, got nothing.")
-    return delay
-
-
-def check_columns(label: str | None, weight: str | None, drop: list[str] | None) -> None:
-    """Raise a UsageError if one column is given two roles."""
-    uses = [("--label", label), ("--weight-column", weight), *(("--drop", name) for name in set(drop or ()))]
-    known: dict[str, str] = {}
-    for option, name in uses:
-        if name is not None and known.setdefault(name, option) != option:
-            raise UsageError(f"column {name!r} cannot be both {known[name]} and {option}.")
-
-
-def checked_threshold(threshold: float | None, learner: Learner) -> float | None:
-    """The threshold that was given, if any; an error unless it is a number and the model has two classes."""
-    if threshold is None:
-        return None
-    if math.isnan(threshold):
-        raise UsageError("--threshold must be a number, got nan.")
-    if learner.classes.size != 2:
-        raise CommandError(f"--threshold is for two classes, but the model has {learner.classes.size}.")
-    return threshold
-
-
-@contextmanager
-def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: bool = False) -> Iterator[None]:
-    """Turn errors of inputs and model files into one line; call `compiling` before kernels are compiled."""
-    import_numba()
-    from pater.files.model_file import ModelFileError
-    from pater.formats.errors import Hint, InputError, UnseenLabelWarning
-    from pater.models.warnings import ManyClassesWarning, OneClassWarning, PositiveClassWarning
-
-    try:
-        with announced(compiling), warnings.catch_warnings():
-            warnings.simplefilter("always", ManyClassesWarning)
-            warnings.simplefilter("always", UnseenLabelWarning)
-            warnings.simplefilter("once", OneClassWarning)
-            warnings.simplefilter("once", PositiveClassWarning)
-            warnings.simplefilter("ignore" if quiet else "always", Hint)
-            warnings.showwarning = say_warning
-            yield
-    except (InputError, ModelFileError) as error:
-        raise CommandError(str(error)) from None
-    except MemoryError:
-        raise CommandError("there is not enough memory; use fewer --bits or --features.") from None

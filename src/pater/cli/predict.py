@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from . import checks
 from . import options as o
-from . import outputs
 from .errors import UsageError
+from .library import one_line_errors
 from .signals import stop_in_order
 from .terminal import output_errors, say_skipped, terminal
 
@@ -46,16 +47,16 @@ def predict(
     threads: o.Threads = None,
 ) -> None:
     """Predict the rows of DATA with a model. For a malformed line that is skipped, the fields are empty."""
-    if output is not None and outputs.unless_dash(output) is None and output_format == "parquet":
+    if output is not None and checks.unless_dash(output) is None and output_format == "parquet":
         raise UsageError("Parquet goes to a file, not to standard output: name it with --output.")
-    output = outputs.unless_dash(output)
-    with o.one_line_errors():
+    output = checks.unless_dash(output)
+    with one_line_errors():
         from pater.stream import load
         from pater.stream.prediction import predict_to
 
         stop_in_order()
         learner = load(model)
-        at = o.checked_threshold(threshold, learner)
+        at = checks.checked_threshold(threshold, learner)
         with output_errors():
             skipped = predict_to(
                 learner,

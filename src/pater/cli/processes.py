@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import WorkersError
 from .forking import begin_worker, one_thread, signals_held
-from .startup import announced, import_numba
+from .library import announced, import_numba
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

@@ -56,14 +56,8 @@ def on_terminal() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def say_end(
-    told: dict[str, Any], text: str, learner: Learner, skipped: Skipped, *, quiet: bool, log_json: bool
-) -> None:
-    """Print the last line of a run, for machines or readers, and what was missing or skipped."""
-    if log_json:
-        tell_json(told)
-    elif not quiet:
-        say(text)
+def say_left_out(learner: Learner, skipped: Skipped, *, quiet: bool) -> None:
+    """Print how many values were missing, and what was skipped."""
     if learner.missing and not quiet:
         say(f"{learner.missing:,} values were missing{'' if learner.encoder else ' and counted as nothing'}.")
     say_skipped(skipped)  # never silent, not even when quiet
@@ -123,8 +117,11 @@ class Display:
         run = self.run
         if run is None or run.learner.model is None:
             return
-        told = record(run, final=True)
-        say_end(told, sentence(told), run.learner, run.skipped, quiet=self.quiet, log_json=self.log_json)
+        if self.log_json:
+            tell_json(record(run, final=True))
+        elif not self.quiet:
+            say(sentence(record(run, final=True)))
+        say_left_out(run.learner, run.skipped, quiet=self.quiet)
 
     def close(self) -> None:
         if self._bar is not None:

@@ -12,9 +12,11 @@ import typer
 
 from pater.formats.errors import InputError
 
+from . import checks
 from . import options as o
 from .errors import CommandError, UsageError
 from .learner_options import checked, operating_point, with_settings
+from .library import one_line_errors
 from .sharded import bytes_of
 from .terminal import say, tell, tell_json
 
@@ -116,8 +118,8 @@ def serve(
     if check:
         _check(state, as_json=log_json)
         return
-    o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
-    pairs = o.pairs_of(interactions)
+    checks.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    pairs = checks.pairs_of(interactions)
     others = {
         "--scale": scale,
         "--encoding": encoding is not None,
@@ -150,7 +152,7 @@ def serve(
     if (certificate is None) != (key is None):
         raise UsageError("--certificate and --key go together.")
     _check_installed()
-    with o.one_line_errors():
+    with one_line_errors():
         from pater.serve.retention import Retention
         from pater.serve.web.journal import Journal
         from pater.serve.web.limits import Limits
@@ -213,7 +215,7 @@ def _topic(url: str) -> Address:
 
 
 def _check(state: Path, *, as_json: bool) -> None:
-    with o.one_line_errors():
+    with one_line_errors():
         from pater.serve.store.check import check
 
         report = check(state)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pater.compiler.telling import say_compiling
 
 from .errors import CommandError, StoppedError, UsageError, WorkersError
-from .options import one_line_errors
-from .progressive import Bar, on_terminal, say_end, sentence
+from .library import one_line_errors
+from .progressive import Bar, on_terminal, say_left_out, sentence
 from .signals import stop_in_order
+from .terminal import say, tell_json
 
 if TYPE_CHECKING:
     from pater.stream.sharded_training import ShardedRun
@@ -43,21 +44,18 @@ def bytes_of(option: str, text: str) -> int:
     return size
 
 
-def in_shards(workers: int | None, scheduler: str | None, shard_size: str | None, given: dict[str, bool]) -> bool:
-    """Whether to train in shards; a UsageError if an option makes no sense with shards, or without."""
+def check_shards(workers: int | None, scheduler: str | None, given: dict[str, bool]) -> None:
+    """Raise a UsageError if nobody trains on shards, or if another option that is given makes no sense with them."""
     if workers is not None and scheduler is not None:
         raise UsageError("--workers and --scheduler cannot be combined: a cluster has its own workers.")
     if workers is None and scheduler is None:
-        if shard_size is not None:
-            raise UsageError("--shard-size needs --workers or --scheduler.")
-        return False
+        raise UsageError("--shard-size needs --workers or --scheduler.")
     for option, there in given.items():
         if there:
             asked = "--workers" if scheduler is None else "--scheduler"
             raise UsageError(f"{option} cannot be combined with {asked}: {_WHY_NOT[option]}")
     if scheduler is not None:
         _check_dask()
-    return True
 
 
 def _check_dask() -> None:
@@ -119,8 +117,11 @@ class ShardDisplay:
             "shards": len(run.plan.shards),
             "final": True,
         }
-        text = f"{sentence(told)}, of {len(run.plan.shards):,} {'shard' if len(run.plan.shards) == 1 else 'shards'}"
-        say_end(told, text, run.learner, run.skipped, quiet=self.quiet, log_json=self.log_json)
+        if self.log_json:
+            tell_json(told)
+        elif not self.quiet:
+            say(f"{sentence(told)}, of {len(run.plan.shards):,} {'shard' if len(run.plan.shards) == 1 else 'shards'}")
+        say_left_out(run.learner, run.skipped, quiet=self.quiet)
 
 
 def _so_far(run: ShardedRun, width: int | None) -> str:

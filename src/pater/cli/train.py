@@ -7,13 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from . import checks
 from . import options as o
-from . import outputs
 from .errors import StoppedError, UsageError
 from .evaluation_report import advice
 from .learner_options import Algo, checked, operating_point, with_settings
+from .library import one_line_errors
 from .progressive import Display
-from .sharded import ShardDisplay, bytes_of, in_shards, train_in_shards
+from .sharded import ShardDisplay, bytes_of, check_shards, train_in_shards
 from .signals import stop_in_order
 
 EXAMPLE = """\b
@@ -81,7 +82,7 @@ def train(
             dir_okay=False,
             metavar="FILE",
             help="Draw the windows: png, pdf or svg.",
-            callback=outputs.no_dash,
+            callback=checks.no_dash,
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and skipped lines.")] = False,
@@ -90,9 +91,9 @@ def train(
     ] = False,
 ) -> None:
     """Learn a model from labelled rows, in one pass, and save it."""
-    o.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
-    o.check_columns(label, weight_column, drop)
-    pairs = o.pairs_of(interactions)
+    checks.check_encoding(encoding, scale=scale, bits=bits, crossed=bool(interactions))
+    checks.check_columns(label, weight_column, drop)
+    pairs = checks.pairs_of(interactions)
     point = {"--max-fpr": max_fpr is not None, "--max-fnr": max_fnr is not None, "--cost": cost is not None}
     others = {
         "--scale": scale,
@@ -103,9 +104,9 @@ def train(
     }
     if (window_output or plot) and not window:
         raise UsageError(f"{'--window-output' if window_output else '--plot'} needs --window.")
-    outputs.check_ending("--window-output", window_output, outputs.TABLES, data)
-    outputs.check_ending("--plot", plot, outputs.PICTURES, data)
-    outputs.check_outputs(model, window_output, plot)
+    checks.check_ending("--window-output", window_output, checks.TABLES, data)
+    checks.check_ending("--plot", plot, checks.PICTURES, data)
+    checks.check_outputs(model, window_output, plot)
     chosen: dict[str, Any] = {
         "algo": algo,
         "scoring": scoring,
@@ -129,16 +130,17 @@ def train(
         "decimal": decimal,
         "bits": bits,
     }
-    one_stream = {
-        "--passes": passes > 1,
-        "--initial-model": initial is not None,
-        "--checkpoint-every": checkpoint_every is not None,
-        "--threads": threads is not None,
-        "--window": window is not None,
-        "-": "-" in data,
-    }
-    size = None if shard_size is None else bytes_of("--shard-size", shard_size)
-    if in_shards(workers, scheduler, shard_size, one_stream):
+    if workers is not None or scheduler is not None or shard_size is not None:
+        size = None if shard_size is None else bytes_of("--shard-size", shard_size)
+        one_stream = {
+            "--passes": passes > 1,
+            "--initial-model": initial is not None,
+            "--checkpoint-every": checkpoint_every is not None,
+            "--threads": threads is not None,
+            "--window": window is not None,
+            "-": "-" in data,
+        }
+        check_shards(workers, scheduler, one_stream)
         train_in_shards(
             data,
             {**chosen, "options": options},
@@ -152,7 +154,7 @@ def train(
         )
         return
     display = Display(quiet=quiet, log_json=log_json)
-    with o.one_line_errors(display.compiling, quiet=quiet):
+    with one_line_errors(display.compiling, quiet=quiet):
         from pater.stream.training import train as learn
 
         watched = None

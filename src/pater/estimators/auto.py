@@ -18,7 +18,8 @@ from ..models.model import Model
 from ..models.pool import Pool
 from ..models.search import PAPER_WEIGHTS, alpha_grid
 from ..models.settings import SETTINGS, Setting
-from ..models.spec import Spec, Specs
+from ..models.spec import Spec, Specs, is_pool
+from ..models.views import NO_LEVELS, Views
 from .online import OnlineClassifier
 from .parameters import one_of
 from .pater import PATERClassifier
@@ -161,6 +162,13 @@ class AutoPATERClassifier(OnlineClassifier):
                 "there is nothing to choose between: give more variants or weights, or use PATERClassifier."
             )
         return tuple(base._replace(rule=rule, alphas=pair) for pair in alphas for rule in rules)
+
+    def _new(self, classes: NDArray[Any], specs: Specs, fixed: bool = False) -> Model | Pool:
+        levels = self.__dict__.pop("_levels", NO_LEVELS)  # that an encoder left here
+        if not is_pool(specs):
+            return super()._new(classes, specs, fixed)
+        views = Views(int(self.n_features_in_), levels)
+        return Pool.new(classes, views, specs, *self._scored_by(), fading=self.fading, fixed=fixed)
 
     def _value(self, setting: Setting) -> Any:
         value = super()._value(setting)

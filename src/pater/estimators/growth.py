@@ -1,6 +1,6 @@
 """Classifiers behind an encoder: what its columns are, room for new ones, and moving those that exist.
 
-Knows `online`, `ter` and `placement`.
+Knows `online`, `auto`, `ter` and `placement`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.placement import with_columns_at
+from .auto import AutoPATERClassifier
 from .online import OnlineClassifier
 from .table_encoder import TableEncoder
 from .ter import TERClassifier
@@ -36,7 +37,7 @@ def make_room(classifier: Any, n_features: int, name: str) -> None:
 
 def tell_levels(steps: list[tuple[str, Any]], X: Any) -> None:
     """Tell a classifier directly behind an encoder, before its first rows, how much detail each column adds."""
-    if len(steps) == 2 and isinstance(steps[0][1], TableEncoder) and isinstance(steps[1][1], OnlineClassifier):
+    if len(steps) == 2 and isinstance(steps[0][1], TableEncoder) and isinstance(steps[1][1], AutoPATERClassifier):
         encoder, classifier = steps[0][1], steps[1][1]
         if "_model" not in vars(classifier):
             classifier._levels = encoder._stream.first_levels(encoder.resolution)[: X.shape[1]]

@@ -36,10 +36,19 @@ ENCODE = "Encode text, categories and dates first: pater.preprocessing.TableEnco
 def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """The rows of X; sets the estimator's `n_features_in_` and `feature_names_in_`, or checks X against them."""
     known = vars(estimator)
-    if not reset and "feature_names_in_" not in known:
-        ready = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.carray
-        if (ready or is_plain(X) or is_plain_csr(X)) and X.shape[1] == known["n_features_in_"] and X.shape[0] > 0:
-            return (X,) if ready else rows_of(X)
+    ready = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.carray
+    if reset:
+        if ready and X.size:
+            known.pop("feature_names_in_", None)
+            estimator.n_features_in_ = X.shape[1]
+            return (X,)
+    elif (
+        "feature_names_in_" not in known
+        and (ready or is_plain(X) or is_plain_csr(X))
+        and X.shape[1] == known["n_features_in_"]
+        and X.shape[0] > 0
+    ):
+        return (X,) if ready else rows_of(X)
     rows = None
     if is_sparse(X):  # scikit-learn and SciPy trust what a matrix holds, so they get what was checked
         rows = csr_rows(X)

@@ -14,12 +14,12 @@ import numpy as np
 from ..files import model_file as modelfile
 from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, Saved
-from ..models.candidates import PRIORS, is_pool
+from ..models.candidates import PRIORS
 from ..models.model import Model
 from ..models.pool import Pool
 from ..models.setting_kinds import OperatingPoint
 from ..models.settings import SETTINGS
-from ..models.spec import Spec
+from ..models.spec import Spec, is_pool
 from ..preprocessing.stream_encoder import StreamEncoder
 from ..stream.learner import Learner
 from . import parameters

@@ -18,11 +18,9 @@ from ..models.errors import OtherModelsError
 from ..models.labels import classes_and_codes, in_order
 from ..models.matrices import number_of_rows, that_weigh
 from ..models.model import Model
-from ..models.new_model import new_model
 from ..models.pool import Pool
 from ..models.settings import Setting
 from ..models.spec import Spec, Specs
-from ..models.views import NO_LEVELS, Views
 from .base import at_least_two, wanted_classes
 from .inputs import check_labels, check_sample_weight, not_all_zero, take_rows
 from .mergeable import check_alike
@@ -151,8 +149,7 @@ class OnlineClassifier(WithProbabilities):
         self._model = model
 
     def _new(self, classes: NDArray[Any], specs: Specs, fixed: bool = False) -> Model | Pool:
-        views = Views(int(self.n_features_in_), self.__dict__.pop("_levels", NO_LEVELS))  # that an encoder left here
-        return new_model(classes, views, specs, self._judged_by(), fixed=fixed)
+        return Model.new(classes, int(self.n_features_in_), specs, fixed=fixed)
 
     def _judged_by(self) -> JudgedBy:
         return (*self._scored_by(), vars(self).get("fading"))

@@ -145,7 +145,8 @@ class _Reading:
 
     def __init__(self, model: Model | Pool | None = None) -> None:
         self._speaker = StoredModel(None if model is None else model.state)
-        self._pool = StoredPool(model if isinstance(model, Pool) else None)
+        self._pool: StoredPool | None = None
+        self._own = model
         self.rooms = self._speaker.rooms()
 
     def claims(self, header: dict[str, Any], places: Places) -> None:
@@ -155,6 +156,7 @@ class _Reading:
             told = header.get("pool") or {}
             _check_added(_added(header), told.get("features", self._speaker.plan.n_features))
             if header.get("pool") is not None:
+                self._pool = StoredPool(self._own if isinstance(self._own, Pool) else None)
                 self._pool.claims(header, places, self._speaker)
                 for other in self._pool.others.values():
                     self.rooms |= other.rooms()
@@ -164,7 +166,7 @@ class _Reading:
             added = _added(header)
             scored_by = added["scoring"], added["scoring_settings"]
             model: Model | Pool = self._speaker.model(header, arrays, scored_by)
-            if header.get("pool") is not None:
+            if self._pool is not None:
                 assert isinstance(model, Model)
                 model = self._pool.pool(header, arrays, model, scored_by)
             return Saved(model, arrays=arrays, newer=is_newer(header["version"]), **added)

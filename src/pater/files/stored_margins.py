@@ -37,14 +37,12 @@ def seen_in(names: Any, n_models: int) -> Places:
     }
 
 
-def seen_of(names: Any, arrays: Arrays, plan: Plan) -> SeenMargins | None:
-    """The margins seen by the models of a file, if they have an operating point, with each number checked."""
-    wanted = plan.specs[0].operating_point is not None
+def seen_of(names: Any, arrays: Arrays, plan: Plan) -> SeenMargins:
+    """The margins seen by the models of a file with an operating point, with each number checked."""
     require(len({spec.operating_point for spec in plan.specs}) == 1, "its models have several operating points")
-    require(wanted == (names is not None), "it lacks its operating point, or has one that is not its own")
-    require(not wanted or plan.classes.size <= 2, "it has an operating point for more than two classes")
-    if not wanted:
-        return None
+    wanted = plan.specs[0].operating_point is not None
+    require(wanted and names is not None, "it lacks its operating point, or has one that is not its own")
+    require(plan.classes.size <= 2, "it has an operating point for more than two classes")
     seen = SeenMargins.new(plan.n_models)
     seen.counts[:] = finite(arrays.pop("operating.counts"), "operating.counts").reshape(-1, 2, BINS)
     stored = finite(arrays.pop("operating.numbers"), "operating.numbers")

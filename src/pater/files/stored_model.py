@@ -168,7 +168,8 @@ class StoredModel:
         models = header.get("chosen")
         choice = Stored(tuple(models), *scored_by) if models is not None else None
         history = history_of(header["history"], arrays)
-        seen = seen_of(header.get("operating"), arrays, plan)
+        numbers, points = header.get("operating"), [spec.operating_point for spec in plan.specs]
+        seen = None if numbers is None and not any(points) else seen_of(numbers, arrays, plan)
         require((history is not None) == (len(plan.specs) > 1), "it lacks its history")
         moments = None if header.get("moments") is None else moments_of(header["moments"], arrays)
         for name in names - set(arrays):

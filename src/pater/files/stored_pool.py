@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..models.board import Board
-from ..models.candidates import is_pool
 from ..models.choice import ScoringSettings
 from ..models.model import Model
 from ..models.pool import Pool
+from ..models.spec import is_pool
 from ..models.views import MOST_LEVELS, NO_LEVELS, Views
 from .codec import is_number, require, spec_from_json, spec_to_json
 from .container import Arrays, Places, is_newer

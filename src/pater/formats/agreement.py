@@ -9,14 +9,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .columns import CATEGORY, Columns
+from .delimiters import FIXED
 from .errors import InputError
 from .parsers import ROWS_OF_INDICES
 from .schema import Wishes
 from .sources import STANDARD_INPUT, Source
 
 
-def check_columns_named(wishes: Wishes, found: Sequence[Source]) -> None:
-    """Raise an error if columns are named but no source has column names."""
+def check_formats(wishes: Wishes, found: Sequence[Source]) -> None:
+    """Raise an error if the caller says something about delimiters or names of columns, and no source has any."""
+    for name, given in (("delimiter", wishes.delimiter), ("decimal comma or point", wishes.decimal)):
+        if given and not any(each.format in FIXED for each in found):
+            raise InputError(f"a {name} is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
     if any(source.format not in ROWS_OF_INDICES for source in found):
         return
     named = [name for name in (wishes.label, wishes.weight) if name is not None]
@@ -30,13 +34,11 @@ def check_columns_named(wishes: Wishes, found: Sequence[Source]) -> None:
         )
 
 
-def agreed(columns: Columns | None, wishes: Wishes) -> tuple[Columns | None, Wishes]:
-    """The columns of a model, if there is one, with the label and the importance where the caller says they are.
+def agreed(columns: Columns, wishes: Wishes) -> tuple[Columns, Wishes]:
+    """The columns of a model, with the label and the importance where the caller says they are.
 
     Features of the model stay features, and the decimal mark stays as it was unless the caller gives another.
     """
-    if columns is None:
-        return None, wishes
     features = dict(columns.table)
     for name, use in ((wishes.label, "the label"), (wishes.weight, "the importance")):
         if name in features:

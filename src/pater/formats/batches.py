@@ -102,7 +102,7 @@ class Batch:
             check_lengths(self.rows, self.labels, self.weights)
         except ValueError as error:
             raise InputError(f"{self.source}: {error}") from None
-        row = first_unsound_weight(self.weights)
+        row = first_unsound_weight(self.weights) if self.weights.size else -1
         if row >= 0:
             raise InputError(
                 f"{self.source}, line {self.line_of(row)}: the importance must be {WEIGHTS_WANTED}, "

@@ -18,10 +18,8 @@ _NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 _OF_FIELDS = '"+-.'  # quotes, and what numbers are made of
 
 
-def checked(delimiter: str | None) -> str | None:
+def checked(delimiter: str) -> str:
     """A delimiter as a caller names it; an InputError if it cannot be one."""
-    if delimiter is None:
-        return None
     found = _NAMES.get(delimiter.lower(), delimiter)
     usable = len(found) == 1 and (found == "\t" or (found.isascii() and found.isprintable()))
     if not usable or found.isalnum() or found in _OF_FIELDS:
@@ -29,10 +27,10 @@ def checked(delimiter: str | None) -> str | None:
     return found
 
 
-def checked_decimal(decimal: str | None) -> str | None:
+def checked_decimal(decimal: str) -> str:
     """The decimal mark as a caller names it; an InputError if it is neither a point nor a comma."""
-    found = None if decimal is None else {"comma": ",", "point": "."}.get(decimal.lower(), decimal)
-    if found not in (None, ".", ","):
+    found = {"comma": ",", "point": "."}.get(decimal.lower(), decimal)
+    if found not in (".", ","):
         raise InputError(f"decimal must be '.' or ',', got {decimal!r}.")
     return found
 

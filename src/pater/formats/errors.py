@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
 
 from ..kernels.errors import SentWhole
 from ..models.hints import Hint as Hint  # re-exported for readers
@@ -17,11 +17,6 @@ def shortened(text: bytes | str) -> str:
     """A word of the input, cut short for a message."""
     text = text[: LONGEST_SHOWN + 1] if isinstance(text, str) else text[: 4 * LONGEST_SHOWN].decode("utf-8", "replace")
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-
-
-def as_text(name: str) -> str:
-    """The name of a file as text; bytes that are not text are shown by their numbers."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def listed(names: Sequence[str]) -> str:
@@ -38,13 +33,14 @@ class InputError(ValueError):
     """An input that cannot be read, or that is not what its format says."""
 
 
+@dataclass
 class Skipped:
     """The rows left out of a stream: how many, and the first few of them. The others are not kept."""
 
-    KEPT = 5
+    KEPT: ClassVar = 5
 
-    def __init__(self, count: int = 0, first: Iterable[Fault] = ()) -> None:
-        self.count, self.first = count, list(first)
+    count: int = 0
+    first: list[Fault] = field(default_factory=list)
 
     def add(self, faults: Sequence[Fault]) -> None:
         """Add the faults of one more batch."""

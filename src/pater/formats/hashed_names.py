@@ -93,10 +93,8 @@ class HashedNames:
         return cls(bits, {column: list(names) for column, *names in value})
 
 
-def with_news(names: HashedNames | None, news: News | None, bits: int) -> HashedNames | None:
-    """The names with any news added, if columns are hashed."""
-    if news is None or not bits:
-        return names
+def with_news(names: HashedNames | None, news: News, bits: int) -> HashedNames:
+    """The names with the news added."""
     names = HashedNames(bits) if names is None else names
     names.take(news)
     return names

@@ -199,7 +199,8 @@ class LibsvmParser:
         rows = indptr, indices[:filled], data[:filled]
         n_features = 1 << self.bits if self.bits else int(largest) + 1
         batch = found.batch(rows, n_features, block, source, labelled=self.labelled, limit=self.limit)
-        batch.news = news_of(news[:told], lambda line: block.text[line[2] : line[3]].decode()[:LONGEST])
+        if told:
+            batch.news = news_of(news[:told], lambda line: block.text[line[2] : line[3]].decode()[:LONGEST])
         return batch
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..kernels.run import available_threads
-from .agreement import agreed, check_columns_named
+from .agreement import agreed, check_formats
 from .arrow_files import schema_of
 from .background import ahead, in_order
 from .batches import Batch
@@ -204,16 +204,15 @@ def make_input(
         tuple(categorical),
         tuple(drop),
         bits,
-        checked(delimiter),
-        checked_decimal(decimal),
+        None if delimiter is None else checked(delimiter),
+        None if decimal is None else checked_decimal(decimal),
         tables if encoded is None else encoded,
     )
-    for name, given in (("delimiter", wishes.delimiter), ("decimal comma or point", wishes.decimal)):
-        if given and not any(each.format in FIXED for each in found):
-            raise InputError(f"a {name} is for csv and tsv, but {found[0].shown} is read as {found[0].format}.")
-    check_columns_named(wishes, found)
+    if any(each is not None for each in (delimiter, decimal, label, weight, *wishes.categorical, *wishes.drop)):
+        check_formats(wishes, found)
     others_ignored = columns is not None
-    columns, wishes = agreed(columns, wishes)
+    if columns is not None:
+        columns, wishes = agreed(columns, wishes)
     return Input(found, columns, wishes, features, labelled, on_error == "skip", keep_missing, threads, others_ignored)
 
 

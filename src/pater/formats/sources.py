@@ -5,24 +5,19 @@ Knows no format. A file keeps the name that the caller wrote, so that messages p
 
 from __future__ import annotations
 
-import bz2
 import glob
-import gzip
-import importlib
 import io
-import lzma
 import os
 import select
 import sys
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from .compression import DAMAGE, decompressed
 from .errors import InputError
-from .file_signatures import refuse_other_kinds
 from .suggestions import file_like
 
 STANDARD_INPUT = "-"
@@ -30,7 +25,6 @@ STANDARD_INPUT = "-"
 _BY_ENDING = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".lzma": "xz", ".zst": "zstd", ".zstd": "zstd"}
 BY_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 MAGIC_BYTES, MOST_LOOKED_AT = 6, 32
-MOST_AT_ONCE = 1 << 18  # decompressed bytes
 _FORMATS = {
     ".svm": "libsvm",
     ".libsvm": "libsvm",
@@ -52,8 +46,28 @@ _FORMATS = {
 }
 FORMATS = ("libsvm", "vw", "csv", "tsv", "jsonl", "parquet", "arrow")
 
-# What decompressors raise for a damaged or truncated file.
-_DAMAGE: tuple[type[Exception], ...] = (EOFError, OSError, zlib.error, lzma.LZMAError, ValueError)
+# Files that are not what their names say, known by their first bytes.
+_AS_FORMAT = "say --format {0}, or give it a name that ends in .{0}."
+_PAGE = "open it to see what was downloaded in the place of the data."
+_BOOK = "save the sheet as CSV first."
+_OTHER_KINDS = (
+    (b"PAR1", "a Parquet file", _AS_FORMAT.format("parquet")),
+    (b"ARROW1", "an Arrow file", _AS_FORMAT.format("arrow")),
+    (b"FEA1", "a Feather file of version 1", "write it again with a newer version, or as Parquet."),
+    (b"PK\x03\x04", "an Excel workbook or a zip archive", f"unpack the archive, or {_BOOK}"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", _BOOK),
+    (b"\x93NUMPY", "an array of NumPy", "write it as CSV, or give it to an estimator in Python."),
+    (b"\x80\x04\x95", "a pickle of Python", "write what it holds as CSV or Parquet."),
+    (b"\x80\x05\x95", "a pickle of Python", "write what it holds as CSV or Parquet."),
+    (b"\x89PNG", "a picture", "name the data."),
+    (b"%PDF-", "a PDF document", "name the data."),
+    (b"<!doct", "a web page", _PAGE),
+    (b"<!DOCT", "a web page", _PAGE),
+    (b"<html", "a web page", _PAGE),
+    (b"<?xml", "an XML document", "write the table that it holds as CSV."),
+    (b"\xff\xfe", "text in UTF-16", "save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."),
+    (b"\xfe\xff", "text in UTF-16", "save it as UTF-8, for example with iconv -f UTF-16 -t UTF-8."),
+)
 
 
 @dataclass
@@ -95,10 +109,12 @@ class _Reader:
             buffered = io.BufferedReader(_Counted(self._raw, source), 1 << 18)
             start = buffered.peek(MAGIC_BYTES)[:MOST_LOOKED_AT]
             kind = next((kind for magic, kind in BY_MAGIC.items() if start.startswith(magic)), None)
-            if kind is None:
-                refuse_other_kinds(start, source.shown, source.format)
-            is_plain = kind is None and source.size is not None  # it needs no buffer: a block is one call to the system
-            self._stream: Any = _Plain(self._raw, source) if is_plain else _decompressed(buffered, kind, source.shown)
+            if kind is not None:
+                self._stream: Any = decompressed(buffered, kind, source.shown)
+            else:
+                _refuse_other_kinds(start, source.shown, source.format)
+                # A plain file needs no buffer: a block is one call to the system.
+                self._stream = buffered if source.size is None else _Plain(self._raw, source)
             if_it_fails.pop_all()
 
     def read(self, size: int) -> bytes:
@@ -107,7 +123,7 @@ class _Reader:
         while size > 0:
             try:
                 part = self._stream.read(size)
-            except _DAMAGE as error:
+            except DAMAGE as error:
                 raise InputError(f"{self._source.shown}: {_reason(error)}") from None
             except Exception as error:  # zstandard's own error class is known only once it is imported
                 if type(error).__name__ != "ZstdError":
@@ -185,74 +201,13 @@ class _Counted(io.RawIOBase):
         return part
 
 
-def _decompressed(raw: Any, kind: str | None, name: str) -> Any:
-    if kind == "gzip":
-        return gzip.GzipFile(fileobj=raw, mode="rb")
-    if kind == "bzip2":
-        return _Members(raw, bz2.BZ2Decompressor)
-    if kind == "xz":
-        return _Members(raw, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), padding=b"\0")
-    if kind == "zstd":
-        try:
-            zstandard = importlib.import_module("zstandard")
-        except ImportError:
-            raise InputError(f"{name} is compressed with zstd: install the package zstandard to read it.") from None
-        decompressor = zstandard.ZstdDecompressor()
-        return _Members(raw, lambda: _ZstdFrame(decompressor.decompressobj()), chunk=_ZstdFrame.CHUNK)
-    return raw
-
-
-class _Members:
-    """Compressed streams one after the other, as tools concatenate them.
-
-    Python's own readers ignore bytes after a stream that do not begin another, and zstandard's takes a truncated file
-    for a whole one. Here both are errors. `padding` may follow a stream.
-    """
-
-    def __init__(self, raw: Any, new: Callable[[], Any], *, padding: bytes = b"", chunk: int = 1 << 14) -> None:
-        self._raw, self._new, self._padding, self._chunk = raw, new, padding, chunk
-        self._stream = new()
-        self._ready = b""
-
-    def read(self, size: int) -> bytes:
-        while not self._ready:
-            given = b""
-            if self._stream.eof:
-                given = self._stream.unused_data.lstrip(self._padding)
-                while not given:
-                    more = self._raw.read(self._chunk)
-                    if not more:
-                        return b""
-                    given = more.lstrip(self._padding)
-                self._stream = self._new()
-            elif self._stream.needs_input:
-                given = self._raw.read(self._chunk)
-                if not given:
-                    raise EOFError("it ends inside a stream")
-            self._ready = self._stream.decompress(given, MOST_AT_ONCE)
-        part, self._ready = self._ready[:size], self._ready[size:]
-        return part
-
-
-class _ZstdFrame:
-    """One frame of zstd, with the interface of Python's own decompressors."""
-
-    CHUNK = 2048  # compressed bytes to give it at once, few enough that even zeros do not fill the memory
-    needs_input = True
-
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
-
-    @property
-    def eof(self) -> bool:
-        return bool(self._frame.eof)
-
-    @property
-    def unused_data(self) -> bytes:
-        return bytes(self._frame.unused_data)
-
-    def decompress(self, given: bytes, _: int) -> bytes:
-        return bytes(self._frame.decompress(given))
+def _refuse_other_kinds(start: bytes, shown: str, format: str) -> None:
+    """Raise an error if the first bytes of a file to be read as text show that it is something else."""
+    for magic, what, todo in _OTHER_KINDS:
+        if start.startswith(magic):
+            raise InputError(f"{shown} is {what}, but is read as {format}: {todo}")
+    if start[6:10] == b'\0\0{"' and b"__metadata__" in start:
+        raise InputError(f"{shown} is a model, but is read as {format}: name the data here, and the model as --model.")
 
 
 def _reason(error: Exception) -> str:
@@ -277,6 +232,11 @@ def sources(paths: Iterable[str | os.PathLike[str]], format: str | None = None) 
     if sum(source.name == STANDARD_INPUT for source in found) > 1:
         raise InputError("standard input (-) can be named once only.")
     return found
+
+
+def as_text(name: str) -> str:
+    """The name of a file as text; bytes that are not text are shown by their numbers."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def format_of(name: str) -> str:

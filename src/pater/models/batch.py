@@ -23,7 +23,7 @@ from .model import Model
 from .moments import Moments, TooWideForMomentsError, is_too_wide
 from .spec import Specs, positives
 from .truth import classes_as_spelled
-from .warnings import warn_of_many
+from .warnings import MANY_CLASSES, warn_of_many
 
 Solutions = list[tuple[NDArray[np.float64], float]]
 
@@ -57,7 +57,8 @@ class BatchModel(Model):
         """A model of no rows."""
         if is_too_wide(max(1, classes.size), n_features):
             raise TooWideForMomentsError(max(1, classes.size), n_features)
-        warn_of_many(0, classes.size)
+        if classes.size >= MANY_CLASSES:
+            warn_of_many(classes.size)
         moments = Moments.empty(classes.size, n_features)
         return cls(classes, None, asked.specs, moments=moments, ridge=asked.ridge)  # type: ignore[arg-type]
 
@@ -124,7 +125,8 @@ class BatchModel(Model):
         """The model with more classes, in order, which have no rows yet."""
         if np.array_equal(classes, self.classes):
             return copy(self)
-        warn_of_many(self.classes.size, classes.size)
+        if self.classes.size < MANY_CLASSES <= classes.size:
+            warn_of_many(classes.size)
         self.check_room(classes.size)
         new = np.setdiff1d(classes, self.classes)
         places = ranks(np.concatenate([self.classes, new]))[: self.classes.size]

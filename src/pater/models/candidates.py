@@ -12,7 +12,7 @@ from typing import Any
 
 from ..kernels.rules import RULES
 from .settings import averages_by_itself
-from .spec import Spec, Specs
+from .spec import Spec, Specs, is_pool
 
 BALANCED = ("balanced_accuracy", "ter", "g_mean", "wter")  # scores in which both classes count alike, however rare
 MEMORIES = (1.0, 0.999, 0.99)
@@ -110,11 +110,6 @@ def rows_at_most(specs: Specs, n_features: int) -> list[float]:
     all_full = all(spec.covariance == "full" for spec in specs)
     enough = ENOUGH_FOR_EACH * n_features
     return [enough if spec.covariance == "full" and not all_full else math.inf for spec in specs]
-
-
-def is_pool(specs: Specs) -> bool:
-    """Whether these are candidates of a pool, and not the models of a grid."""
-    return len(specs) > 1 and any(RULES[spec.rule].second_order for spec in specs)
 
 
 def unlike_candidates(before: Specs, after: Specs) -> list[str]:

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.errors import SentWhole
-from .candidates import is_pool
 from .labels import is_text
 from .setting_kinds import OperatingPoint
 from .settings import AUTO, SETTINGS, WPATER, Setting
-from .spec import Specs
+from .spec import Specs, is_pool
 from .truth import classes_as_spelled
 
 _short = Repr()

@@ -85,6 +85,16 @@ def cost(c: Confusion, of_false_positive: float = 1.0, of_false_negative: float 
     return _ratio(spent, c.tp + c.fp + c.tn + c.fn)
 
 
+RATES = {
+    "accuracy": accuracy,
+    "balanced_accuracy": balanced_accuracy,
+    "fpr": false_positive_rate,
+    "fnr": false_negative_rate,
+    "ter": total_error_rate,
+}
+"""The scores that a run shows of itself, by their names there."""
+
+
 class Score(NamedTuple):
     """A score by which models can be chosen, and whether higher is better."""
 

@@ -1,6 +1,6 @@
 """A learner of labelled rows: its classes, and a one-vs-rest model for each.
 
-Knows the kernels, and what else can be done with models (`newcomers`, `more_classes`, `state_operations`, `predict`);
+Knows the kernels, and what else can be done with models (`newcomers`, `state_operations`, `predict`);
 knows neither scikit-learn nor files. Estimators and the command line are two interfaces to it.
 """
 
@@ -23,15 +23,14 @@ from .history import History
 from .labels import Encoded, encode
 from .matrices import first_bad_row
 from .metrics import Confusion
-from .more_classes import add_class, add_classes
-from .newcomers import learn_encoded
+from .newcomers import add_class, add_classes, learn_encoded
 from .operating_points import Point, SeenMargins, check_classes, seen_by
 from .predict import margins_of
 from .row_pass import RowPass, learn_row
 from .spec import Spec, Specs, positives, settings_of
 from .state_operations import averaging, merged, remembering, resized
 from .truth import classes_as_spelled
-from .warnings import warn_of_many, warn_of_one_class, warn_of_positive_class
+from .warnings import MANY_CLASSES, warn_of_many, warn_of_one_class, warn_of_positive_class
 
 if TYPE_CHECKING:
     from .pool import Pool
@@ -58,11 +57,12 @@ class Model:
 
     @classmethod
     def new(cls, classes: NDArray[Any], n_features: int, specs: Specs, *, fixed: bool = False) -> Model:
-        warn_of_many(0, classes.size)
+        if classes.size >= MANY_CLASSES:
+            warn_of_many(classes.size)
         n_models = len(positives(classes.size)) * len(specs)
         means, metric = specs[0].family
         state = State.new(n_models, n_features, means=means, metric=metric, group=len(specs))
-        seen = seen_by(specs, classes.size, n_models)
+        seen = None if specs[0].operating_point is None else seen_by(specs, classes.size, n_models)
         return cls(classes, state, specs, fixed, History() if len(specs) > 1 else None, seen=seen)
 
     def copy(self) -> Model:
@@ -173,7 +173,8 @@ class Model:
 
     def check_room(self, n_classes: int) -> None:
         """Raise an error if there would be too many classes, or their triangles would be too large."""
-        check_classes(self.specs, n_classes)
+        if self.specs[0].operating_point is not None:
+            check_classes(self.specs, n_classes)
         if self.state.metric == "full":
             triangle_size(len(positives(n_classes)) * len(self.specs), self.state.n_features)
 

@@ -1,9 +1,9 @@
-"""Learning from rows with new classes.
+"""New classes: room for them in a model, and learning from the rows that bring them.
 
-Knows `run`, `labels` and `errors`, and what models and pools can do. Two classes need one model, with the second class
-as +1. Three or more have a model each, the class against the rest. A class that appears later is added before its first
-row: with one class or two, the model of either is the mirror image of the other, so nothing is lost in going to three;
-the model of the new class starts empty at that row.
+Knows `run`, `labels`, `errors` and `state_operations`, and what models and pools can do. Two classes need one model,
+with the second class as +1. Three or more have a model each, the class against the rest. A class that appears later is
+added before its first row: with one class or two, the model of either is the mirror image of the other, so nothing is
+lost in going to three; the model of the new class starts empty at that row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import itertools
 from bisect import bisect_right
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,12 @@ from ..kernels.run import NOTHING, Rows, arrange_for, available_threads, learn
 from .errors import BadRowError, NotFiniteError, stopped_at
 from .labels import Encoded, ranks
 from .matrices import part
+from .operating_points import SeenMargins
+from .state_operations import among, joined, mirrored
+from .warnings import MANY_CLASSES, warn_of_many
 
 if TYPE_CHECKING:
+    from ..kernels.state import State
     from .model import Model
     from .pool import Pool
 
@@ -122,3 +126,67 @@ def _learn_as_they_come(
     if model.history is not None:
         for (start, stop), so_far in zip(itertools.pairwise([0, *stops]), counts, strict=True):
             model.history.passed(stop - start, so_far[np.repeat(begins < stop, width)])
+
+
+def add_class(model: Model, label: Any) -> None:
+    """Make room for one more class."""
+    model.stored_choice = model.taken_out = None
+    labels = np.append(model.classes, np.asarray([label]))
+    place = int(np.argsort(labels, kind="stable").tolist().index(model.classes.size))
+    width, state = len(model.specs), model.state
+    model.check_room(labels.size)
+    empty = state.empty(width)
+    if model.classes.size == 0:
+        model.state = empty
+        if model.seen is not None:
+            model.seen = SeenMargins.new(width)
+    elif model.classes.size == 1:
+        model.state = state if place == 0 else _other_side(model)
+        if model.seen is not None and place > 0:
+            model.seen = model.seen.mirrored(_counterparts(model))
+    else:
+        each = joined([_other_side(model), state]) if model.classes.size == 2 else state
+        model.state = joined([each.some(0, place * width), empty, each.some(place * width, each.n_models)])
+    model.classes = np.sort(labels)
+
+
+def add_classes(model: Model, labels: NDArray[Any]) -> None:
+    """Make room for more classes. From three on, a new class does not change the existing models."""
+    if model.classes.size < MANY_CLASSES <= model.classes.size + labels.size:
+        warn_of_many(model.classes.size + labels.size)
+    model.stored_choice = model.taken_out = None
+    n_single = max(0, min(labels.size, 3 - model.classes.size))
+    for label in labels[:n_single]:
+        model.add_class(label)
+    if n_single == labels.size:
+        return
+    new = labels[n_single:] if labels.dtype.kind != "O" else np.asarray(labels[n_single:].tolist())
+    found, width = np.concatenate([model.classes, new]), len(model.specs)
+    rank = ranks(found)
+    model.check_room(found.size)
+    places = (rank[: model.classes.size, None] * width + np.arange(width)).ravel()
+    model.state = among(model.state, places, found.size * width)
+    model.classes = np.sort(found)
+
+
+def _other_side(model: Model) -> State:
+    """The models of one class seen as those of the other.
+
+    The mirror image of a model has learned with α⁻ and α⁺ exchanged. A spec whose counterpart is not among the
+    specs starts empty.
+    """
+    sources = _counterparts(model)
+    result = model.state.empty(len(sources))
+    for place, k in enumerate(sources):
+        if k is not None:  # one by one, since a search's models are large and have to be copied out of their herds
+            one = mirrored(model.state.some(k, k + 1))
+            result.vectors[place], result.scalars[place] = one.vectors[0], one.scalars[0]
+            if result.second is not None and one.second is not None:
+                result.second[place] = one.second[0]
+    return result
+
+
+def _counterparts(model: Model) -> list[int | None]:
+    """For each spec, the one with α⁻ and α⁺ exchanged, if it is there."""
+    there = {spec: k for k, spec in enumerate(model.specs)}
+    return [there.get(spec._replace(alphas=spec.alphas[::-1])) for spec in model.specs]

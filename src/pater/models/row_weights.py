@@ -42,7 +42,5 @@ def are_weights(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def first_unsound_weight(weights: NDArray[np.float64]) -> int:
     """The first row with an invalid weight, or −1."""
-    if not weights.size:
-        return -1
     sound = are_weights(weights)
     return -1 if sound.all() else int(np.argmin(sound))

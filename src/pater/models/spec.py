@@ -78,6 +78,13 @@ class Spec(_fields()):  # type: ignore[misc]
 
 Specs = tuple[Spec, ...]
 
+
+def is_pool(specs: Specs) -> bool:
+    """Whether these are candidates of a pool, and not the models of a grid."""
+    return len(specs) > 1 and any(RULES[spec.rule].second_order for spec in specs)
+
+
+CODES = {name: rule.code for name, rule in RULES.items()}
 RECORD = np.dtype(
     [
         ("rule", "i8"),  # its code
@@ -102,7 +109,7 @@ def settings_of(specs: Specs, classes: tuple[Any, ...]) -> NDArray[np.void]:
     settings = np.zeros((len(positives(len(classes))), len(specs)), RECORD)
     for of_class, positive in zip(settings, positives(len(classes)), strict=True):
         for p, spec in zip(of_class, specs, strict=True):
-            p["rule"], p["positive"], p["sized"] = RULES[spec.rule].code, positive, spec.is_sized
+            p["rule"], p["positive"], p["sized"] = CODES[spec.rule], positive, spec.is_sized
             for setting in SETTINGS.values():
                 for field in setting.record:
                     p[field.name] = field.of(getattr(spec, setting.name))

@@ -39,14 +39,14 @@ class PositiveClassWarning(UserWarning):
     """An operating point counts as positive the class that nearly all rows have: the other may have been meant."""
 
 
-def warn_of_many(before: int, after: int) -> None:
-    if before < MANY_CLASSES <= after:
-        warnings.warn(
-            f"there are {after} classes so far. Each has a model of its own: time and memory grow with their number. "
-            "If the labels are numbers to estimate, or ids of rows, they are not classes.",
-            ManyClassesWarning,
-            stacklevel=2,
-        )
+def warn_of_many(n_classes: int) -> None:
+    """Warn that there have come to be `MANY_CLASSES` or more."""
+    warnings.warn(
+        f"there are {n_classes} classes so far. Each has a model of its own: time and memory grow with their number. "
+        "If the labels are numbers to estimate, or ids of rows, they are not classes.",
+        ManyClassesWarning,
+        stacklevel=2,
+    )
 
 
 def warn_of_one_class(model: Model, rows: Rows, labels: NDArray[Any]) -> None:

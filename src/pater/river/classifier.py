@@ -19,11 +19,10 @@ from river.utils.dataframe import to_native_frame, to_native_series
 
 from ..estimators.online import OnlineClassifier
 from ..kernels.state import TooWideError, triangle_size
-from ..models.candidates import is_pool
 from ..models.labels import as_labels
 from ..models.pool import Pool
 from ..models.predict import labels_of as labels_of_margins
-from ..models.spec import Specs
+from ..models.spec import Specs, is_pool
 from .rows import Columns, Frame, features_of, labels_of, matrix_of_dict, numbers_of
 from .short_path import DETOURS, ShortPath, short_path
 

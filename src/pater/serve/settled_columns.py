@@ -18,7 +18,7 @@ from ..formats.errors import InputError, listed, shortened
 from ..formats.json_schema import are_numbers, is_indices
 from ..formats.schema import Wishes
 from ..models.truth import text_named
-from ..stream.encoder import is_encoded
+from ..stream.beginning import is_encoded
 from ..stream.learner import Learner
 from .errors import Refusal
 from .learned_log import Learned

@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import Any
 
 from ..formats.columns import ENCODED, NUMBER, TEXT, Columns
-from ..stream.encoder import is_encoded
+from ..stream.beginning import is_encoded
 from .initial_learner import LABEL, new_learner
 from .rows.rows import rows_of_json
 from .served_learner import Served

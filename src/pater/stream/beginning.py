@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..files.model_file import BATCH_RULE
-from ..formats.columns import HASHED, TABLE
-from ..formats.errors import InputError, as_text
+from ..formats.columns import ENCODED, HASHED, TABLE
+from ..formats.errors import InputError
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
+from ..formats.sources import as_text
 from ..models.metrics import SCORES
 from ..models.truth import named
 from .algorithms import settings_among, specs_of
-from .encoder import Interactions, is_encoded, new_encoder
+from .encoder import Interactions, new_encoder
 from .guards import hint_of_few_rows
 from .learner import Learner, load
 
@@ -82,7 +83,7 @@ class Beginning:
             columns,
             self.scoring,
             self.scale,
-            encoder=new_encoder(columns, self.interactions),
+            encoder=new_encoder(columns, self.interactions) if columns.kind == ENCODED or self.interactions else None,
             fading=given["fading"],
         )
         learner.skip = self.on_error == "skip"
@@ -110,6 +111,19 @@ class Beginning:
             **({"decimal": source.wishes.decimal} if source.wishes.decimal else {}),
             "initial": as_text(os.fspath(self.initial)) if self.initial is not None else None,
         }
+
+
+def is_encoded(encoding: str | None, *, scale: bool, bits: int | None) -> bool | None:
+    """Whether a table is to be encoded; None if that depends on whether it is a table."""
+    if encoding not in (None, "table", "plain"):
+        raise InputError(f"there is no encoding {encoding!r}; choose table or plain.")
+    of_plain = {"scale": scale, "bits": bits is not None}
+    given = [name for name, there in of_plain.items() if there]
+    if encoding == "table" and given:
+        raise InputError(f"{given[0]} is for the plain encoding; an encoded table needs none.")
+    if encoding is None:
+        return False if given else None
+    return encoding == "table"
 
 
 def matched(class_weight: Any, *, numeric: bool) -> Any:

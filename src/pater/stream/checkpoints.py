@@ -16,7 +16,8 @@ from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, load
 from ..formats.blocks import Place, after
 from ..formats.columns import Columns
-from ..formats.errors import Fault, InputError, Skipped, as_text
+from ..formats.errors import Fault, InputError, Skipped
+from ..formats.sources import as_text
 from .learner import Learner
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ class Every:
     seconds: float = 0.0
 
     @classmethod
-    def of(cls, text: str | int | None) -> Every | None:
+    def of(cls, text: str | int) -> Every:
         """Parse 100000 (rows) or 30s, 5m, 2h."""
-        if text is None:
-            return None
         match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
         if not match or int(match[1]) == 0:
             raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")

@@ -231,16 +231,3 @@ def new_encoder(columns: Columns, interactions: Interactions = None) -> Encoder 
         raise InputError(str(error)) from None
     are_numbers = {name: kind == NUMBER for name, kind in columns.table if kind != CATEGORY}
     return Encoder(StreamEncoder(settings, are_numbers=are_numbers))
-
-
-def is_encoded(encoding: str | None, *, scale: bool, bits: int | None) -> bool | None:
-    """Whether a table is to be encoded; None if that depends on whether it is a table."""
-    if encoding not in (None, "table", "plain"):
-        raise InputError(f"there is no encoding {encoding!r}; choose table or plain.")
-    of_plain = {"scale": scale, "bits": bits is not None}
-    given = [name for name, there in of_plain.items() if there]
-    if encoding == "table" and given:
-        raise InputError(f"{given[0]} is for the plain encoding; an encoded table needs none.")
-    if encoding is None:
-        return False if given else None
-    return encoding == "table"

@@ -19,10 +19,11 @@ from ..formats.unread_warnings import UnreadCells
 from ..models.matrices import part
 from ..models.pool import Pool
 from ..models.predict import probabilities
+from ..models.spec import is_pool
 from .label_times import LabelTimes
 from .learner import Learner
 from .prediction_quality import LOWEST, Judged, Said
-from .refusals import refusal_told
+from .refusals import REFUSALS, refused
 from .widths import by_width, piece_of, weighing
 
 PIECE = 4096  # rows judged by the model that was best before them
@@ -106,7 +107,8 @@ def learn_and_judge(
 
     The result is that of `Learner.learn`, but after an error the learner is undefined.
     """
-    parts = by_width(weighing(batch, learner), learner)
+    batch = weighing(batch, learner) if batch.weights.size else batch
+    parts = by_width(batch, learner) if is_pool(learner.specs) else [batch]
     if len(parts) > 1:
         return [fault for some in parts for fault in learn_and_judge(learner, some, judged, at=at, report=report)]
     ready, faults = learner.prepare(parts[0])
@@ -115,8 +117,10 @@ def learn_and_judge(
         assert ready.labels is not None
         start, stop = stop, min(stop + _piece(learner), len(ready), *(each - learner.rows + stop for each in stops[:1]))
         labels, weights = ready.labels[start:stop], ready.weights[start:stop]
-        with refusal_told(ready, start):
+        try:
             _learn_and_judge(learner, part(ready.rows, start, stop), labels, weights, judged)
+        except REFUSALS as error:
+            raise refused(error, ready, start) from None
         if stops and learner.rows == stops[0]:
             del stops[0]
             report()
@@ -206,8 +210,10 @@ class _Delayed:
         learner = self._learner
         assert learner.model is not None
         assert piece.labels is not None
-        with refusal_told(piece):
+        try:
             learner.model.learn(piece.rows, piece.labels, weights=piece.weights, threads=learner.threads, sound=True)
+        except REFUSALS as error:
+            raise refused(error, piece) from None
         learner.rows += len(piece)
         self._n_waiting -= len(piece)
 

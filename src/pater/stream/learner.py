@@ -24,22 +24,21 @@ from ..formats.errors import Fault, InputError
 from ..formats.hashed_names import HashedNames, with_news
 from ..kernels.doors import checked
 from ..kernels.run import available_threads
-from ..kernels.state import State
-from ..models.candidates import WIDEST, is_pool
+from ..kernels.state import State, TooWideError
+from ..models.candidates import WIDEST
 from ..models.labels import is_text
 from ..models.matrices import part
-from ..models.metrics import accuracy, balanced_accuracy, false_negative_rate, false_positive_rate, total_error_rate
+from ..models.metrics import RATES
 from ..models.model import Model
-from ..models.new_model import new_model
 from ..models.pool import Pool
 from ..models.predict import labels_of, probabilities
-from ..models.spec import Specs
+from ..models.spec import Specs, is_pool
 from ..models.views import NO_LEVELS, Views
 from ..preprocessing.scaling import Scaler
 from .encoder import Encoder
 from .learner_file import parts_of, to_save
 from .ready_rows import ready_rows
-from .refusals import refusal_told, width_told
+from .refusals import REFUSALS, refused, too_wide
 from .widths import as_before_an_error, by_width, weighing
 
 SMALLEST = 1 << 10  # columns that a model of indices begins with
@@ -76,7 +75,8 @@ class Learner:
 
         Rows of weight 0 are left out. The batch is not changed. After an error the learner is unchanged.
         """
-        parts = by_width(weighing(batch, self), self)
+        batch = weighing(batch, self) if batch.weights.size else batch
+        parts = by_width(batch, self) if is_pool(self.specs) else [batch]
         if len(parts) > 1:
             with as_before_an_error(self):
                 return [fault for some in parts for fault in self.learn(some, at=at, report=report)]
@@ -85,22 +85,25 @@ class Learner:
             if len(ready):
                 ends = [stop - self.rows for stop in at if self.rows < stop < self.rows + len(ready)]
                 self._learn_in_pieces(ready, ends, report)
-        self.names = with_news(self.names, batch.news, self.columns.bits if self.columns is not None else 0)
+        if batch.news is not None and self.columns is not None and self.columns.bits:
+            self.names = with_news(self.names, batch.news, self.columns.bits)
         return faults
 
     def _learn_in_pieces(self, batch: Batch, ends: list[int], report: Callable[[], None]) -> None:
         assert self.model is not None
         assert batch.labels is not None
-        if ends:  # so that what a later piece would be refused for is known before the first
-            with refusal_told(batch):
+        start = 0
+        try:
+            if ends:  # so that what a later piece would be refused for is known before the first
                 self.model.encoded(batch.labels)
-        for start, stop in pairwise([0, *ends, len(batch)]):
-            some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
-            with refusal_told(batch, start):
+            for start, stop in pairwise([0, *ends, len(batch)]):
+                some, weights = part(batch.rows, start, stop), batch.weights[start:stop]
                 self.model.learn(some, batch.labels[start:stop], weights=weights, threads=self.threads, sound=True)
-            self.rows += stop - start
-            if stop < len(batch):
-                report()
+                self.rows += stop - start
+                if stop < len(batch):
+                    report()
+        except REFUSALS as error:
+            raise refused(error, batch, start) from None
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[Undo]:
@@ -130,8 +133,10 @@ class Learner:
         if not (self.scale or batch.small):
             faults = ready.refuse(too_large(ready.rows), TOO_LARGE, skip=self.skip)
         if len(ready):
-            with width_told(ready.source):
+            try:
                 self._make_room(ready)
+            except TooWideError as error:
+                raise too_wide(error, ready.source) from None
         if self.scaler is not None:
             faults, forget = self._scale(ready, self.scaler)
             if undo is not None:
@@ -165,15 +170,20 @@ class Learner:
         if self.model is None:
             # Each class is added at the row that brings it, so that it does not matter where a stream is cut.
             known = np.zeros(0, np.str_ if is_text(labels) else np.int64)
-            judged_by, is_open = (self.scoring, self.scoring_settings, self.fading), is_open or self.encoder is not None
-            views = Views(wanted, NO_LEVELS if self.encoder is None else self.encoder.levels()[:wanted])
-            self.model = new_model(known, views, self.specs, judged_by, more_may_come=is_open)
+            if is_pool(self.specs):
+                self.model = self._new_pool(known, wanted, more_may_come=is_open or self.encoder is not None)
+            else:
+                self.model = Model.new(known, wanted, self.specs)
             self.scaler = Scaler.new(wanted) if self.scale else None
         if self.model.n_features < n_features:
             self.model.resize(wanted)
             if self.scaler is not None:
                 self.scaler.grow(wanted)
         self.n_features = n_features
+
+    def _new_pool(self, classes: NDArray[Any], n_features: int, *, more_may_come: bool) -> Pool:
+        views = Views(n_features, NO_LEVELS if self.encoder is None else self.encoder.levels()[:n_features])
+        return Pool.new(classes, views, self.specs, *self.scored_by, fading=self.fading, more_may_come=more_may_come)
 
     def go_on_with(self, columns: Columns) -> None:
         """Get ready to learn more from data with these columns, whatever the model was saved by."""
@@ -251,14 +261,7 @@ class Learner:
         With probabilities, these include their Brier score and log loss, for each class against the rest.
         """
         counts = self._fitted().progressive(*self.scored_by)
-        rates = {
-            "accuracy": accuracy,
-            "balanced_accuracy": balanced_accuracy,
-            "fpr": false_positive_rate,
-            "fnr": false_negative_rate,
-            "ter": total_error_rate,
-        }
-        scores = {name: float(rate(counts).mean()) for name, rate in rates.items()}
+        scores = {name: float(rate(counts).mean()) for name, rate in RATES.items()}
         of_class = self.probability_scores()
         names = of_class[0] if of_class else ()
         return scores | {name: float(np.mean([each[name] for each in of_class])) for name in names}

@@ -14,6 +14,7 @@ import numpy as np
 from ..formats.columns import Columns
 from ..formats.errors import InputError
 from ..formats.hashed_names import HashedNames
+from ..kernels.state import TooWideError
 from ..models.batch import NO_MOMENTS, BatchModel
 from ..models.differences import DifferenceError, check_classes, check_same, check_settings
 from ..models.model import Model
@@ -21,7 +22,7 @@ from ..models.placement import with_columns_at
 from ..models.pool import Pool
 from ..preprocessing.scaling import Scaler
 from .learner import Learner
-from .refusals import width_told
+from .refusals import too_wide
 
 
 def merged(learners: Iterable[Learner], names: Iterable[str]) -> Learner:
@@ -47,8 +48,9 @@ def _with(result: Learner | None, learner: Learner, name: str, first: str) -> Le
         return _copied(learner)
     try:
         _check(learner, result)
-        with width_told(f"{name} and those before it together"):
-            return _together(result, learner)
+        return _together(result, learner)
+    except TooWideError as error:
+        raise too_wide(error, f"{name} and those before it together") from None
     except DifferenceError as error:
         raise InputError(error.told(name, first)) from None
     except InputError:

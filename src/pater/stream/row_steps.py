@@ -12,7 +12,7 @@ from ..models.pool import Pool
 from ..models.pool_pass import row_in_steps
 from ..models.row_pass import kind_of
 from .learner import Learner
-from .refusals import refusal_told
+from .refusals import REFUSALS, refused
 
 
 def learned_in_steps(learner: Learner, batch: Batch) -> Iterator[None]:
@@ -32,8 +32,10 @@ def learned_in_steps(learner: Learner, batch: Batch) -> Iterator[None]:
     codes, kind = pool.encoded(ready.labels).codes, kind_of(ready.rows)
     assert kind is not None
     yield
-    with refusal_told(batch):
+    try:
         yield from row_in_steps(pool, kind, ready.rows, codes, ready.weights)
+    except REFUSALS as error:
+        raise refused(error, batch) from None
     learner.rows += 1
     pool.warn(ready.rows, ready.labels)
 

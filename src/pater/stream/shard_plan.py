@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..formats.errors import InputError, as_text
+from ..formats.errors import InputError
 from ..formats.pieces import pieces, with_lines_counted
 from ..formats.raw import RawBatch
 from ..formats.reading import Input
-from ..formats.sources import STANDARD_INPUT, Source
+from ..formats.sources import STANDARD_INPUT, Source, as_text
 from ..models.shards import rows_to_begin_with
 from .beginning import Beginning
 from .guards import LOOKED_AT, Guards

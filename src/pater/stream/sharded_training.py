@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..files.container import check_place, lock_place
-from ..formats.errors import Fault, InputError, Skipped, as_text
+from ..formats.errors import Fault, InputError, Skipped
+from ..formats.sources import as_text
 from .beginning import Beginning
 from .guards import MOST_CLASSES, Guards
 from .learner import Learner

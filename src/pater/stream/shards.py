@@ -17,10 +17,10 @@ import numpy as np
 
 from ..files.in_bytes import to_bytes
 from ..files.model_file import ModelFileError
-from ..formats.errors import Hint, InputError, UnseenLabelWarning, as_text
+from ..formats.errors import Hint, InputError, UnseenLabelWarning
 from ..formats.pieces import with_lines_counted
 from ..formats.reading import Input
-from ..formats.sources import Source
+from ..formats.sources import Source, as_text
 from ..models.warnings import ManyClassesWarning, OneClassWarning, PositiveClassWarning
 from .guards import LOOKED_AT, Guards
 from .learner import Learner

@@ -40,7 +40,7 @@ class Run:
     input: Input
     learner: Learner
     passes: int
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # that a checkpoint records
     checkpoint: Path | None = None
     every: Every | None = None
     number: int = 1  # of the pass
@@ -48,7 +48,7 @@ class Run:
     place: Place = START
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
     skipped: Skipped = field(default_factory=Skipped)
-    unread: UnreadCells = field(default_factory=UnreadCells)
+    unread: UnreadCells | None = None  # of a table that is encoded
     guards: Guards = field(default_factory=Guards)
     judged: Judged | None = None  # receives the prediction of each row before it is learned from
     resumed_at: int = 0
@@ -84,7 +84,8 @@ class Run:
             if self.learner.encoder is not None:
                 self.skipped.add(self._learn(self.learner.encoder.finish(), at, report))
             self.number, self.source, self.place = self.number + 1, 0, START
-        self.unread.tell()
+        if self.unread is not None:
+            self.unread.tell()
         self.ended = time.monotonic()
 
     def _rest_of_pass(self) -> Iterator[tuple[Batch, Later | InputError]]:
@@ -107,7 +108,7 @@ class Run:
         encoder = self.learner.encoder
         with closing(batches):
             for read in batches:
-                batch = weighing(read, self.learner)
+                batch = weighing(read, self.learner) if read.weights.size else read
                 try:
                     yield batch, partial(list, [batch]) if encoder is None else encoder.learn(batch)
                 except InputError as error:  # raised after any error of the batch itself
@@ -126,7 +127,9 @@ class Run:
         self.guards.look(batch, self.learner)
         if isinstance(later, InputError):
             raise later
-        self.skipped.add([*batch.faults, *self._learn(later(), at, report)])
+        faults = [*batch.faults, *self._learn(later(), at, report)]
+        if faults:
+            self.skipped.add(faults)
         self.place = batch.end
         report(self)
 
@@ -135,7 +138,8 @@ class Run:
     ) -> list[Fault]:
         faults: list[Fault] = []
         for piece in pieces:
-            self.unread.add(piece.unread, len(piece))
+            if self.unread is not None:
+                self.unread.add(piece.unread, len(piece))
             if self.judged is None:
                 faults += self.learner.learn(piece, at=at(self), report=lambda: report(self))
             else:
@@ -228,7 +232,7 @@ def train(
     """
     if passes < 1:
         raise InputError(f"passes must be at least 1, got {passes}.")
-    every = Every.of(checkpoint_every)
+    every = None if checkpoint_every is None else Every.of(checkpoint_every)
     checkpoint = Path(f"{os.fspath(model)}.checkpoint") if model is not None else None
     if (every or resume) and checkpoint is None:
         raise InputError("checkpoints are written beside the model: name the model file.")
@@ -253,8 +257,17 @@ def train(
     if passes > 1 and any(each.size is None for each in source.sources):
         raise InputError("several passes need files; a pipe can be read only once.")
     learner = begin.learner(source)
-    settings = begin.settings(source, passes)
-    run = Run(source, learner, passes, settings, checkpoint, every, guards=Guards(max_classes), judged=judged)
+    run = Run(
+        source,
+        learner,
+        passes,
+        begin.settings(source, passes) if every or resume else {},
+        checkpoint,
+        every,
+        unread=None if learner.encoder is None else UnreadCells(),
+        guards=Guards(max_classes),
+        judged=judged,
+    )
     with ExitStack() as stack:
         if model is not None:
             stack.enter_context(lock_place(model))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..formats.batches import Batch
 from ..formats.columns import INDICES
-from ..models.candidates import ROWS_FOR_EACH, WIDEST, is_pool
+from ..models.candidates import ROWS_FOR_EACH, WIDEST
 from ..models.matrices import part
 from ..models.spec import Specs
 
@@ -40,8 +40,8 @@ def _is_open(learner: Learner) -> bool:
 
 
 def by_width(batch: Batch, learner: Learner) -> list[Batch]:
-    """The batch in parts within each of which the same candidates take part."""
-    if len(batch.rows) != 3 or not _is_open(learner) or not is_pool(learner.specs):
+    """The batch for a pool, in parts within each of which the same candidates take part."""
+    if len(batch.rows) != 3 or not _is_open(learner):
         return [batch]
     bounds, before = _bounds(learner.specs), learner.n_features if learner.model is not None else 0
     if learner.model is not None and _among(bounds, before) == _among(bounds, max(before, batch.n_features)):

@@ -1,13 +1,22 @@
-"""Make commands start faster, and announce compilation when it cannot be avoided."""
+"""How a command uses the library: it is imported fast, compilation is announced, and errors become one line.
+
+Knows which parts of Numba and NumPy a command does not need.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+
+from pater.compiler.telling import say_compiling
+
+from .errors import CommandError
+from .terminal import say_warning
 
 # SciPy's linear algebra, which takes Numba a fifth of a second to import before it compiles anything. Numba remembers
 # what it finds only for `np.convolve` and `np.correlate`, which no kernel uses.
@@ -64,3 +73,26 @@ def _import_without(name: str, *others: str) -> None:
     finally:
         for each in absent:
             del sys.modules[each]
+
+
+@contextmanager
+def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: bool = False) -> Iterator[None]:
+    """Turn errors of inputs and model files into one line; call `compiling` before kernels are compiled."""
+    import_numba()
+    from pater.files.model_file import ModelFileError
+    from pater.formats.errors import Hint, InputError, UnseenLabelWarning
+    from pater.models.warnings import ManyClassesWarning, OneClassWarning, PositiveClassWarning
+
+    try:
+        with announced(compiling), warnings.catch_warnings():
+            warnings.simplefilter("always", ManyClassesWarning)
+            warnings.simplefilter("always", UnseenLabelWarning)
+            warnings.simplefilter("once", OneClassWarning)
+            warnings.simplefilter("once", PositiveClassWarning)
+            warnings.simplefilter("ignore" if quiet else "always", Hint)
+            warnings.showwarning = say_warning
+            yield
+    except (InputError, ModelFileError) as error:
+        raise CommandError(str(error)) from None
+    except MemoryError:
+        raise CommandError("there is not enough memory; use fewer --bits or --features.") from None

@@ -9,7 +9,6 @@ once, and both must arrive at the same bits.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,12 +38,6 @@ from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
 from .simd import add_and_products, first, fma, larger, pair, products, second, swapped, with_pairs
 from .steps import loss_to_take, passive
-
-
-class Means(NamedTuple):
-    """Models of mean rules."""
-
-    vectors: Any
 
 
 @exact_part

@@ -33,48 +33,6 @@ LEAST_SEEN = 1e-20
 LEAST_ENTERED = 1e-40
 
 
-class DiagonalPoints(NamedTuple):
-    """Models of point rules with a diagonal covariance."""
-
-    vectors: Any
-
-
-class DiagonalLeaders(NamedTuple):
-    """Models of mean rules with a diagonal covariance, in the leader's form."""
-
-    vectors: Any
-
-
-class DiagonalSteps(NamedTuple):
-    """Models of mean rules with a diagonal covariance, in the form of steps."""
-
-    vectors: Any
-
-
-class FullPoints(NamedTuple):
-    """Models of point rules with a full covariance; `rooms` is scratch space for a row, (models, 4, features + 1)."""
-
-    vectors: Any
-    triangles: Any
-    rooms: Any
-
-
-class FullLeaders(NamedTuple):
-    """Models of mean rules with a full covariance, in the leader's form."""
-
-    vectors: Any
-    triangles: Any
-    rooms: Any
-
-
-class FullSteps(NamedTuple):
-    """Models of mean rules with a full covariance, in the form of steps."""
-
-    vectors: Any
-    triangles: Any
-    rooms: Any
-
-
 @exact_part
 def settled(q, g):
     """Q of a column after Σ⁻¹ is divided by g; at least the prior is left."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..compiler.decorators import exact_part, filled_in, inlined
+from ..compiler.decorators import exact_part, filled_in, inlined, merged_part
 from .class_means import balanced_alpha
 from .progress import in_unit, note
 from .rules import LARGEST_ROW
@@ -80,6 +80,19 @@ class Forms(NamedTuple):
     fade: Any
     take: Any
     fades_at: float  # the g from which `fade` is called: calling it always takes a tenth of a short row's time
+
+
+def in_both_forms(memory_of: Any, meet: Any, fade: Any, take: Any, fades_at: float) -> tuple[Forms, Forms]:
+    """The functions of leaders and of steps, from texts in which LEADS says which."""
+
+    def of(leads: bool) -> Forms:
+        meets, fades, takes = (
+            filled_in(text, f"{text.__name__}_{'leaders' if leads else 'steps'}", LEADS=leads)
+            for text in (meet, fade, take)
+        )
+        return Forms(memory_of, merged_part(meets), exact_part(fades), merged_part(takes), fades_at)
+
+    return of(True), of(False)
 
 
 def second_order_pass(forms: Forms) -> Any:

@@ -39,7 +39,7 @@ class Compiling(event.Listener):
             self.seconds += time.thread_time() - self._began
         name, kinds = event.data["dispatcher"].py_func.__name__, event.data["args"]
         if name.startswith("learn_") and len(kinds) > 1 and any(kind in str(kinds[1]) for kind in SELDOM):
-            self.seldom.append(f"{name}, {kinds[0].name.partition('(')[0]}")
+            self.seldom.append(name)
 
 
 class Budget:

@@ -22,16 +22,15 @@ from pater.compiler import code_cache
 # A kernel in another module than the rule that it calls.
 PERCEPTRON = """
 import numpy as np
-from pater.kernels.points import Points
 from pater.kernels.rules import RULES
-from pater.kernels.run import IN_ORDER, LEARN, NO_STOPS, NOTHING
-from pater.kernels.memory import SCALARS
+from pater.kernels.run import IN_ORDER, NOTHING, POINTS
+from pater.kernels.memory import SCALARS, Home
 from pater.models.spec import RECORD
-X, codes, margins, home = np.array([[1.0, 2.0]]), np.ones(1, np.int64), np.zeros((1, 0)), Points(np.zeros((1, 2, 2)))
+X, codes, margins, home = np.array([[1.0, 2.0]]), np.ones(1, np.int64), np.zeros((1, 0)), Home(np.zeros((1, 2, 2)))
 model, settings = np.zeros(1, SCALARS), np.zeros(1, RECORD)
 settings["rule"], settings["positive"], settings["alpha_pos"] = RULES["perceptron"].code, 1, 1
-LEARN[Points](home, (X,), IN_ORDER, codes, NOTHING, margins, model, settings, 1, NO_STOPS, 0, 1, 0, 1)
-stats = LEARN[Points].stats
+POINTS.learn(home, (X,), IN_ORDER, codes, NOTHING, margins, model, settings, 0, 1, 0, 1)
+stats = POINTS.learn.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), home.vectors[0, 0].tolist())
 """
 

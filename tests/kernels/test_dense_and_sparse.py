@@ -7,9 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from pater import PATERClassifier, Perceptron
-from pater.kernels.means import Means
 from pater.kernels.rules import RULES
-from pater.kernels.run import LEARN
+from pater.kernels.run import MEANS
 from pater.models.labels import _scan
 
 N = 4000
@@ -124,12 +123,12 @@ def test_read_only_arrays_do_not_ask_for_new_machine_code(make, stream):
     X, y = stream(300, 9)
     X, s = make(X), np.ones(300)
     PATERClassifier().fit(X, y, sample_weight=s).predict(X)
-    before = len(LEARN[Means].signatures), len(_scan.signatures)
+    before = len(MEANS.learn.signatures), len(_scan.signatures)
     arrays = [y, s, X] if make is np.asarray else [y, s, X.data, X.indices, X.indptr]
     for array in arrays:
         array.flags.writeable = False
     PATERClassifier().fit(X, y, sample_weight=s).predict(X)
-    assert (len(LEARN[Means].signatures), len(_scan.signatures)) == before
+    assert (len(MEANS.learn.signatures), len(_scan.signatures)) == before
 
 
 def test_integers_and_booleans_are_numbers(stream, weights):

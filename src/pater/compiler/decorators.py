@@ -115,6 +115,11 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return _part(function, fastmath=FAST)
 
 
+def unfused_part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `part`, but a·b − c·d is minus c·d − a·b, to the last bit: it would not be if one product were fused."""
+    return _part(function, fastmath=FAST - {"contract"})
+
+
 def exact_part(function: Callable[..., Any]) -> Callable[..., Any]:
     """As `exact_kernel`, for what only kernels call; it is cached with them."""
     return _part(function, fastmath=False)

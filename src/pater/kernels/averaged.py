@@ -10,19 +10,7 @@ import math
 from collections.abc import Callable
 
 from ..compiler.decorators import exact_kernel, filled_in
-from .margins import by_diagonal_means, by_full_means, by_means, by_points
-from .means import Means
-from .points import Points
 from .progress import calibrate
-from .second_order import DiagonalLeaders, DiagonalPoints, DiagonalSteps, FullLeaders, FullPoints, FullSteps
-
-# By what the average of the weights of each kind of model has its margin.
-SAYS: dict[type, Callable[..., float]] = {
-    Means: by_means,
-    **dict.fromkeys((DiagonalLeaders, DiagonalSteps), by_diagonal_means),
-    **dict.fromkeys((FullLeaders, FullSteps), by_full_means),
-    **dict.fromkeys((Points, DiagonalPoints, FullPoints), by_points),
-}
 
 
 def row_by_row(name: str, learn: Callable[..., int], says: Callable[..., float]) -> Callable[..., int]:
@@ -30,9 +18,7 @@ def row_by_row(name: str, learn: Callable[..., int], says: Callable[..., float])
     return exact_kernel(filled_in(_learn_averaged, name, learn=learn, says=says))
 
 
-def _learn_averaged(
-    home, rows, order, codes, weights, margins, scalars, settings, blocks, noted, quiet, first, last, start, stop
-):
+def _learn_averaged(home, rows, order, codes, weights, margins, scalars, settings, quiet, first, last, start, stop):
     """As `run._learn_rows`, but with the average's margins, both in `margins` and for probabilities.
 
     `quiet` holds settings without probabilities, which the pass would fit to the last weights' margins, and an empty
@@ -40,9 +26,9 @@ def _learn_averaged(
     """
     plain, nothing = quiet
     for k in range(first, last):
-        m, p, there = scalars[k], settings[k], (blocks, noted, k, k + 1)
+        m, p = scalars[k], settings[k]
         if not p.average:
-            bad = learn(home, rows, order, codes, weights, margins, scalars, settings, *there, start, stop)  # noqa: F821
+            bad = learn(home, rows, order, codes, weights, margins, scalars, settings, k, k + 1, start, stop)  # noqa: F821
             if bad >= 0:
                 return bad
             continue
@@ -50,7 +36,7 @@ def _learn_averaged(
             i = order[r] if order.size > 0 else r
             said, t, exponent = says(rows, i, home.vectors[k], m, True), m.t, m.exponent  # noqa: F821
             usual = m.mean_size if m.mean_size > 0.0 else math.sqrt(m.size_square)
-            bad = learn(home, rows, order, codes, weights, nothing, scalars, plain, *there, r, r + 1)  # noqa: F821
+            bad = learn(home, rows, order, codes, weights, nothing, scalars, plain, k, k + 1, r, r + 1)  # noqa: F821
             if bad >= 0:
                 return bad
             if margins.size > 0:

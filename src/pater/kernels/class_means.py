@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..compiler.decorators import exact_part, inlined, part, part_of_callers
+from ..compiler.decorators import inlined, part, part_of_callers
 from .memory import LONGEST_STEP, LONGEST_TAU, RESCALE_BITS
 
 ROUNDING = 2.0**-52
@@ -78,17 +78,6 @@ def gap(S_pos, S_neg, a_pos, a_neg):
     return zz, scale
 
 
-@exact_part
-def products_of_sums(table, width, p, n):
-    """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ of the sums in columns p and n of a table; added in order, so that all passes agree."""
-    pp = nn = pn = 0.0
-    for j in range(width):
-        pp += table[j, p] * table[j, p]
-        nn += table[j, n] * table[j, n]
-        pn += table[j, p] * table[j, n]
-    return pp, nn, pn
-
-
 @part
 def shrink_vector(vector):
     """Divide a vector in units of a weight by 2^600."""
@@ -114,6 +103,42 @@ def shrink(m):
     m.mean_size *= RESCALE
     m.exponent += RESCALE_BITS
     m.unit *= RESCALE
+
+
+@inlined
+def shrink_when_large(m, u, v):
+    """Do that for a model and its vectors, where losses are about to grow too large."""
+    if m.loss_pos + m.loss_neg > TOO_LARGE:
+        shrink(m)
+        shrink_vector(u)
+        shrink_vector(v)
+
+
+@inlined
+def enter(m, s_pos, s_neg, loss):
+    """Count a row that enters its class sum, with its weight there and 0 for the other class."""
+    m.n_pos += s_pos
+    m.n_neg += s_neg
+    m.loss_pos += s_pos * loss
+    m.loss_neg += s_neg * loss
+    m.entered += 1
+
+
+@inlined
+def lead(m, A_pos, A_neg, bias):
+    """Replace the weights of a leader, which are all lazy; Σ t·δₜ follows."""
+    m.B_pos += m.t * (A_pos - m.A_pos)
+    m.B_neg += m.t * (A_neg - m.A_neg)
+    m.bias_steps += m.t * (bias - m.bias)
+    m.A_pos, m.A_neg, m.bias = A_pos, A_neg, bias
+
+
+@inlined
+def set_aside(m):
+    """Set a leader's lazy weights to 0 until it leads anew; return the lazy part of Σ t·δₜ, which V is to take up."""
+    pos, neg = m.B_pos - m.t * m.A_pos, m.B_neg - m.t * m.A_neg
+    m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
+    return pos, neg
 
 
 @part

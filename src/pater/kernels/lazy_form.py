@@ -7,7 +7,8 @@ U and the lazy part may be much larger than w, and then cancel, when a row enter
 along which A was gathered. `strained` foresees this, and w is folded first; docs/algorithms.md derives the bound.
 
 The functions take a table whose columns hold the vectors of one model or several, and `at`, the columns of U, S⁺ and
-S⁻.
+S⁻. Those that take `diagonal` serve models with a diagonal covariance, too: w = U + Σ(A⁺S⁺ − A⁻S⁻), and the products
+are S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻.
 """
 
 from __future__ import annotations
@@ -20,13 +21,12 @@ from .class_means import (
     gap,
     lower_gain,
     parts_of_gap,
-    products_of_sums,
     shrink,
     shrink_vector,
     zero_gap,
 )
 from .double_double import all_products, count_products, squared_gap
-from .memory import ROW, S_NEG, S_POS, U, V
+from .memory import ROW, S_NEG, S_POS, Q, U, V
 from .rows import either
 from .simd import fma
 from .steps import loss_to_take, passive
@@ -51,35 +51,43 @@ def _keeps_steps(table):
     return table.shape[1] <= ROW + 1
 
 
+@inlined
+def _variance(table, j, diagonal):
+    return 1.0 / (1.0 + table[j, Q]) if diagonal else 1.0
+
+
 @exact_part
-def fold(table, at, m):
+def renew_products(table, at, m, diagonal):
+    """‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ from the vectors; added in order, so that all passes agree."""
+    m.pp = m.nn = m.pn = 0.0
+    for j in range(m.width):
+        p, n, variance = table[j, at[S_POS]], table[j, at[S_NEG]], _variance(table, j, diagonal)
+        m.pp += p * p * variance
+        m.nn += n * n * variance
+        m.pn += p * n * variance
+    m.pp_peak, m.nn_peak = m.pp, m.nn
+    m.products_known, m.careful = 1, 0
+
+
+@exact_part
+def fold(table, at, m, diagonal):
     """Move the lazy part of w and of Σ t·δₜ into U and V: another form of the same vectors."""
     u, p, n = at
     for j in range(m.width):
-        table[j, u] += m.A_pos * table[j, p] - m.A_neg * table[j, n]
+        table[j, u] += (m.A_pos * table[j, p] - m.A_neg * table[j, n]) * _variance(table, j, diagonal)
     if _keeps_steps(table):
         for j in range(m.width):
-            table[j, V] += m.B_pos * table[j, p] - m.B_neg * table[j, n]
+            table[j, V] += (m.B_pos * table[j, p] - m.B_neg * table[j, n]) * _variance(table, j, diagonal)
     m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
     m.work_since_fold = min(0, m.work_since_fold - m.width)
     if not m.careful:
-        m.pp, m.nn, m.pn = products_of_sums(table, m.width, p, n)
-        m.pp_peak, m.nn_peak = m.pp, m.nn
+        renew_products(table, at, m, diagonal)
 
 
 @inlined
 def fold_after(width):
     """How many numbers are added to the class sums between folds, where rows have reached `width` columns."""
     return max(FOLD_AT_LEAST, FOLD_EVERY * width)
-
-
-@exact_part
-def know_products(table, at, m):
-    """Bring ‖S⁺‖², ‖S⁻‖² and S⁺·S⁻ up to date after a pass that does not keep them."""
-    if not m.products_known:
-        m.pp, m.nn, m.pn = products_of_sums(table, m.width, at[S_POS], at[S_NEG])
-        m.pp_peak, m.nn_peak = m.pp, m.nn
-        m.products_known, m.careful = 1, 0
 
 
 @inlined
@@ -99,7 +107,7 @@ def tidy(table, at, m):
             shrink_vector(table[:, V])
     too_high = m.gain_pos > TOO_LARGE_GAIN or m.gain_neg > TOO_LARGE_GAIN
     if too_high or m.work_since_fold >= fold_after(m.width):
-        fold(table, at, m)
+        fold(table, at, m, False)
     if too_high:
         lower_gain(table[:, at[S_POS]], table[:, at[S_NEG]], m)
 

@@ -9,7 +9,6 @@ once, and both must arrive at the same bits.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,9 +24,9 @@ from .lazy_form import (
     fold,
     fold_after,
     hinge_of,
-    know_products,
     look,
     permitted_strain,
+    renew_products,
     strained,
     tidy,
     too_large,
@@ -39,12 +38,6 @@ from .rows import is_dense, reach, reaches_beyond, size, table_of
 from .rules import LARGEST_ROW
 from .simd import add_and_products, first, fma, larger, pair, products, second, swapped, with_pairs
 from .steps import loss_to_take, passive
-
-
-class Means(NamedTuple):
-    """Models of mean rules."""
-
-    vectors: Any
 
 
 @exact_part
@@ -69,7 +62,7 @@ def any_row(rows, i, table, m, p, positive, s, found):
     forgets, gain = 0.0 < p.forgetting < 1.0, (m.gain_pos if positive else m.gain_neg) / p.forgetting
     now = s * gain if forgets else s
     if strained(m, p, xx, positive, now, slack):
-        fold(table, IN_LANES, m)
+        fold(table, IN_LANES, m, False)
         ux, px, nx, xx = met(rows, i, table)
         margin, slack = look(m, ux, px, nx, y)
     told = in_unit(m.size_square, margin)
@@ -232,7 +225,8 @@ def mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
     if is_dense(rows):
         m.width = max(m.width, reach(rows, 0))
         m.products_known, m.careful = 0 if m.careful else m.products_known, 0
-    know_products(table, IN_LANES, m)
+    if not m.products_known:
+        renew_products(table, IN_LANES, m, False)
     r = start
     while r < stop:
         s, loss = 1.0, -1.0

@@ -27,8 +27,8 @@ from .lazy_form import (
     fold,
     fold_after,
     hinge_of,
-    know_products,
     permitted_strain,
+    renew_products,
     tidy,
     too_large,
 )
@@ -100,7 +100,7 @@ def _one_by_one(what, rows, i, table, shares, values, scalars, settings, z, posi
             continue
         _give(values, model, z, k, m)
         if what == FOLD:
-            fold(table, at, m)
+            fold(table, at, m, False)
         elif what == COUNT:
             count_products(rows, i, table, at, positive, -1.0, m)
             m.careful_work += size(rows, i)
@@ -163,7 +163,8 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
         m, p = scalars[model], settings[model]
         at = place(model, shares)
         k = at[0]
-        know_products(table, at, m)
+        if not m.products_known:
+            renew_products(table, at, m, False)
         z[ALPHA_POS, k], z[ALPHA_NEG, k] = p.alpha_pos, p.alpha_neg
         z[RULE, k], z[EVERYONE, k] = float(p.rule), 0.0 if passive(p.rule) else 1.0
         z[WATCHED, k], z[SIZED, k] = 1.0 if p.watch else 0.0, 1.0 if p.sized else 0.0

@@ -10,13 +10,23 @@ from __future__ import annotations
 
 import math
 
-from ..compiler.decorators import exact_part, filled_in, inlined, merged_part
-from .class_means import TOO_LARGE, bounded, parts_of_gap, rates, shrink, shrink_vector, zero_gap
-from .lazy_form import STRAIN, STRAIN_ON_CREDIT, hinge_of, look, permitted_strain, too_large
+from ..compiler.decorators import exact_part, inlined
+from .class_means import bounded, enter, lead, parts_of_gap, rates, set_aside, shrink_when_large, zero_gap
+from .lazy_form import (
+    IN_LANES,
+    STRAIN,
+    STRAIN_ON_CREDIT,
+    fold,
+    hinge_of,
+    look,
+    permitted_strain,
+    renew_products,
+    too_large,
+)
 from .memory import S_NEG, S_POS, Q, U, V
 from .points_diagonal import memory_of
 from .rows import entry, reach, size
-from .second_order import LEAST_NOISE, LONGEST_PAUSE, MOST_NOISE, Forms, settle_counts, settled
+from .second_order import LEAST_NOISE, LONGEST_PAUSE, MOST_NOISE, in_both_forms, settle_counts, settled
 from .steps import loss_to_take, passive
 
 LEADS = True  # whether models are leaders; code that depends on it is compiled for either case
@@ -77,53 +87,13 @@ def _enter(rows, i, table, m, leads, s_pos, s_neg, gain, least):
 
 
 @exact_part
-def _know_products(table, m):
-    """Compute S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻ from the vectors."""
-    m.pp = m.nn = m.pn = 0.0
-    for j in range(m.width):
-        sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
-        m.pp += sp * sp * variance
-        m.nn += sn * sn * variance
-        m.pn += sp * sn * variance
-    m.products_known = 1
-
-
-@exact_part
-def _fold(table, m):
-    """Move the lazy part of w and of Σ t·δₜ into U and V."""
-    for j in range(m.width):
-        sp, sn, variance = table[j, S_POS], table[j, S_NEG], 1.0 / (1.0 + table[j, Q])
-        table[j, U] += (m.A_pos * sp - m.A_neg * sn) * variance
-        table[j, V] += (m.B_pos * sp - m.B_neg * sn) * variance
-    m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
-    m.work_since_fold = min(0, m.work_since_fold - m.width)
-    _know_products(table, m)
-
-
-@exact_part
 def _set_aside(table, m):
-    """Set a leader's w to 0 until it leads anew, and move its part of Σ t·δₜ to V."""
-    a_pos, a_neg = m.B_pos - m.t * m.A_pos, m.B_neg - m.t * m.A_neg
+    """Set a leader's w to 0 until it leads anew."""
+    pos, neg = set_aside(m)
     for j in range(m.width):
-        table[j, V] += (a_pos * table[j, S_POS] - a_neg * table[j, S_NEG]) / (1.0 + table[j, Q])
-    m.A_pos = m.A_neg = m.B_pos = m.B_neg = 0.0
+        table[j, V] += (pos * table[j, S_POS] - neg * table[j, S_NEG]) / (1.0 + table[j, Q])
     m.work_since_fold = 0
-    _know_products(table, m)
-
-
-@exact_part
-def _settle(table, m, leads, width):
-    """Divide the gain out of the past, and raise to the prior the columns that have faded below it in a pause."""
-    g, m.width = m.gain_pos, width
-    for j in range(m.width):
-        _change(table, j, m, leads, table[j, S_POS], table[j, S_NEG], max(table[j, Q], g - 1.0))
-    down_pos, down_neg = settle_counts(m)
-    for j in range(m.width):
-        table[j, S_POS] *= down_pos
-        table[j, S_NEG] *= down_neg
-        table[j, Q] = settled(table[j, Q], g)
-    m.bias_Q = settled(m.bias_Q, g)
-    _know_products(table, m)
+    renew_products(table, IN_LANES, m, True)
 
 
 @inlined
@@ -132,8 +102,7 @@ def _mind_products(table, m):
     m.pp_peak = max(m.pp_peak, m.pp)
     m.nn_peak = max(m.nn_peak, m.nn)
     if m.pp < FADED * m.pp_peak or m.nn < FADED * m.nn_peak:
-        _know_products(table, m)
-        m.pp_peak, m.nn_peak = m.pp, m.nn
+        renew_products(table, IN_LANES, m, True)
 
 
 @exact_part
@@ -165,12 +134,7 @@ def _lead(table, m, p, one):
     zz_bias = z_bias * z_bias / (1.0 + m.bias_Q)
     zz = _gap(table, m, a_pos, a_neg, zz_bias)
     tau = bounded((a_pos * m.n_pos + a_neg * m.n_neg) / zz, zz) if zz > 0.0 else 0.0
-    m.B_pos += m.t * (tau * a_pos - m.A_pos)
-    m.B_neg += m.t * (tau * a_neg - m.A_neg)
-    m.A_pos, m.A_neg = tau * a_pos, tau * a_neg
-    bias = tau * z_bias / (1.0 + m.bias_Q)
-    m.bias_steps += m.t * (bias - m.bias)
-    m.bias = bias
+    lead(m, tau * a_pos, tau * a_neg, tau * z_bias / (1.0 + m.bias_Q))
 
 
 @inlined
@@ -207,25 +171,54 @@ def _look(rows, i, table, m, y):
     return margin, hinge_of(slack), xx, c
 
 
+@exact_part
+def _step_along_gap(table, m, p, positive, weighted_loss):
+    """The paper's step in the metric of Σ: A± ← A± + τα±/n±, τ = term/(zᵀΣz)."""
+    a_pos, a_neg, z_bias = parts_of_gap(m, p)
+    Sz_bias = z_bias / (1.0 + m.bias_Q)
+    zz = _gap(table, m, a_pos, a_neg, z_bias * Sz_bias)
+    if zz > 0.0:
+        own_loss = weighted_loss * (a_pos if positive else a_neg)
+        tau = bounded(loss_to_take(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg) / zz, zz)
+        if tau > 0.0:
+            m.updates += 1
+            m.A_pos += tau * a_pos
+            m.A_neg += tau * a_neg
+            m.bias += tau * Sz_bias
+            if p.average:
+                m.B_pos += m.t * tau * a_pos
+                m.B_neg += m.t * tau * a_neg
+                m.bias_steps += m.t * tau * Sz_bias
+
+
 def _meet(rows, i, vectors, m, p, y, s):
     """The margin of row i, its loss, ‖x‖² and xᵀΣx; w is folded first where it has to be."""
     if not m.products_known:
-        _know_products(vectors, m)
+        renew_products(vectors, IN_LANES, m, True)
     margin, loss, xx, c = _look(rows, i, vectors, m, y)
     if not LEADS:
         enters = loss > 0.0 or not passive(p.rule)
         if _overflows(m, xx) or (enters and _strained(m, p, c, y > 0.0, s)):
-            _fold(vectors, m)
+            fold(vectors, IN_LANES, m, True)
             margin, loss, xx, c = _look(rows, i, vectors, m, y)
     return margin, loss, xx, c, 0.0
 
 
 def _fade(rows, i, vectors, m, p, y, g, a, b):
-    """Divide g out of all that was learned, once it has grown large."""
-    if g > LONGEST_PAUSE:
-        _settle(vectors, m, LEADS, max(m.width, reach(rows, i)))
-        return 1.0, a * g, b
-    return g, a, b
+    """Divide the gain out of the past, and raise to the prior the columns that have faded below it in a pause."""
+    if g <= LONGEST_PAUSE:
+        return g, a, b
+    m.width = max(m.width, reach(rows, i))
+    for j in range(m.width):
+        _change(vectors, j, m, LEADS, vectors[j, S_POS], vectors[j, S_NEG], max(vectors[j, Q], g - 1.0))
+    down_pos, down_neg = settle_counts(m)
+    for j in range(m.width):
+        vectors[j, S_POS] *= down_pos
+        vectors[j, S_NEG] *= down_neg
+        vectors[j, Q] = settled(vectors[j, Q], g)
+    m.bias_Q = settled(m.bias_Q, g)
+    renew_products(vectors, IN_LANES, m, True)
+    return 1.0, a * g, b
 
 
 def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
@@ -240,12 +233,8 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
     gain = min(max(s * (rate_pos if positive else rate_neg), 1.0 / MOST_NOISE), 1.0 / LEAST_NOISE) * g
     s *= g
     s_pos, s_neg = (s, 0.0) if positive else (0.0, s)
-    m.n_pos += s_pos
-    m.n_neg += s_neg
-    m.loss_pos += s_pos * loss
-    m.loss_neg += s_neg * loss
+    enter(m, s_pos, s_neg, loss)
     m.largest = max(m.largest, xx)
-    m.entered += 1
     m.bias_Q = max(m.bias_Q, one * (g - 1.0))
     m.work_since_fold += size(rows, i)
     m.careful_work += size(rows, i)
@@ -254,46 +243,23 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
         if forgets and p.average and _leads_astray(m, a, positive, s):
             _set_aside(vectors, m)
         _enter(rows, i, vectors, m, True, s_pos, s_neg, gain, g - 1.0)
-        m.bias_Q += one * gain
-        if m.work_since_fold >= FOLD_EVERY * m.width:
-            _know_products(vectors, m)
-            m.work_since_fold = 0
-        if forgets:
-            _mind_products(vectors, m)
-        _lead(vectors, m, p, one)
-        return
-    _enter(rows, i, vectors, m, False, s_pos, s_neg, 0.0, g - 1.0)  # the step is taken in the metric before the row
+    else:  # the step is taken in the metric before the row
+        _enter(rows, i, vectors, m, False, s_pos, s_neg, 0.0, g - 1.0)
     if forgets:
         _mind_products(vectors, m)
-    a_pos, a_neg, z_bias = parts_of_gap(m, p)
-    Sz_bias = z_bias / (1.0 + m.bias_Q)
-    zz = _gap(vectors, m, a_pos, a_neg, z_bias * Sz_bias)
-    if zz > 0.0:
-        own_loss = s * loss * (a_pos if positive else a_neg)
-        tau = bounded(loss_to_take(p.rule, own_loss, a_pos * m.loss_pos + a_neg * m.loss_neg) / zz, zz)
-        if tau > 0.0:
-            m.updates += 1
-            m.A_pos += tau * a_pos
-            m.A_neg += tau * a_neg
-            m.bias += tau * Sz_bias
-            if p.average:
-                m.B_pos += m.t * tau * a_pos
-                m.B_neg += m.t * tau * a_neg
-                m.bias_steps += m.t * tau * Sz_bias
-    _enter(rows, i, vectors, m, False, 0.0, 0.0, gain, 0.0)
+    if not LEADS:
+        _step_along_gap(vectors, m, p, positive, s * loss)
+        _enter(rows, i, vectors, m, False, 0.0, 0.0, gain, 0.0)
+        shrink_when_large(m, vectors[:, U], vectors[:, V])
     m.bias_Q += one * gain
-    if m.loss_pos + m.loss_neg > TOO_LARGE:
-        shrink(m)
-        shrink_vector(vectors[:, U])
-        shrink_vector(vectors[:, V])
     if m.work_since_fold >= FOLD_EVERY * m.width:
-        _fold(vectors, m)
+        if LEADS:
+            renew_products(vectors, IN_LANES, m, True)
+            m.work_since_fold = 0
+        else:
+            fold(vectors, IN_LANES, m, True)
+    if LEADS:
+        _lead(vectors, m, p, one)
 
 
-def _forms(leads: bool) -> Forms:
-    texts, of = (_meet, _fade, _take), "leaders" if leads else "steps"
-    meet, fade, take = (merged_part(filled_in(text, f"{text.__name__}_{of}", LEADS=leads)) for text in texts)
-    return Forms(memory_of, meet, fade, take, LONGEST_PAUSE)
-
-
-LEADERS, STEPS = _forms(True), _forms(False)
+LEADERS, STEPS = in_both_forms(memory_of, _meet, _fade, _take, LONGEST_PAUSE)

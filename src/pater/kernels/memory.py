@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 U, S_POS, S_NEG, V = range(4)  # the vectors of a mean rule
@@ -67,6 +69,18 @@ SCALARS = np.dtype(
         ("mean_size", "f8"),  # with averaging: the mean of √size_square over all samples
     ]
 )
+
+
+class Home(NamedTuple):
+    """Where the passes find the vectors of some models.
+
+    And, with a full metric, its triangles and scratch space for a row, (models, 4, features + 1).
+    """
+
+    vectors: Any
+    triangles: Any = None
+    rooms: Any = None
+
 
 COUNTS = ("tp", "fp", "tn", "fn")
 

@@ -7,7 +7,6 @@ C the running sum of `scale`, Σ wₜ = C·U − V, where V gathers C·ΔU. For 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,13 +17,6 @@ from .progress import note
 from .rows import add, dot
 from .rules import LARGEST_ROW
 from .steps import point_step, stays_in_ball
-
-
-class Points(NamedTuple):
-    """Models of point rules of first order."""
-
-    vectors: Any
-
 
 LEAST_SCALE = 1e-100
 LEAST_SCALE_AVERAGED = 1e-3  # C·U and V are 1/scale times as large as their difference

@@ -127,11 +127,3 @@ def note(m, p, margin, positive, s, g):
             m.mean_size = next_mean_size(m.mean_size, m.size_square, float(m.t))
     if p.calibrate:
         calibrate(m, margin, positive, s)
-
-
-@exact_part
-def copy_counts(scalars, first, last, counts):
-    """Copy the counts of the models first..last to their rows of `counts` (models, 4)."""
-    for k in range(first, last):
-        m = scalars[k]
-        counts[k, 0], counts[k, 1], counts[k, 2], counts[k, 3] = m.tp, m.fp, m.tn, m.fn

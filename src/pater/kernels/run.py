@@ -11,34 +11,26 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.decorators import exact_kernel, filled_in, inlined, straight
 from . import means_diagonal, means_full, points_diagonal, points_full
-from .averaged import SAYS, row_by_row
+from .averaged import row_by_row
 from .batched_layout import Herds, herds_of, spans_of
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
 from .doors import Rows, check_pass
-from .means import Means, mean_pass
+from .margins import by_diagonal_means, by_full_means, by_means, by_points
+from .means import mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
-from .memory import COUNTS
-from .points import Points, point_pass
-from .progress import copy_counts
+from .memory import COUNTS, Home
+from .points import point_pass
 from .rows import count, size
-from .second_order import (
-    DiagonalLeaders,
-    DiagonalPoints,
-    DiagonalSteps,
-    FullLeaders,
-    FullPoints,
-    FullSteps,
-    second_order_pass,
-)
-from .state import Layout, Metric, State
+from .second_order import second_order_pass
+from .state import Layout, State
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "arrange_for", "available_threads", "learn", "row_pass"]
 
@@ -48,8 +40,6 @@ WORTH_A_THREAD = 1 << 16  # numbers in a batch times models: less is done before
 
 NOTHING = np.zeros(0)
 IN_ORDER = np.zeros(0, np.int64)
-NO_SPANS = np.zeros((0, 3), np.int64)
-NO_STOPS = np.zeros(0, np.int64), np.zeros((0, 0, 4)), NO_SPANS
 
 
 @inlined
@@ -61,61 +51,52 @@ def _block_size(rows, n_models):
     return max(1, BLOCK_BYTES // (8 * size(rows, 0) + 8))
 
 
-def _over_models(name: str, one_pass: Callable[..., int]) -> Callable[..., int]:
-    """The loop over models and blocks of rows around a pass."""
-    return exact_kernel(filled_in(_learn_rows, f"learn_{name}", one_pass=one_pass))
-
-
-def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, blocks, noted, first, last, start, stop):
+def _learn_rows(home, rows, order, codes, weights, margins, scalars, settings, first, last, start, stop):
     """Pass rows start..stop through the models (or herds) first..last; return the position of the first bad row, or −1.
 
-    Several models take turns, `blocks` blocks of rows at a time. `noted` holds the stops, room for all models' counts
-    up to each, (stops, models, 4), and the spans of the herds, if there are any.
+    Several models take turns, some blocks of rows at a time.
     """
-    stops, counts, spans = noted
-    block = blocks * _block_size(rows, last - first)
-    a, at = start, 0
-    while at < stops.size and stops[at] <= start and start > 0:
-        at += 1
-    while a < stop:
-        b = min(a + block, stop)
-        if at < stops.size:
-            b = min(b, stops[at])
+    turn = blocks * _block_size(rows, last - first)  # noqa: F821
+    for a in range(start, stop, turn):
+        b = min(a + turn, stop)
         for k in range(first, last):
             bad = one_pass(home, k, rows, order, codes, weights, margins, scalars, settings, a, b)  # noqa: F821
             if bad >= 0:
                 return bad
-        while at < stops.size and stops[at] == b:
-            one, other = (spans[first, 0], spans[last - 1, 1]) if spans.size > 0 else (first, last)
-            copy_counts(scalars, one, other, counts[at])
-            at += 1
-        a = b
     return -1
 
 
-_PASSES: dict[type, Callable[..., int]] = {
-    Points: point_pass,
-    Means: mean_pass,
-    HerdsOfMeans: herd_pass,
-    DiagonalPoints: second_order_pass(points_diagonal.POINTS),
-    DiagonalLeaders: second_order_pass(means_diagonal.LEADERS),
-    DiagonalSteps: second_order_pass(means_diagonal.STEPS),
-    FullPoints: second_order_pass(points_full.POINTS),
-    FullLeaders: second_order_pass(means_full.LEADERS),
-    FullSteps: second_order_pass(means_full.STEPS),
-}
-LEARN = {kind: _over_models(kind.__name__, one_pass) for kind, one_pass in _PASSES.items()}
-AVERAGED = {kind: row_by_row(f"averaged_{kind.__name__}", LEARN[kind], says) for kind, says in SAYS.items()}
+class Kind(NamedTuple):
+    """How models of one kind learn: in one pass, or row by row where margins are those of the average."""
 
-# Sparse rows are cheap to read again beside a herd's table, so a turn has many; a triangle is best left in the cache.
-_BLOCKS: dict[type, int] = {HerdsOfMeans: 64, **dict.fromkeys((FullPoints, FullLeaders, FullSteps), 1 << 40)}
-_KINDS: dict[tuple[Metric, bool], tuple[type, type]] = {  # of steps, of leaders
-    ("none", False): (Points, Points),
-    ("none", True): (Means, Means),
-    ("diagonal", False): (DiagonalPoints, DiagonalPoints),
-    ("diagonal", True): (DiagonalSteps, DiagonalLeaders),
-    ("full", False): (FullPoints, FullPoints),
-    ("full", True): (FullSteps, FullLeaders),
+    learn: Any
+    averaged: Any
+
+
+def _kind(name: str, one_pass: Callable[..., int], says: Callable[..., float], blocks: int = 1) -> Kind:
+    """`says` gives the margin by the average of the weights; `blocks` is how many a model takes in its turn."""
+    learn = exact_kernel(filled_in(_learn_rows, f"learn_{name}", one_pass=one_pass, blocks=blocks))
+    return Kind(learn, row_by_row(f"averaged_{name}", learn, says))
+
+
+ALL = 1 << 30  # blocks: a triangle is best left in the cache
+POINTS = _kind("points", point_pass, by_points)
+MEANS = _kind("means", mean_pass, by_means)
+# In herds no average is kept. Sparse rows are cheap to read again beside a herd's table, so a turn has many.
+HERDS = _kind("herds", herd_pass, by_means, 64)
+# By metric: models of point rules, and of mean rules in the form of steps and in the leader's.
+KINDS = {
+    "none": (POINTS, MEANS, MEANS),
+    "diagonal": (
+        _kind("diagonal_points", second_order_pass(points_diagonal.POINTS), by_points),
+        _kind("diagonal_steps", second_order_pass(means_diagonal.STEPS), by_diagonal_means),
+        _kind("diagonal_leaders", second_order_pass(means_diagonal.LEADERS), by_diagonal_means),
+    ),
+    "full": (
+        _kind("full_points", second_order_pass(points_full.POINTS), by_points, ALL),
+        _kind("full_steps", second_order_pass(means_full.STEPS), by_full_means, ALL),
+        _kind("full_leaders", second_order_pass(means_full.LEADERS), by_full_means, ALL),
+    ),
 }
 
 
@@ -162,29 +143,31 @@ def learn(
     """
     rows = check_pass(rows, codes, state, settings, weights, order, margins, stops, counts)
     layout, herds = arrange_for(rows, state, settings)
-    n_models = state.n_models
+    n_models, n_rows = state.n_models, order.size if order.size else codes.size
     if margins is None:
         margins = _no_margins(n_models)
-    n_rows = order.size if order.size else codes.size
-    threads = (threads or available_threads()) if rows[-1].size * n_models >= WORTH_A_THREAD else 1
-    noted = NO_STOPS
-    if stops and counts is not None:
-        spans = spans_of(herds) if layout == "herd" else NO_SPANS
-        noted = np.asarray(stops, np.int64), np.zeros((len(stops), n_models, len(COUNTS))), spans
     if layout == "herd":
-        models = in_herds(herds)  # the passes want the models of a herd next to each other
-        scalars, out = state.scalars[models], margins[models]
+        models, n_tasks = in_herds(herds), len(herds)  # the passes want the models of a herd next to each other
+        scalars, told = state.scalars[models], margins[models]
         home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans_of(herds))
-        herded = (home, rows, order, codes, weights, out, scalars, settings[models], _BLOCKS[HerdsOfMeans], noted)
-        bad = _run(LEARN[HerdsOfMeans], herded, len(herds), n_rows, threads)
-        state.scalars[models], margins[models] = scalars, out
-        if noted is not NO_STOPS and counts is not None:
-            counts[:, models] = noted[1]
-        return bad
-    run, arguments = _ready(rows, codes, state, settings, weights, order, margins, noted)
-    bad = _run(run, arguments, n_models, n_rows, threads)
-    if noted is not NO_STOPS and counts is not None:
-        counts[...] = noted[1]
+        run, arguments = HERDS.learn, (home, rows, order, codes, weights, told, scalars, settings[models])
+    else:
+        run, arguments = _ready(rows, codes, state, settings, weights, order, margins)
+        n_tasks = n_models
+    start, bad = 0, -1
+    for at, stop in enumerate((*stops, n_rows)):
+        worth_threads = rows[-1].size * n_models * (stop - start) > WORTH_A_THREAD * n_rows
+        bad = _run(run, arguments, n_tasks, start, stop, (threads or available_threads()) if worth_threads else 1)
+        if layout == "herd":
+            state.scalars[models] = scalars
+        if bad >= 0:
+            break
+        if at < len(stops) and counts is not None:
+            for place, name in enumerate(COUNTS):
+                counts[at, :, place] = state.scalars[name]
+        start = stop
+    if layout == "herd":
+        margins[models] = told
     return bad
 
 
@@ -196,20 +179,17 @@ def _ready(
     weights: NDArray[np.float64],
     order: NDArray[np.int64],
     margins: NDArray[np.float64],
-    noted: tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]],
 ) -> tuple[Callable[..., int], tuple[Any, ...]]:
     """The pass for models in no herd, and its arguments except for the ranges of models and rows."""
-    kind = _KINDS[state.metric, state.has_means][int(settings["leader"][0]) if settings.size else 0]
-    vectors: Any = state.vectors
-    if kind is Means and len(rows) == 1:
-        vectors = state.in_lines()
-    home = kind(vectors) if state.second is None else kind(vectors, state.second, state.rooms())
-    arguments = (home, rows, order, codes, weights, margins, state.scalars, settings, _BLOCKS.get(kind, 1), noted)
-    if (margins.size or np.count_nonzero(settings["calibrate"])) and np.count_nonzero(settings["average"]):
+    kind = KINDS[state.metric][1 + bool(settings["leader"].any()) if state.has_means else 0]
+    vectors = state.in_lines() if kind is MEANS and len(rows) == 1 else state.vectors
+    home = Home(vectors) if state.second is None else Home(vectors, state.second, state.rooms())
+    arguments = (home, rows, order, codes, weights, margins, state.scalars, settings)
+    if (margins.size or settings["calibrate"].any()) and settings["average"].any():
         plain = settings.copy()
         plain["calibrate"] = 0
-        return AVERAGED[kind], (*arguments, (plain, _no_margins(state.n_models)))
-    return LEARN[kind], arguments
+        return kind.averaged, (*arguments, (plain, _no_margins(state.n_models)))
+    return kind.learn, arguments
 
 
 def row_pass(
@@ -231,39 +211,40 @@ def row_pass(
     layout, _ = arrange_for(rows, state, settings)
     assert layout != "herd"
     margins = _no_margins(state.n_models) if margins is None else margins
-    run, arguments = _ready(rows, codes, state, settings, weights, IN_ORDER, margins, NO_STOPS)
+    run, arguments = _ready(rows, codes, state, settings, weights, IN_ORDER, margins)
     arguments = (*arguments, 0, state.n_models, 0, 1)
     return straight(run, *arguments), arguments
 
 
-def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, n_rows: int, threads: int) -> int:
-    """Pass the rows through all tasks, on at most one thread per task.
+def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, start: int, stop: int, threads: int) -> int:
+    """Pass rows start..stop through all tasks, on at most one thread per task.
 
     Tasks are independent, and each meets the rows in order. If their number is not a multiple of the threads, a free
     thread goes on with the part that is furthest behind, for a stretch of rows.
     """
     threads = min(threads, n_tasks)
     if threads == 1:
-        return int(run(*arguments, 0, n_tasks, 0, n_rows))
+        return int(run(*arguments, 0, n_tasks, start, stop))
     n_parts = threads if n_tasks % threads == 0 else n_tasks
     parts = np.linspace(0, n_tasks, n_parts + 1).astype(int)
+    n_rows = stop - start
     stretch = n_rows if n_parts == threads else max(1, min(STRETCH, n_rows // (4 * n_parts)))
-    next_row, idle, found, lock = [0] * n_parts, set(range(n_parts)), [], Lock()
+    next_row, idle, found, lock = [start] * n_parts, set(range(n_parts)), [], Lock()
 
     def work() -> None:
         while True:
             with lock:
-                waiting = [part for part in idle if next_row[part] < n_rows]
+                waiting = [part for part in idle if next_row[part] < stop]
                 if not waiting:
                     return
                 part = min(waiting, key=next_row.__getitem__)
                 idle.remove(part)
-            start, stop = next_row[part], min(next_row[part] + stretch, n_rows)
-            bad = int(run(*arguments, parts[part], parts[part + 1], start, stop))
+            a, b = next_row[part], min(next_row[part] + stretch, stop)
+            bad = int(run(*arguments, parts[part], parts[part + 1], a, b))
             with lock:
                 if bad >= 0:
                     found.append(bad)
-                next_row[part] = stop if bad < 0 else n_rows
+                next_row[part] = b if bad < 0 else stop
                 idle.add(part)
 
     with ThreadPoolExecutor(threads) as pool:

@@ -33,48 +33,6 @@ LEAST_SEEN = 1e-20
 LEAST_ENTERED = 1e-40
 
 
-class DiagonalPoints(NamedTuple):
-    """Models of point rules with a diagonal covariance."""
-
-    vectors: Any
-
-
-class DiagonalLeaders(NamedTuple):
-    """Models of mean rules with a diagonal covariance, in the leader's form."""
-
-    vectors: Any
-
-
-class DiagonalSteps(NamedTuple):
-    """Models of mean rules with a diagonal covariance, in the form of steps."""
-
-    vectors: Any
-
-
-class FullPoints(NamedTuple):
-    """Models of point rules with a full covariance; `rooms` is scratch space for a row, (models, 4, features + 1)."""
-
-    vectors: Any
-    triangles: Any
-    rooms: Any
-
-
-class FullLeaders(NamedTuple):
-    """Models of mean rules with a full covariance, in the leader's form."""
-
-    vectors: Any
-    triangles: Any
-    rooms: Any
-
-
-class FullSteps(NamedTuple):
-    """Models of mean rules with a full covariance, in the form of steps."""
-
-    vectors: Any
-    triangles: Any
-    rooms: Any
-
-
 @exact_part
 def settled(q, g):
     """Q of a column after Σ⁻¹ is divided by g; at least the prior is left."""
@@ -122,6 +80,19 @@ class Forms(NamedTuple):
     fade: Any
     take: Any
     fades_at: float  # the g from which `fade` is called: calling it always takes a tenth of a short row's time
+
+
+def in_both_forms(memory_of: Any, meet: Any, fade: Any, take: Any, fades_at: float) -> tuple[Forms, Forms]:
+    """The functions of leaders and of steps, from texts in which LEADS says which."""
+
+    def of(leads: bool) -> Forms:
+        meets, fades, takes = (
+            filled_in(text, f"{text.__name__}_{'leaders' if leads else 'steps'}", LEADS=leads)
+            for text in (meet, fade, take)
+        )
+        return Forms(memory_of, merged_part(meets), exact_part(fades), merged_part(takes), fades_at)
+
+    return of(True), of(False)
 
 
 def second_order_pass(forms: Forms) -> Any:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..compiler.decorators import kernel
 from .memory import COUNTS
+from .rules import RULES
 from .state import State
 
 Rows = tuple[NDArray[Any], ...]
@@ -28,6 +29,9 @@ _INDICES = (np.dtype(np.uint32), np.dtype(np.uint64))
 # Fields of the record of a model's settings. Those that only a rule reads are named in the rule.
 _READ_BY_PASSES = {"rule", "positive", "alpha_neg", "alpha_pos", "balanced", "sized", "intercept", "average"}
 _READ_BY_PASSES |= {"forgetting", "watch", "fading", "discount", "calibrate", "leader"}
+
+
+_SECOND = np.array([rule.stays_in_ball or rule.fits_labels for rule in RULES.values()])
 
 
 class CheckedRows(tuple[NDArray[Any], ...]):
@@ -138,6 +142,14 @@ def check_codes(codes: NDArray[np.int64], weights: NDArray[np.float64], n_rows: 
         raise ValueError(_unfit("weights", weights, (n_rows,), _DOUBLE))
 
 
+def are_second(state: State, settings: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Which models need the second of the two passes of their family: leaders, and point rules that stay in the ball or
+    fit labels.
+    """
+    found: NDArray[np.bool_] = settings["leader"] > 0 if state.has_means else _SECOND[settings["rule"]]
+    return found
+
+
 def check_pass(
     rows: Rows,
     codes: NDArray[np.int64],
@@ -157,8 +169,12 @@ def check_pass(
         raise ValueError(f"there are settings for {settings.size} models, but the state is of {n_models}.")
     if not _READ_BY_PASSES.issubset(settings.dtype.names or ()):
         raise ValueError(f"settings must be records with the fields {', '.join(sorted(_READ_BY_PASSES))}.")
-    if n_models > 1 and state.metric != "none" and state.has_means and np.ptp(settings["leader"]):
-        raise ValueError("settings of leaders and of steps are in one pass: each form needs its own.")
+    if n_models > 1 and state.metric != "none":
+        second = are_second(state, settings)
+        if second.any() != second.all():
+            raise ValueError(
+                "settings of leaders and of steps, or of rules that fit labels and of others, are in one pass."
+            )
     n_steps = n_rows
     if order.size:
         n_steps = order.size

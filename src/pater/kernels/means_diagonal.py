@@ -262,4 +262,4 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
         _lead(vectors, m, p, one)
 
 
-LEADERS, STEPS = in_both_forms(memory_of, _meet, _fade, _take, LONGEST_PAUSE)
+LEADERS, STEPS = in_both_forms("LEADS", ("leaders", "steps"), memory_of, (_meet, _fade, _take), LONGEST_PAUSE)

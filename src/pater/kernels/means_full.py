@@ -203,4 +203,4 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
         _lead(m, rate_pos, rate_neg)
 
 
-LEADERS, STEPS = in_both_forms(memory_of, _meet, _fade, _take, MOST_FADED)
+LEADERS, STEPS = in_both_forms("LEADS", ("leaders", "steps"), memory_of, (_meet, _fade, _take), MOST_FADED)

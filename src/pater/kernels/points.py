@@ -1,7 +1,8 @@
 """The pass of the point rules of first order: Perceptron, the passive-aggressive family and ALMA.
 
 The weights of ALMA never leave the unit ball. As w is kept as scale·U, bringing it back changes one number, not d. With
-C the running sum of `scale`, Σ wₜ = C·U − V, where V gathers C·ΔU. For the others scale is 1, and C is t.
+C the running sum of `scale`, Σ wₜ = C·U − V, where V gathers C·ΔU. For the others scale is 1, and C is t: their pass
+is compiled without what the ball needs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..compiler.decorators import exact_part, inlined
+from ..compiler.decorators import exact_part, filled_in, inlined
 from .class_means import balanced_alpha
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .progress import note
@@ -18,6 +19,7 @@ from .rows import add, dot
 from .rules import LARGEST_ROW
 from .steps import point_step, stays_in_ball
 
+IN_BALL = True  # whether any model stays in the unit ball; compiled for either case, as a scale delays each step
 LEAST_SCALE = 1e-100
 LEAST_SCALE_AVERAGED = 1e-3  # C·U and V are 1/scale times as large as their difference
 LONGEST_IN_THE_BALL = 2.0**64  # after it, w back in the ball is this sample to working precision
@@ -59,20 +61,19 @@ def _back_into_the_ball(w, steps, m, average, length, along):
 
 
 @inlined
-def _sane(step, xx, ball):
+def _sane(step, xx):
     """Whether a step is short enough to be taken."""
-    return ball or (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP)
+    return abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP
 
 
-@inlined
-def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
+def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k; return the position of the first bad row, or −1."""
     vectors, m, p, out = home.vectors[k], scalars[k], settings[k], margins[k]
     w, steps = vectors[POINT_U], vectors[POINT_V]
     alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
     rule, positive_code, balanced, average = p.rule, p.positive, p.balanced, p.average
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
-    one, ball = 1.0 if p.intercept else 0.0, stays_in_ball(p.rule)
+    one, ball = 1.0 if p.intercept else 0.0, IN_BALL and stays_in_ball(p.rule)
     if ball and not m.products_known:
         _know_norm(w, m)
     for r in range(start, stop):
@@ -80,9 +81,7 @@ def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings,
         wx, xx = dot(rows, i, w)
         if not xx <= LARGEST_ROW:
             return r
-        margin = wx + m.bias
-        if ball:  # without it, no multiplication delays the step
-            margin *= m.scale
+        margin = m.scale * (wx + m.bias) if IN_BALL else wx + m.bias
         if wanted:
             out[r] = margin
         s = weights[np.uint64(i)] if weighted else 1.0
@@ -99,7 +98,7 @@ def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings,
             if ball:
                 longest = LONGEST_IN_THE_BALL / math.sqrt(xx + one)
                 step = min(max(step, -longest), longest) / m.scale
-            if _sane(step, xx, ball):
+            if ball or _sane(step, xx):
                 now = m.scales if ball else float(m.t)
                 m.updates += 1
                 add(rows, i, step, w)
@@ -113,3 +112,7 @@ def point_pass(home, k, rows, order, codes, weights, margins, scalars, settings,
         if ball:
             m.scales += m.scale
     return -1
+
+
+point_pass = inlined(filled_in(_pass, "point_pass", IN_BALL=False))
+ball_pass = inlined(filled_in(_pass, "ball_pass", IN_BALL=True))

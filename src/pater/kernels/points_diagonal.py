@@ -5,7 +5,7 @@ Each feature has a precision, 1 + Q, to which a row that enters adds κ·x². A 
 
 from __future__ import annotations
 
-from ..compiler.decorators import exact_part, inlined, merged_part, part
+from ..compiler.decorators import exact_part, inlined, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .rows import entry, size
 from .rules import confident_gain, ridge_step
@@ -13,12 +13,14 @@ from .second_order import (
     LEAST_NOISE,
     LONGEST_PAUSE,
     MOST_NOISE,
-    Forms,
+    in_both_forms,
     settle_counts,
     settled,
     with_class_weight,
 )
-from .steps import confident_step, enters_metric, fits_labels, sums_labels, weight_is_in_objective
+from .steps import confident_step, enters_metric, sums_labels, weight_is_in_objective
+
+FITS_LABELS = True  # whether the rule does; code that depends on it is compiled for either case
 
 
 @part
@@ -78,15 +80,13 @@ def memory_of(home, k, p):
     return home.vectors[k]
 
 
-@merged_part
-def meet(rows, i, vectors, m, p, y, s):
+def _meet(rows, i, vectors, m, p, y, s):
     """The margin of row i, ‖x‖² and xᵀΣx."""
     wx, xx, c = _products(rows, i, vectors)
     return wx + m.bias, 0.0, xx, c, 0.0
 
 
-@merged_part
-def fade(rows, i, vectors, m, p, y, g, a, b):
+def _fade(rows, i, vectors, m, p, y, g, a, b):
     """Raise the columns of row i to the prior where they have faded below it; all columns when g has grown large."""
     if g > LONGEST_PAUSE:
         for j in range(vectors.shape[1]):
@@ -99,15 +99,14 @@ def fade(rows, i, vectors, m, p, y, g, a, b):
     return g, _lift(rows, i, vectors, g - 1.0), b
 
 
-@merged_part
-def take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
+def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
     """Step along Σx, and add row i to Σ."""
     rule, one = p.rule, 1.0 if p.intercept else 0.0
     s = with_class_weight(m, p, y, s)
     bias_variance = one / (1.0 + m.bias_Q)
     c = a + bias_variance
     step = gain = 0.0
-    if sums_labels(rule):
+    if FITS_LABELS and sums_labels(rule):
         if enters_metric(rule, y * margin, p):
             m.updates += 1
             gain = min(max(s / p.r, 1.0 / MOST_NOISE), 1.0 / LEAST_NOISE) * g
@@ -117,7 +116,7 @@ def take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
             m.bias = bias
             m.bias_Q += one * gain
         return
-    if fits_labels(rule):
+    if FITS_LABELS:
         if enters_metric(rule, y * margin, p):
             noise = min(max(p.r / s, LEAST_NOISE), MOST_NOISE) / g
             step, gain = ridge_step(y, margin, noise + c), 1.0 / noise
@@ -138,4 +137,4 @@ def take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
         m.bias_Q += one * gain
 
 
-POINTS = Forms(memory_of, meet, fade, take, 0.0)
+FITTING, CONFIDENT = in_both_forms("FITS_LABELS", ("fitting", "confident"), memory_of, (_meet, _fade, _take), 0.0)

@@ -1,8 +1,8 @@
-"""Point rules with a full covariance, in the pass of `second_order`."""
+"""Point rules with a full covariance, in the pass of `second_order`: those that fit labels, and the confident ones."""
 
 from __future__ import annotations
 
-from ..compiler.decorators import exact_part, inlined, merged_part, part
+from ..compiler.decorators import inlined, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .rows import clear, dot, spread
 from .rules import confident_gain, ridge_step
@@ -10,13 +10,14 @@ from .second_order import (
     LEAST_NOISE,
     MOST_FADED,
     MOST_NOISE,
-    Forms,
+    in_both_forms,
     settle_counts,
     with_class_weight,
 )
-from .steps import confident_step, enters_metric, fits_labels, weight_is_in_objective
+from .steps import confident_step, enters_metric, weight_is_in_objective
 from .triangle import ALL, KNOWN, UNKNOWN, absorb, confidence, restore_prior, widen
 
+FITS_LABELS = True  # whether the rule does; code that depends on it is compiled for either case
 RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
 
 
@@ -60,15 +61,13 @@ def memory_of(home, k, p):
     return vectors, triangle, room
 
 
-@merged_part
-def meet(rows, i, memory, m, p, y, s):
+def _meet(rows, i, memory, m, p, y, s):
     """The margin of row i and ‖x‖²."""
     wx, xx = dot(rows, i, memory[0][POINT_U])
     return wx + m.bias, 0.0, xx, 0.0, 0.0
 
 
-@exact_part
-def fade(rows, i, memory, m, p, y, g, a, b):
+def _fade(rows, i, memory, m, p, y, g, a, b):
     """Restore the prior in Σ, of which little is left."""
     _, triangle, room = memory
     restore_prior(triangle, m.width, g, room[1], room[2])
@@ -76,8 +75,7 @@ def fade(rows, i, memory, m, p, y, g, a, b):
     return 1.0, a, b
 
 
-@merged_part
-def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
+def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
     """Add row i to Σ, and step along Σx."""
     vectors, triangle, room = memory
     x, f, Sx = room[0], room[1], room[2]
@@ -85,7 +83,7 @@ def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
     s = with_class_weight(m, p, y, s)
     step = 0.0
     n = 0
-    if fits_labels(rule):
+    if FITS_LABELS:
         if enters_metric(rule, y * margin, p):
             n = reach(triangle, m, spread(rows, i, x))
             noise = bounded_noise(p.r / s, xx + one) / g
@@ -113,4 +111,6 @@ def take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
             m.bias_steps += m.t * step * Sx[0]
 
 
-POINTS = Forms(memory_of, meet, fade, take, MOST_FADED)
+FITTING, CONFIDENT = in_both_forms(
+    "FITS_LABELS", ("fitting", "confident"), memory_of, (_meet, _fade, _take), MOST_FADED
+)

@@ -22,12 +22,12 @@ from .averaged import row_by_row
 from .batched_layout import Herds, herds_of, spans_of
 from .batched_layout import fits as herd_fits
 from .batched_layout import order as in_herds
-from .doors import Rows, check_pass
+from .doors import Rows, are_second, check_pass
 from .margins import by_diagonal_means, by_full_means, by_means, by_points
 from .means import mean_pass
 from .means_batched import HerdsOfMeans, herd_pass
 from .memory import COUNTS, Home
-from .points import point_pass
+from .points import ball_pass, point_pass
 from .rows import count, size
 from .second_order import second_order_pass
 from .state import Layout, State
@@ -80,20 +80,26 @@ def _kind(name: str, one_pass: Callable[..., int], says: Callable[..., float], b
 
 
 ALL = 1 << 30  # blocks: a triangle is best left in the cache
-POINTS = _kind("points", point_pass, by_points)
 MEANS = _kind("means", mean_pass, by_means)
 # In herds no average is kept. Sparse rows are cheap to read again beside a herd's table, so a turn has many.
 HERDS = _kind("herds", herd_pass, by_means, 64)
-# By metric: models of point rules, and of mean rules in the form of steps and in the leader's.
+# By metric: two of point rules and two of mean rules; `doors.are_second` says which models need the second.
 KINDS = {
-    "none": (POINTS, MEANS, MEANS),
+    "none": (
+        _kind("points", point_pass, by_points),
+        _kind("points_in_ball", ball_pass, by_points),
+        MEANS,
+        MEANS,
+    ),
     "diagonal": (
-        _kind("diagonal_points", second_order_pass(points_diagonal.POINTS), by_points),
+        _kind("diagonal_confident", second_order_pass(points_diagonal.CONFIDENT), by_points),
+        _kind("diagonal_fitting", second_order_pass(points_diagonal.FITTING), by_points),
         _kind("diagonal_steps", second_order_pass(means_diagonal.STEPS), by_diagonal_means),
         _kind("diagonal_leaders", second_order_pass(means_diagonal.LEADERS), by_diagonal_means),
     ),
     "full": (
-        _kind("full_points", second_order_pass(points_full.POINTS), by_points, ALL),
+        _kind("full_confident", second_order_pass(points_full.CONFIDENT), by_points, ALL),
+        _kind("full_fitting", second_order_pass(points_full.FITTING), by_points, ALL),
         _kind("full_steps", second_order_pass(means_full.STEPS), by_full_means, ALL),
         _kind("full_leaders", second_order_pass(means_full.LEADERS), by_full_means, ALL),
     ),
@@ -181,7 +187,7 @@ def _ready(
     margins: NDArray[np.float64],
 ) -> tuple[Callable[..., int], tuple[Any, ...]]:
     """The pass for models in no herd, and its arguments except for the ranges of models and rows."""
-    kind = KINDS[state.metric][1 + bool(settings["leader"].any()) if state.has_means else 0]
+    kind = KINDS[state.metric][2 * state.has_means + bool(are_second(state, settings).any())]
     vectors = state.in_lines() if kind is MEANS and len(rows) == 1 else state.vectors
     home = Home(vectors) if state.second is None else Home(vectors, state.second, state.rooms())
     arguments = (home, rows, order, codes, weights, margins, state.scalars, settings)

@@ -82,17 +82,18 @@ class Forms(NamedTuple):
     fades_at: float  # the g from which `fade` is called: calling it always takes a tenth of a short row's time
 
 
-def in_both_forms(memory_of: Any, meet: Any, fade: Any, take: Any, fades_at: float) -> tuple[Forms, Forms]:
-    """The functions of leaders and of steps, from texts in which LEADS says which."""
+def in_both_forms(
+    constant: str, names: tuple[str, str], memory_of: Any, texts: tuple[Any, Any, Any], fades_at: float
+) -> tuple[Forms, Forms]:
+    """The functions of two kinds of models, from the texts of `meet`, `fade` and `take`, in which a constant is True
+    for the first kind.
+    """
 
-    def of(leads: bool) -> Forms:
-        meets, fades, takes = (
-            filled_in(text, f"{text.__name__}_{'leaders' if leads else 'steps'}", LEADS=leads)
-            for text in (meet, fade, take)
-        )
-        return Forms(memory_of, merged_part(meets), exact_part(fades), merged_part(takes), fades_at)
+    def of(name: str, value: bool) -> Forms:
+        meet, fade, take = (filled_in(text, f"{text.__name__}_{name}", **{constant: value}) for text in texts)
+        return Forms(memory_of, merged_part(meet), exact_part(fade), merged_part(take), fades_at)
 
-    return of(True), of(False)
+    return of(names[0], True), of(names[1], False)
 
 
 def second_order_pass(forms: Forms) -> Any:

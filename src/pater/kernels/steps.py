@@ -50,6 +50,5 @@ def _trait(trait: Callable[[Rule], bool]) -> Callable[[int], bool]:
 moves_along_means = _trait(lambda rule: rule.moves_along_means)
 passive = _trait(lambda rule: rule.passive)
 stays_in_ball = _trait(lambda rule: rule.stays_in_ball)
-fits_labels = _trait(lambda rule: rule.fits_labels)
 sums_labels = _trait(lambda rule: rule.sums_labels)
 weight_is_in_objective = _trait(lambda rule: "C" in rule.settings)  # of the confident rules

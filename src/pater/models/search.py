@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.rules import RULES
 from ..kernels.run import NOTHING
 from .choice import best, score
 from .labels import as_labels
@@ -78,8 +79,8 @@ class Grid:
         if scoring not in SCORES:
             raise ValueError(f"scoring must be one of {', '.join(SCORES)}, got {scoring!r}.")
         self.scoring, self.scoring_settings = scoring, scoring_settings
-        # Rules that keep different things cannot share a state, nor leaders and steps a pass: each kind is a model.
-        kinds = [(*spec.family, spec.form) for spec in self.specs]
+        # Rules that keep different things cannot share a state, nor those that learn differently a pass.
+        kinds = [(*spec.family, spec.form, RULES[spec.rule].fits_labels) for spec in self.specs]
         self.families = [[k for k, kind in enumerate(kinds) if kind == one] for one in sorted({*kinds}, reverse=True)]
         self.models: list[Model] = []
 

@@ -19,7 +19,7 @@ from numba.core import types
 
 from .registers import BYTE, F32, F64, FEW, WIDTH, Words, integer
 
-NARROW = 48  # columns up to which half registers are used: with whole ones, processors do other arithmetic more slowly
+NARROW = 32  # columns up to which half registers are used; beside whole ones, some processors do all else more slowly
 KEPT = 1024  # columns up to which a row is kept: five vectors then stay in a first-level cache of 48 KiB
 AHEAD = ((4096, 2),)  # how many bytes ahead of its use a row is prefetched, and with which locality
 AHEAD_OF_KEPT = ((8192, 2), (512, 3))

@@ -44,10 +44,8 @@ class Herd(NamedTuple):
 Herds = tuple[Herd, ...]
 
 
-def fits(settings: NDArray[np.void], group: int) -> bool:
-    """Whether these models can learn in herds: several of a target, with nothing but the plain steps to do."""
-    if group < SMALLEST_HERD:
-        return False
+def fit_in_herds(settings: NDArray[np.void]) -> bool:
+    """Whether these models can learn in herds: all have the same intercept, and nothing but the plain steps to do."""
     forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
     mixed = settings["intercept"] != settings["intercept"][0]
     return not (forget.any() or mixed.any() or any(settings[name].any() for name in _PLAIN))

@@ -163,7 +163,7 @@ def check_pass(
 ) -> Rows:
     """The rows as the kernels take them; a ValueError if the arguments of a pass do not fit together."""
     rows = check_rows(rows, state.n_features)
-    n_rows, n_models = len(rows[0]) - (len(rows) == 3), state.scalars.size
+    n_rows, n_models = number_of_rows(rows), state.n_models
     check_codes(codes, weights, n_rows)
     if settings.shape != (n_models,):
         raise ValueError(f"there are settings for {settings.size} models, but the state is of {n_models}.")

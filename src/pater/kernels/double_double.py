@@ -74,12 +74,9 @@ def all_products(table, at, m):
     pp, pp_low, nn, nn_low, pn, pn_low = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for j in range(table.shape[0]):
         p, n = table[j, at[S_POS]], table[j, at[S_NEG]]
-        a, b = product(p, p)
-        pp, pp_low = add(pp, pp_low, a, b)
-        a, b = product(n, n)
-        nn, nn_low = add(nn, nn_low, a, b)
-        a, b = product(p, n)
-        pn, pn_low = add(pn, pn_low, a, b)
+        pp, pp_low = add(pp, pp_low, *product(p, p))
+        nn, nn_low = add(nn, nn_low, *product(n, n))
+        pn, pn_low = add(pn, pn_low, *product(p, n))
     m.pp, m.pp_low, m.nn, m.nn_low, m.pn, m.pn_low = pp, pp_low, nn, nn_low, pn, pn_low
 
 

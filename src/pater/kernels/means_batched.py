@@ -76,18 +76,21 @@ def place(model, shares):
 
 
 @exact_part
-def _take(values, model, z, k):
-    """Copy the scalars of a model into its lane."""
+def _take(values, model, z, k, m):
+    """Copy the scalars of a model into its lane, integers as doubles."""
     for field in range(_N):
         z[field, k] = values[model, field]
+    z[WORK, k], z[CAREFUL, k], z[REACHED, k] = float(m.work_since_fold), float(m.careful), float(m.width)
+    z[SAMPLES, k], z[ENTERED, k], z[UPDATES, k] = float(m.t), float(m.entered), float(m.updates)
 
 
 @exact_part
 def _give(values, model, z, k, m):
-    """Copy them back, integers as such."""
+    """Copy them back."""
     for field in range(_N):
         values[model, field] = z[field, k]
-    m.work_since_fold, m.entered, m.width = int(z[WORK, k]), int(z[ENTERED, k]), int(z[REACHED, k])
+    m.work_since_fold, m.width = int(z[WORK, k]), int(z[REACHED, k])
+    m.t, m.entered, m.updates = int(z[SAMPLES, k]), int(z[ENTERED, k]), int(z[UPDATES, k])
 
 
 @exact_part
@@ -108,8 +111,7 @@ def _one_by_one(what, rows, i, table, shares, values, scalars, settings, z, posi
             if z[TROUBLED, k] != FULL:
                 finish(rows, i, table, at, m, settings[model], positive, s, z[LOSS, k])
             tidy(table, at, m)
-        z[WORK, k], z[CAREFUL, k] = float(m.work_since_fold), float(m.careful)
-        _take(values, model, z, k)
+        _take(values, model, z, k, m)
 
 
 @inlined
@@ -169,12 +171,10 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
         z[RULE, k], z[EVERYONE, k] = float(p.rule), 0.0 if passive(p.rule) else 1.0
         z[WATCHED, k], z[SIZED, k] = 1.0 if p.watch else 0.0, 1.0 if p.sized else 0.0
         z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
-        z[DISCOUNT, k], z[SAMPLES, k] = 1.0 if p.discount else 0.0, float(m.t)
-        z[WORK, k], z[CAREFUL, k], z[ENTERED, k] = float(m.work_since_fold), float(m.careful), float(m.entered)
-        z[REACHED, k] = float(m.width)
-        _take(values, model, z, k)
+        z[DISCOUNT, k] = 1.0 if p.discount else 0.0
+        _take(values, model, z, k, m)
     counts_bias = 1.0 if settings[0].intercept else 0.0
-    n_seen, bad = 0, -1
+    bad = -1
     for r in range(start, stop):
         i = order[r] if order.size > 0 else r
         xx = look(rows, i, table, z, lines, shares)
@@ -194,7 +194,6 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
                 margins[model, r] = in_unit(z[SIZE, k], z[MARGIN, k])
         if s == 0.0:
             continue
-        n_seen += 1
         s_pos = s if positive else 0.0
         s_neg = s - s_pos
         reached = float(reach(rows, i))
@@ -283,10 +282,7 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
         if n_seldom > 0:
             _one_by_one(FINISH, rows, i, table, shares, values, scalars, settings, z, positive, s)
     for model in range(n_models):
-        k, m = place(model, shares)[0], scalars[model]
-        _give(values, model, z, k, m)
-        m.t += n_seen
-        m.updates += int(z[UPDATES, k])
+        _give(values, model, z, place(model, shares)[0], scalars[model])
     return bad
 
 

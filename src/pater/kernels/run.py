@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from ..compiler.decorators import exact_kernel, filled_in, inlined, straight
 from . import means_diagonal, means_full, points_diagonal, points_full
 from .averaged import row_by_row
-from .batched_layout import Herds, herds_of, spans_of
-from .batched_layout import fits as herd_fits
+from .batched_layout import SMALLEST_HERD, Herds, fit_in_herds, herds_of, spans_of
 from .batched_layout import order as in_herds
 from .doors import Rows, are_second, check_pass
 from .margins import by_diagonal_means, by_full_means, by_means, by_points
@@ -112,9 +111,9 @@ def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[La
         return ("lanes" if state.has_means and state.metric == "diagonal" else "split"), ()
     if not state.has_means or len(rows) == 1:
         return "split", ()
-    if not herd_fits(settings, state.group):
-        return "lanes", ()
-    return "herd", herds_of(state, settings)
+    if state.group >= SMALLEST_HERD and fit_in_herds(settings):
+        return "herd", herds_of(state, settings)
+    return "lanes", ()
 
 
 def arrange_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[Layout, Herds]:

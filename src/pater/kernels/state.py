@@ -22,6 +22,7 @@ A state of zeros is a metric that has seen nothing, Σ = I, so memory that no ro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -156,28 +157,24 @@ class State:
         second = self.second if self.second is None else zeros(self.second.shape) if fresh else self.second.copy()
         return replace(self, vectors=vectors, scalars=self.scalars.copy(), second=second)
 
-    def some(self, first: int, last: int) -> State:
-        """The models first..last; not copied unless they are in a herd."""
-        return self.some_of(list(range(first, last)), slice(first, last))
-
     def of_target(self, target: int) -> State:
         """The models of one target, in the memory of this state: what they learn, this state learns."""
-        first = target * self.group
-        models = slice(first, first + self.group)
-        if self.layout == "herd":
-            there = [h for h, herd in enumerate(self.herds) if first <= herd.models[0] < models.stop]
-            mine = self.herds[there[0] : there[-1] + 1]
-            herds = tuple(herd._replace(models=tuple(k - first for k in herd.models)) for herd in mine)
-            vectors = self.vectors[there[0] : there[-1] + 1]
-            return replace(self, vectors=vectors, scalars=self.scalars[models], herds=herds)
-        second = None if self.second is None else self.second[models]
-        return replace(self, vectors=self.vectors[models], scalars=self.scalars[models], second=second)
+        first, last = target * self.group, (target + 1) * self.group
+        if self.layout != "herd":
+            return self.some_of(range(first, last))
+        there = [h for h, herd in enumerate(self.herds) if first <= herd.models[0] < last]
+        mine = slice(there[0], there[-1] + 1)
+        herds = tuple(herd._replace(models=tuple(k - first for k in herd.models)) for herd in self.herds[mine])
+        return replace(self, vectors=self.vectors[mine], scalars=self.scalars[first:last], herds=herds)
 
-    def some_of(self, models: list[int], place: slice | None = None) -> State:
-        """The models with these numbers; this state itself if that is all of them."""
-        if models == list(range(self.n_models)):
+    def some_of(self, models: Sequence[int]) -> State:
+        """The models with these numbers; this state itself if that is all of them.
+
+        A range of models is not copied unless they are in a herd.
+        """
+        if list(models) == list(range(self.n_models)):
             return self
-        which: Any = models if place is None else place
+        which: Any = slice(models.start, models.stop) if isinstance(models, range) else models
         if self.layout != "herd":
             second = None if self.second is None else self.second[which]
             return replace(self, vectors=self.vectors[which], scalars=self.scalars[which], second=second)

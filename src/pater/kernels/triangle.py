@@ -44,22 +44,16 @@ def widen(triangle, old, new):
 @exact_part
 def confidence(triangle, n, x, f):
     """f ← Uᵀx; returns xᵀΣx."""
-    _project(triangle, n, x, f)
-    total = 0.0
-    for j in range(n):
-        d = triangle[j * (j + 1) // 2 + j]
-        total += (d * f[j]) * f[j]
-    return total
-
-
-@inlined
-def _project(triangle, n, x, f):
-    """f ← Uᵀx."""
     whole = n - n % BLOCK
     for j in range(0, whole, BLOCK):
         project_four_columns(triangle, j, x, f)
     for j in range(whole, n):
         f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
+    total = 0.0
+    for j in range(n):
+        d = triangle[j * (j + 1) // 2 + j]
+        total += (d * f[j]) * f[j]
+    return total
 
 
 @exact_part

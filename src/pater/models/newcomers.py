@@ -146,7 +146,9 @@ def add_class(model: Model, label: Any) -> None:
             model.seen = model.seen.mirrored(_counterparts(model))
     else:
         each = joined([_other_side(model), state]) if model.classes.size == 2 else state
-        model.state = joined([each.some(0, place * width), empty, each.some(place * width, each.n_models)])
+        model.state = joined(
+            [each.some_of(range(place * width)), empty, each.some_of(range(place * width, each.n_models))]
+        )
     model.classes = np.sort(labels)
 
 
@@ -179,7 +181,7 @@ def _other_side(model: Model) -> State:
     result = model.state.empty(len(sources))
     for place, k in enumerate(sources):
         if k is not None:  # one by one, since a search's models are large and have to be copied out of their herds
-            one = mirrored(model.state.some(k, k + 1))
+            one = mirrored(model.state.some_of(range(k, k + 1)))
             result.vectors[place], result.scalars[place] = one.vectors[0], one.scalars[0]
             if result.second is not None and one.second is not None:
                 result.second[place] = one.second[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -38,20 +40,13 @@ def add_and_products(typing_context, rows, i, following, table, positive, s, a, 
 @intrinsic
 def four_products(typing_context, rows, i, table):
     """U·x, S⁺·x, S⁻·x and V·x with a sparse row x."""
-
-    def codegen(context, builder, signature, args):
-        return sparse_products(context, builder, signature, args, "no")
-
-    return _FOUR(rows, types.int64, table), codegen
+    return _FOUR(rows, types.int64, table), partial(sparse_products, square="no")
 
 
 def _products_of_lines(count):
     @intrinsic
     def products_of_lines(typing_context, rows, i, table, out):
-        def codegen(context, builder, signature, args):
-            return line_products(context, builder, signature, args, count)
-
-        return types.float64(rows, types.int64, table, out), codegen
+        return types.float64(rows, types.int64, table, out), partial(line_products, count=count)
 
     return products_of_lines
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import exact_part, inlined, part
+from ..compiler.decorators import exact_part, part
 from .simd import absorb_four_columns, project_four_columns
 
 BLOCK = 4

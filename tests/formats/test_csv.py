@@ -10,13 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.feature_extraction import FeatureHasher
 
 from pater.formats.blocks import BLOCK_BYTES, Place
 from pater.formats.csv_blocks import TableBlock
 from pater.formats.csv_cells import Cells
+from pater.formats.csv_fields import IS_INFINITE, IS_MISSING, IS_NUMBER, IS_TEXT
 from pater.stream import InputError, read
 
 TEXT = """id,age,city,ok
@@ -326,3 +327,41 @@ def test_fields_without_quotes_are_found_as_those_with_quotes_are(rows: list[lis
     assert np.array_equal(cells.ends, careful.ends[:-1])
     assert np.array_equal(cells.lines, careful.lines[:-1])
     assert cells.faults == careful.faults
+
+
+def cells_of(*rows: str) -> Cells:
+    return Cells(TableBlock("".join(row + "\n" for row in rows).encode(), ("a", "b"), 1, Place()), ord(";"), "")
+
+
+def test_only_long_or_odd_numbers_need_more_than_the_short_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pater.formats.csv_cells.other_numbers", None)  # compiling it takes half a second
+    cells = cells_of("12.5;red", ";2024-01-01 10:00", "-7;", "1;in", "null;2024/01/01", "NA;infer")
+    values, kinds = cells.numbers(np.array([0]), by_column=True)
+    assert np.array_equal(values[:, 0], [12.5, np.nan, -7.0, 1.0, np.nan, np.nan], equal_nan=True)
+    assert kinds[:, 0].tolist() == [IS_NUMBER, IS_MISSING, IS_NUMBER, IS_NUMBER, IS_MISSING, IS_MISSING]
+    with pytest.raises(TypeError):
+        cells.numbers(np.array([1]))  # infer begins like infinity
+    texts = cells_of("1;red", "1;2024-01-01 10:00", "1;", "1;in", "1;2024/01/01")
+    assert texts.numbers(np.array([1]))[1][:, 0].tolist() == [IS_TEXT, IS_TEXT, IS_MISSING, IS_TEXT, IS_TEXT]
+
+
+FIELD = st.text("0123456789.-+eE/", max_size=20) | st.text(st.sampled_from("naN/ulifty?-+_ 1.e\t"), max_size=8)
+
+
+@given(st.lists(FIELD | st.sampled_from(["inf", "+Infinity", "-nan", "1e400"]), min_size=1, max_size=30))
+@example(["123e-5", "123E-05", "1234-5", "12345678.5e-7"])
+def test_a_field_is_the_number_that_python_reads_or_a_text(fields: list[str]) -> None:
+    values, kinds = cells_of(*(f"{field};1" for field in fields)).numbers(np.array([0]), by_column=True)
+    for field, value, kind in zip(fields, values[:, 0].tolist(), kinds[:, 0].tolist(), strict=True):
+        there = field.strip(" \t")
+        try:
+            number = float("_" if "_" in there else there)
+        except ValueError:
+            number = np.nan
+        if np.isnan(number):
+            assert kind in (IS_TEXT, IS_MISSING)
+            assert np.isnan(value)
+        elif np.isinf(number):
+            assert kind == IS_INFINITE
+        else:
+            assert (kind, value) == (IS_NUMBER, number)

@@ -47,7 +47,10 @@ def test_nothing_is_read_outside_of_a_text() -> None:
     for end in range(8, whole.size):
         text = whole[:end].copy()
         assert short_number(text, 0, 5) == (12345.0, True)
-        assert [short_number(text, start, end)[1] for start in range(end - 7, end)] == [False] * 7
+        for start in range(end):
+            value, known = short_number(text, start, end)
+            assert not known or value == float(text[start:].tobytes())
+    assert not any(short_number(whole[:7].copy(), start, 7)[1] for start in range(7))
 
 
 def split(data: bytes, width: int, n_rows: int) -> tuple[list[int], list[int]] | None:

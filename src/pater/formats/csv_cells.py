@@ -1,6 +1,6 @@
 """The fields of a block of CSV: where they are, what they hold, and what is wrong with them.
 
-Knows `csv_fields`, `csv_blocks`, `csv_headers` and `labels`.
+Knows `csv_fields`, `csv_numbers`, `csv_blocks`, `csv_headers` and `labels`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from . import csv_fields as fields
 from .csv_blocks import TableBlock
 from .csv_headers import HEADER_AGAIN, headers_again
+from .csv_numbers import other_numbers, short_numbers
 from .errors import Fault, shortened
 from .labels import Texts
 from .many_bytes import how_many
@@ -105,12 +106,12 @@ class Cells:
         values = np.empty((len(self), wanted.size), order=order)
         kinds = np.empty(values.shape, np.uint8, order=order)
         text = self.text if self.block.decimal == "." else np.frombuffer(self.with_points, np.uint8)
-        fields.numbers(text, self.starts, self.ends, wanted, self.codes, values.T, kinds.T)
-        odd = kinds.max(initial=0) >= fields.IS_SLOW
-        for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist() if odd else ():
-            j = wanted[k]
-            values[r, k] = float(self.with_points[self.starts[r, j] : self.ends[r, j]])
-            kinds[r, k] = fields.IS_NUMBER if np.isfinite(values[r, k]) else fields.IS_INFINITE
+        if short_numbers(text, self.starts, self.ends, wanted, self.codes, values.T, kinds.T):
+            other_numbers(text, self.starts, self.ends, wanted, values.T, kinds.T)
+            for r, k in np.argwhere(kinds == fields.IS_SLOW).tolist():
+                j = wanted[k]
+                values[r, k] = float(self.with_points[self.starts[r, j] : self.ends[r, j]])
+                kinds[r, k] = fields.IS_NUMBER if np.isfinite(values[r, k]) else fields.IS_INFINITE
         return values, kinds
 
     def fault(self, rows: Any, j: int, what: str) -> None:

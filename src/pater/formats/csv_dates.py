@@ -19,8 +19,8 @@ COLON, POINT, BLANK, T, Z = b":. TZ"
 _BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])  # days of a common year
 _IN_MONTH = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
 _BEFORE_1970 = 719162  # days since the first of January of the year 1
-_YEAR_AND_MONTH, _TIME = np.frombuffer(b"0000-00-00:00:00", "<u8")  # what is left of the bytes are digits, and 0 for
-_HYPHENS, _COLONS = np.frombuffer(b"\0\0\0\0\xff\0\0\xff\0\0\xff\0\0\xff\0\0", "<u8")  # what parts them
+_YEAR_AND_MONTH = np.frombuffer(b"0000-00-", "<u8")[0]  # what is left of the bytes are digits, and 0 for
+_HYPHENS = np.frombuffer(b"\0\0\0\0\xff\0\0\xff", "<u8")[0]  # what parts them
 _SLASHES = np.frombuffer(b"\0\0\0\0\x02\0\0\x02", "<u8")[0]  # what is left of slashes in the place of hyphens
 
 
@@ -64,31 +64,20 @@ def _day(text, i):
 
 @part_of_callers
 def _microseconds(text, i, end):
-    """The microseconds from midnight to this time of day, or −1 if the text is not one."""
-    if end - i == 8:  # hours, minutes and seconds, as most have it
-        found = eight_bytes(text, i) ^ _TIME
-        hour, minute, second = _pair(found, 0), _pair(found, 3), _pair(found, 6)
-        if not are_digits(found) or (found & _COLONS) != np.uint64(0) or hour > 23 or minute > 59 or second > 59:
-            return -1
-        return ((hour * 60 + minute) * 60 + second) * 1_000_000
-    if end - i < 5 or text[i + 2] != COLON:
+    """The microseconds from midnight to this time of day, of 5, 8 or 10 to 15 bytes, or −1 if the text is not one."""
+    size = end - i
+    if size < 5 or size > 15:
         return -1
-    hour, minute, second, part = _whole(text, i, 2), _whole(text, i + 3, 2), 0, 0
-    i += 5
-    if i < end and text[i] == COLON and end - i >= 3:
-        second = _whole(text, i + 1, 2)
-        i += 3
-        if i < end and text[i] == POINT:
-            n_digits = end - i - 1
-            if n_digits < 1 or n_digits > 6:
-                return -1
-            part = _whole(text, i + 1, n_digits)
-            if part < 0:
-                return -1
-            for _ in range(6 - n_digits):
-                part *= 10
-            i = end
-    if i != end or hour < 0 or hour > 23 or minute < 0 or minute > 59 or second < 0 or second > 59:
+    hour, minute, second, part, sound = _whole(text, i, 2), _whole(text, i + 3, 2), 0, 0, text[i + 2] == COLON
+    if size > 5:
+        second = _whole(text, i + 6, 2) if size >= 8 else -1
+        sound &= text[i + 5] == COLON
+    if size > 8:
+        part = _whole(text, i + 9, size - 9) if size >= 10 else -1
+        sound &= text[i + 8] == POINT
+        for _ in range(15 - size):
+            part *= 10
+    if not sound or hour < 0 or hour > 23 or minute < 0 or minute > 59 or second < 0 or second > 59 or part < 0:
         return -1
     return ((hour * 60 + minute) * 60 + second) * 1_000_000 + part
 

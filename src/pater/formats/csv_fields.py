@@ -1,7 +1,7 @@
-"""The compiled half of the CSV reader: where fields begin and end, and what they hold.
+"""The fields of CSV, compiled: where they begin and end, which of them hold nothing, and where texts are hashed to.
 
-Knows `numbers`, `many_bytes` and `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled
-and the delimiter and line ends are ordinary text.
+Knows `murmur` and `hashed_names`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
+delimiter and line ends are ordinary text.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
@@ -13,14 +13,12 @@ import numpy as np
 from ..compiler.decorators import allocating, exact_kernel, exact_part, short_part
 from ..kernels.simd import lowest, marks, ones
 from .hashed_names import SEVERAL
-from .many_bytes import short_number
 from .murmur import hashed_and_marked
-from .numbers import NOT_FINITE, NUMBER, SLOW, number
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
 SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)
 SPARE = 4
-IS_NUMBER, IS_MISSING, IS_SLOW, IS_INFINITE, IS_TEXT = range(5)
+IS_NUMBER, IS_MISSING, IS_SLOW, IS_INFINITE, IS_TEXT, IS_OTHER = range(6)
 
 
 @exact_part
@@ -184,41 +182,11 @@ def is_missing(text, start, end):
 @short_part
 def trimmed(text, start, end):
     """Where the field begins and ends without blanks around it; of int64, so that it is compiled only once."""
-    while start < end and text[np.uint64(start)] in (SPACE, TAB):
+    while start < end and (text[np.uint64(start)] == SPACE or text[np.uint64(start)] == TAB):
         start += 1
-    while start < end and text[np.uint64(end - 1)] in (SPACE, TAB):
+    while start < end and (text[np.uint64(end - 1)] == SPACE or text[np.uint64(end - 1)] == TAB):
         end -= 1
     return start, end
-
-
-@exact_kernel
-def numbers(text, starts, ends, wanted, codes, values, kinds):
-    """The numbers of some columns, (wanted, rows); NaN where there is none, and `kinds` says why."""
-    for r in range(values.shape[1]):
-        for k in range(wanted.size):
-            if codes[r] != SOUND:
-                values[k, r], kinds[k, r] = np.nan, IS_MISSING
-                continue
-            j = np.uint64(wanted[k])
-            start, end = np.int64(starts[r, j]), np.int64(ends[r, j])
-            negative = text[np.uint64(start)] == MINUS
-            value, short = short_number(text, start + negative, end)
-            if short:
-                values[k, r], kinds[k, r] = -value if negative else value, IS_NUMBER
-                continue
-            values[k, r], kinds[k, r] = np.nan, IS_MISSING
-            start, end = trimmed(text, start, end)
-            if is_missing(text, start, end):
-                continue
-            value, after, found = number(text, start)
-            if after != end:
-                kinds[k, r] = IS_TEXT
-            elif found == NUMBER:
-                values[k, r], kinds[k, r] = value, IS_NUMBER
-            elif found == SLOW:
-                kinds[k, r] = IS_SLOW
-            else:
-                kinds[k, r] = IS_INFINITE if found == NOT_FINITE else IS_TEXT
 
 
 @exact_kernel

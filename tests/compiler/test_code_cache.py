@@ -23,14 +23,15 @@ from pater.compiler import code_cache
 PERCEPTRON = """
 import numpy as np
 from pater.kernels.rules import RULES
-from pater.kernels.run import IN_ORDER, NOTHING, POINTS
+from pater.kernels.run import IN_ORDER, KINDS, NOTHING
 from pater.kernels.memory import SCALARS, Home
 from pater.models.spec import RECORD
 X, codes, margins, home = np.array([[1.0, 2.0]]), np.ones(1, np.int64), np.zeros((1, 0)), Home(np.zeros((1, 2, 2)))
 model, settings = np.zeros(1, SCALARS), np.zeros(1, RECORD)
 settings["rule"], settings["positive"], settings["alpha_pos"] = RULES["perceptron"].code, 1, 1
-POINTS.learn(home, (X,), IN_ORDER, codes, NOTHING, margins, model, settings, 0, 1, 0, 1)
-stats = POINTS.learn.stats
+learn = KINDS["none"][0].learn
+learn(home, (X,), IN_ORDER, codes, NOTHING, margins, model, settings, 0, 1, 0, 1)
+stats = learn.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), home.vectors[0, 0].tolist())
 """
 

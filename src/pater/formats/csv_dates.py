@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import exact_kernel, part_of_callers
+from ..compiler.decorators import exact_kernel, exact_part, short_part
 from .csv_fields import is_missing, trimmed
 from .many_bytes import are_digits, eight_bytes
 
@@ -24,14 +24,14 @@ _HYPHENS = np.frombuffer(b"\0\0\0\0\xff\0\0\xff", "<u8")[0]  # what parts them
 _SLASHES = np.frombuffer(b"\0\0\0\0\x02\0\0\x02", "<u8")[0]  # what is left of slashes in the place of hyphens
 
 
-@part_of_callers
+@short_part
 def _pair(digits, k):
     """The number that digits k and k + 1 of a word are."""
     at = np.uint64(8 * k)
     return 10 * np.int64((digits >> at) & np.uint64(15)) + np.int64((digits >> (at + np.uint64(8))) & np.uint64(15))
 
 
-@part_of_callers
+@short_part
 def _whole(text, i, n_digits):
     """The number of so many digits, or −1."""
     value = 0
@@ -43,7 +43,7 @@ def _whole(text, i, n_digits):
     return value
 
 
-@part_of_callers
+@exact_part
 def _day(text, i):
     """The days from 1970 to this date; if the text is not a date, a day before the year 1."""
     nothing = -_BEFORE_1970 - 1
@@ -62,7 +62,7 @@ def _day(text, i):
     return days + day - 1 - _BEFORE_1970
 
 
-@part_of_callers
+@exact_part
 def _microseconds(text, i, end):
     """The microseconds from midnight to this time of day, of 5, 8 or 10 to 15 bytes, or −1 if the text is not one."""
     size = end - i
@@ -89,7 +89,7 @@ def moments(text, starts, ends, columns, seconds, are_times):
         are_times[c] = _moments(text, starts, ends, columns[c], seconds[c])
 
 
-@part_of_callers
+@exact_part
 def _moments(text, starts, ends, column, seconds):
     """Write the seconds of a column, NaN where a date is missing; False at the first row that holds something else."""
     found = False

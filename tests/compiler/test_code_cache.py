@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -174,6 +176,30 @@ def test_a_change_in_one_module_is_seen_by_the_kernels_of_another(package, tmp_p
     assert (hits, misses) == ("0", "1")
     assert ast.literal_eval(weights) == [1.0, 2.0]
     assert ast.literal_eval(changed) == [8.0, 16.0]
+
+
+def test_every_constant_of_a_kernel_is_in_a_file_that_kernels_depend_on():
+    folder = Path(pater.__file__).parent
+    depended_on = {"compiler", "kernels"}
+    sources = {path: path.read_text() for path in folder.rglob("*.py")}
+    texts = {
+        ".".join(("pater", *path.relative_to(folder).with_suffix("").parts)).removesuffix(".__init__"): text
+        for path, text in sources.items()
+        if path.relative_to(folder).parts[0] in depended_on or "compiler.decorators import" in text
+    }
+    assert len(texts) > 50
+    for name, text in texts.items():
+        module = importlib.import_module(name)
+        kernels = [getattr(each, "py_func", None) for each in vars(module).values()]
+        used = {word for kernel in kernels if kernel for word in kernel.__code__.co_names}
+        for statement in ast.walk(ast.parse(text)):
+            if isinstance(statement, ast.ImportFrom) and statement.level:
+                above = "." * statement.level + (statement.module or "")
+                origin = importlib.util.resolve_name(above, module.__package__)
+                for each in statement.names:
+                    value = getattr(module, each.asname or each.name)
+                    if each.name in used and not callable(value) and not isinstance(value, ModuleType):
+                        assert origin in texts, f"{name}: {each.name} is from {origin}"
 
 
 @pytest.mark.slow

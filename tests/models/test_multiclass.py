@@ -16,6 +16,8 @@ import pytest
 from pater import AutoPATERClassifier, PATERClassifier
 from pater.kernels.rules import RULES
 from pater.models import newcomers
+from pater.models.model import Model
+from pater.models.spec import Spec
 from pater.models.warnings import ManyClassesWarning
 
 FORMS = [(4, "dense-f8"), (70, "dense-f8"), (4, "csr-f8-i4")]
@@ -220,3 +222,12 @@ def test_a_hundred_classes_are_worth_a_word(stream):
     with pytest.warns(ManyClassesWarning, match="101 classes so far"):
         model.partial_fit(X[99:101], np.arange(99, 101))
     model.partial_fit(X[101:], np.arange(101, 400))  # one warning is enough
+
+
+@pytest.mark.parametrize(("n_labels", "n_weights"), [(4, 0), (8, 0), (6, 5), (6, 8)])
+def test_rows_that_bring_classes_need_a_label_and_a_weight_each(n_labels, n_weights):
+    X = np.random.default_rng(0).normal(size=(6, 3))
+    model = Model.new(np.empty(0, np.int64), 3, (Spec("pater-i"),))
+    with pytest.raises(ValueError, match="there are 6 rows, but .* one is needed for each row"):
+        model.learn((X,), np.arange(n_labels) % 2, weights=np.ones(n_weights))
+    assert model.classes.size == 0

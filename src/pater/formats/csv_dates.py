@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..compiler.decorators import exact_kernel, exact_part, short_part
+from ..compiler.decorators import exact_kernel, exact_part
 from .csv_fields import is_missing, trimmed
 from .many_bytes import are_digits, eight_bytes
 
+TWO = np.int64(2)  # a literal 2 would be of a type of its own, and its users compiled twice
 COLON, POINT, BLANK, T, Z = b":. TZ"
 _BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])  # days of a common year
 _IN_MONTH = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
@@ -24,14 +25,14 @@ _HYPHENS = np.frombuffer(b"\0\0\0\0\xff\0\0\xff", "<u8")[0]  # what parts them
 _SLASHES = np.frombuffer(b"\0\0\0\0\x02\0\0\x02", "<u8")[0]  # what is left of slashes in the place of hyphens
 
 
-@short_part
+@exact_part
 def _pair(digits, k):
     """The number that digits k and k + 1 of a word are."""
-    at = np.uint64(8 * k)
+    at = np.uint64(8) * k
     return 10 * np.int64((digits >> at) & np.uint64(15)) + np.int64((digits >> (at + np.uint64(8))) & np.uint64(15))
 
 
-@short_part
+@exact_part
 def _whole(text, i, n_digits):
     """The number of so many digits, or −1."""
     value = 0
@@ -47,11 +48,11 @@ def _whole(text, i, n_digits):
 def _day(text, i):
     """The days from 1970 to this date; if the text is not a date, a day before the year 1."""
     nothing = -_BEFORE_1970 - 1
-    found, day = eight_bytes(text, i) ^ _YEAR_AND_MONTH, _whole(text, i + 8, 2)
+    found, day = eight_bytes(text, i) ^ _YEAR_AND_MONTH, _whole(text, i + 8, TWO)
     marks = found & _HYPHENS
     if not are_digits(found) or not (marks == np.uint64(0) or marks == _SLASHES):
         return nothing
-    year, month = 100 * _pair(found, 0) + _pair(found, 2), _pair(found, 5)
+    year, month = 100 * _pair(found, np.uint64(0)) + _pair(found, np.uint64(2)), _pair(found, np.uint64(5))
     if year < 1 or month < 1 or month > 12 or day < 1:
         return nothing
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
@@ -68,9 +69,9 @@ def _microseconds(text, i, end):
     size = end - i
     if size < 5 or size > 15:
         return -1
-    hour, minute, second, part, sound = _whole(text, i, 2), _whole(text, i + 3, 2), 0, 0, text[i + 2] == COLON
+    hour, minute, second, part, sound = _whole(text, i, TWO), _whole(text, i + 3, TWO), 0, 0, text[i + 2] == COLON
     if size > 5:
-        second = _whole(text, i + 6, 2) if size >= 8 else -1
+        second = _whole(text, i + 6, TWO) if size >= 8 else -1
         sound &= text[i + 5] == COLON
     if size > 8:
         part = _whole(text, i + 9, size - 9) if size >= 10 else -1

@@ -1,6 +1,6 @@
 """The fields of CSV, compiled: where they begin and end, which of them hold nothing, and where texts are hashed to.
 
-Knows `murmur` and `hashed_names`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
+Knows `murmur`. RFC 4180: a field may stand in double quotes, in which a quote is doubled and the
 delimiter and line ends are ordinary text.
 """
 
@@ -12,8 +12,7 @@ import numpy as np
 
 from ..compiler.decorators import allocating, exact_kernel, exact_part, short_part
 from ..kernels.simd import lowest, marks, ones
-from .hashed_names import SEVERAL
-from .murmur import hashed_and_marked
+from .murmur import SEVERAL, hashed_and_marked
 
 NEWLINE, RETURN, QUOTE, SPACE, TAB, QUESTION, SLASH, PLUS, MINUS = b'\n\r" \t?/+-'
 SOUND, TOO_FEW, TOO_MANY, AFTER_QUOTE, OPEN_QUOTE, LONE_RETURN, NOT_FINITE_SUM, WRONG = range(8)

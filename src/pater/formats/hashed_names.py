@@ -1,7 +1,7 @@
 """The names behind hashed columns: a bounded dictionary, filled in the order of the rows.
 
-Knows `hashing`. Readers report names that are new for their columns; repeats from a reader that is ahead are dropped
-here, so that names do not depend on threads or on where a stream is cut.
+Knows `hashing` and `murmur`. Readers report names that are new for their columns; repeats from a reader that is ahead
+are dropped here, so that names do not depend on threads or on where a stream is cut.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .hashing import marked_place_of
+from .murmur import SEVERAL
 
 MOST_COLUMNS = 1 << 16  # with names
-SEVERAL = 255  # the mark of a column that needs no more names: it has two, or there is no room
 LONGEST = 200  # kept of a name
 NOTHING_SEEN = np.zeros(0, np.uint8)
 

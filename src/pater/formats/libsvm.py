@@ -21,9 +21,9 @@ from ..kernels.run import NOTHING, Rows
 from .batches import Batch, tidy
 from .blocks import Block
 from .errors import Fault, shortened
-from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, Seen, news_of
+from .hashed_names import LONGEST, NOTHING_SEEN, Seen, news_of
 from .many_bytes import how_many
-from .murmur import hashed_and_marked
+from .murmur import SEVERAL, hashed_and_marked
 from .numbers import NO_NUMBER, NOT_FINITE, SLOW, number
 
 SPACE, TAB, NEWLINE, RETURN, HASH, COLON = b" \t\n\r#:"

@@ -8,6 +8,8 @@ import numpy as np
 
 from ..compiler.decorators import exact_kernel
 
+SEVERAL = 255  # the mark of a column that needs no more names: it has two, or there is no room
+
 
 @exact_kernel
 def _mixed(k):

@@ -1,7 +1,8 @@
 """The columns of a table as plain rows: a column each, or hashed.
 
-Knows `columns`, `batches` and `hashing`. For formats that give a table column by column, as numbers or as coded texts.
-A missing value contributes nothing: 0 in a column of numbers (with scaling, its mean), no feature in a hashed one.
+Knows `columns`, `batches`, `hashing` and `murmur`. For formats that give a table column by column, as numbers or as
+coded texts. A missing value contributes nothing: 0 in a column of numbers (with scaling, its mean), no feature in a
+hashed one.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from ..preprocessing.categories import BLANKS, is_nothing
 from .batches import OVERFLOW, Batch, tidy
 from .columns import NUMBER, TABLE, Columns
 from .csv_fields import NOT_FINITE_SUM, gather
-from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, News, Seen
+from .hashed_names import LONGEST, NOTHING_SEEN, News, Seen
 from .hashing import marked_place_of, places_of
+from .murmur import SEVERAL
 
 Coded = tuple[Sequence[Any], NDArray[np.int64]]
 INFINITE = "infinity in column {name!r} is not a value to learn from"

@@ -15,7 +15,7 @@ from ..kernels.rules import LARGEST_WEIGHT
 from ..models.row_weights import NO_WEIGHT
 from .batches import Batch, tidy
 from .blocks import Block
-from .hashed_names import LONGEST, NOTHING_SEEN, SEVERAL, Seen, news_of
+from .hashed_names import LONGEST, NOTHING_SEEN, Seen, news_of
 from .libsvm import (
     COLON,
     FINITE,
@@ -36,7 +36,7 @@ from .libsvm import (
 from .libsvm import NEGATIVE_SLOW_MARK as NEGATIVE_MARK
 from .libsvm import SLOW_MARK as MARK
 from .many_bytes import how_many
-from .murmur import hashed_and_marked
+from .murmur import SEVERAL, hashed_and_marked
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
 
 BAR, QUOTE, CARET = b"|'^"

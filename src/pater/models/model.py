@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.doors import check_lengths
 from ..kernels.memory import COUNTS
 from ..kernels.run import IN_ORDER, NOTHING, Rows, learn
 from ..kernels.state import State, triangle_size
@@ -281,6 +282,8 @@ def learn_labelled(
     There is a label for each row. `sound` rows have been checked before and are not checked again.
     """
     encoded, target = model.encoded(labels), model
+    if encoded.new.size:  # else the kernels' door sees all rows at once
+        check_lengths(rows, labels, weights)
     # Either look at a short batch before anything changes, or let a copy learn: O(batch) both ways.
     if encoded.new.size or 4 * rows[-1].size > model.state.size:
         target = model.copy()

@@ -228,6 +228,6 @@ def test_a_hundred_classes_are_worth_a_word(stream):
 def test_rows_that_bring_classes_need_a_label_and_a_weight_each(n_labels, n_weights):
     X = np.random.default_rng(0).normal(size=(6, 3))
     model = Model.new(np.empty(0, np.int64), 3, (Spec("pater-i"),))
-    with pytest.raises(ValueError, match="there are 6 rows, but .* one is needed for each row"):
+    with pytest.raises(ValueError, match=r"there are 6 rows, but .* one is needed for each row"):
         model.learn((X,), np.arange(n_labels) % 2, weights=np.ones(n_weights))
     assert model.classes.size == 0

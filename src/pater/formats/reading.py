@@ -208,7 +208,7 @@ def make_input(
         None if decimal is None else checked_decimal(decimal),
         tables if encoded is None else encoded,
     )
-    if any(each is not None for each in (delimiter, decimal, label, weight, *wishes.categorical, *wishes.drop)):
+    if wishes.categorical or wishes.drop or any(each is not None for each in (delimiter, decimal, label, weight)):
         check_formats(wishes, found)
     others_ignored = columns is not None
     if columns is not None:

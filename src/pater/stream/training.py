@@ -48,12 +48,16 @@ class Run:
     place: Place = START
     ends: list[Place] = field(default_factory=list)  # of the sources that were read to their end
     skipped: Skipped = field(default_factory=Skipped)
-    unread: UnreadCells | None = None  # of a table that is encoded
+    unread: UnreadCells | None = field(init=False, default=None)  # of a table that is encoded
     guards: Guards = field(default_factory=Guards)
     judged: Judged | None = None  # receives the prediction of each row before it is learned from
     resumed_at: int = 0
     started: float = field(default_factory=time.monotonic)
     ended: float | None = None  # when the last row was learned; the model may still be on its way to the disk
+
+    def __post_init__(self) -> None:
+        if self.learner.encoder is not None:
+            self.unread = UnreadCells()
 
     @property
     def share(self) -> float | None:
@@ -264,7 +268,6 @@ def train(
         begin.settings(source, passes) if every or resume else {},
         checkpoint,
         every,
-        unread=None if learner.encoder is None else UnreadCells(),
         guards=Guards(max_classes),
         judged=judged,
     )

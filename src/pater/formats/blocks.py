@@ -78,7 +78,7 @@ def blocks(
                 digest.update(whole)
             offset += len(whole)
             text = whole if whole.endswith(b"\n") else whole + b"\n"
-            first, line = line + 1, line + int(how_many(np.frombuffer(text, np.uint8), NEWLINE))
+            first, line = line + 1, line + how_many(np.frombuffer(text, np.uint8), NEWLINE)
             yield Block(text, first, Place(offset, line, digest.hexdigest() if hashed else ""))
     finally:
         reader.close()

@@ -37,14 +37,14 @@ class Cells:
 
     def __init__(self, block: TableBlock, delimiter: int, source: str) -> None:
         self.block, self.source, self.text = block, source, np.frombuffer(block.text, np.uint8)
-        n_lines, width = int(how_many(self.text, fields.NEWLINE)), len(block.header)
+        n_lines, width = how_many(self.text, fields.NEWLINE), len(block.header)
         kind = np.int32 if self.text.size < 1 << 31 else np.int64  # half the memory to go through for each column
         lines, wrong = np.arange(n_lines), np.empty((3, n_lines), np.int64)
         plain = 1 < width <= self.text.size // max(1, n_lines) and b'"' not in block.text and b"\r" not in block.text
         n, n_wrong = n_lines, 0
         starts, ends = (np.empty(n * width * plain + spare, kind) for spare in (fields.SPARE, 0))
         if not (plain and fields.split_plain(self.text, delimiter, width, starts, ends)):
-            starts, ends = (np.empty(n_lines + int(how_many(self.text, delimiter)), kind) for _ in range(2))
+            starts, ends = (np.empty(n_lines + how_many(self.text, delimiter), kind) for _ in range(2))
             n, n_wrong = fields.split(self.text, delimiter, width, starts, ends, lines, wrong)
         self.starts, self.ends = starts[: n * width].reshape(n, width), ends[: n * width].reshape(n, width)
         self.lines, self.codes = lines[:n] + block.first_line, np.zeros(n, np.uint8)

@@ -70,7 +70,7 @@ def _image_of_sum(S, n_class, triangle, n, x, f, g, P):
     return g[0]
 
 
-@inlined
+@exact_part
 def _renew(vectors, triangle, m, x, f, g):
     """P± ← ΣS±."""
     m.P_pos = _image_of_sum(vectors[S_POS], m.n_pos, triangle, m.width, x, f, g, vectors[P_POS])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.doors import check_pass
+from ..kernels.doors import check_pass, checked
 from ..kernels.run import IN_ORDER, Rows, learn, row_pass
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def kind_of(rows: Rows) -> Kind | None:
 
 
 class RowPass:
-    """The pass of one row of some kind through a model, without further checks: `learn`."""
+    """The pass of one checked row of some kind through a model, without further checks: `learn`."""
 
     def __init__(
         self,
@@ -44,6 +44,7 @@ class RowPass:
         margins: Margins,
     ) -> None:
         state = model.state
+        rows = rows if len(rows) == 1 else checked(rows, state.n_features)
         self.learn = _ready(*row_pass(rows, codes, state, model.settings(), weights, margins))  # arranges the state
         self._kind, self._tells, self._specs, self._classes = kind, margins is not None, model.specs, model.classes
         self._vectors, self._scalars, self._second = state.vectors, state.scalars, state.second

@@ -60,13 +60,14 @@ def short_number(text, start, end):
     size, eight, no = end - start, np.uint64(8), np.uint64(0)
     if size < 1 or size > 15 or text.size < 8:
         return 0.0, False
-    before = max(8 - end, 0)  # so many of the eight bytes would lie before the text
-    first, last = no, (eight_bytes(text, end - 8 + before) ^ _ZEROS) << np.uint64(8 * before)
+    first = no
     if size <= 8:
-        others = np.uint64(64 - 8 * size)
-        last = (last >> others) << others
+        beyond = start + 8 - text.size
+        last = eight_bytes(text, start) if beyond <= 0 else eight_bytes(text, start - beyond) >> np.uint64(8 * beyond)
+        last = (last ^ _ZEROS) << np.uint64(64 - 8 * size)
     else:
         first = (eight_bytes(text, start) ^ _ZEROS) << np.uint64(128 - 8 * size)
+        last = eight_bytes(text, end - 8) ^ _ZEROS
     mark, places = last & _MARKS, 0
     if mark != no:
         low, next_low = mark >> np.uint64(4), mark << np.uint64(4)

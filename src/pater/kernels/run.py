@@ -151,28 +151,29 @@ def learn(
     n_models, n_rows = state.n_models, order.size if order.size else codes.size
     if margins is None:
         margins = _no_margins(n_models)
+    scalars, spans = state.scalars, None
     if layout == "herd":
         models, n_tasks = in_herds(herds), len(herds)  # the passes want the models of a herd next to each other
-        scalars, told = state.scalars[models], margins[models]
-        home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans_of(herds))
+        scalars, told, spans = scalars[models], margins[models], spans_of(herds)
+        home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans)
         run, arguments = HERDS.learn, (home, rows, order, codes, weights, told, scalars, settings[models])
     else:
         run, arguments = _ready(rows, codes, state, settings, weights, order, margins)
         n_tasks = n_models
-    start, bad = 0, -1
-    for at, stop in enumerate((*stops, n_rows)):
-        worth_threads = rows[-1].size * n_models * (stop - start) > WORTH_A_THREAD * n_rows
-        bad = _run(run, arguments, n_tasks, start, stop, (threads or available_threads()) if worth_threads else 1)
-        if layout == "herd":
-            state.scalars[models] = scalars
-        if bad >= 0:
-            break
-        if at < len(stops) and counts is not None:
-            for place, name in enumerate(COUNTS):
-                counts[at, :, place] = state.scalars[name]
-        start = stop
+    noted = np.zeros((len(stops), n_models, len(COUNTS)))
+
+    def note(at: int, first: int, last: int) -> None:
+        one, end = (first, last) if spans is None else (spans[first, 0], spans[last - 1, 1])
+        for place, name in enumerate(COUNTS):
+            noted[at, one:end, place] = scalars[name][one:end]
+
+    threads = (threads or available_threads()) if rows[-1].size * n_models > WORTH_A_THREAD else 1
+    bad = _run(run, arguments, n_tasks, (*stops, n_rows), note, threads)
     if layout == "herd":
-        margins[models] = told
+        state.scalars[models], margins[models] = scalars, told
+        noted[:, models] = noted.copy()
+    if counts is not None:
+        counts[...] = noted
     return bad
 
 
@@ -221,40 +222,55 @@ def row_pass(
     return straight(run, *arguments), arguments
 
 
-def _run(run: Callable[..., int], arguments: tuple[Any, ...], n_tasks: int, start: int, stop: int, threads: int) -> int:
-    """Pass rows start..stop through all tasks, on at most one thread per task.
+def _run(
+    run: Callable[..., int],
+    arguments: tuple[Any, ...],
+    n_tasks: int,
+    ends: Sequence[int],
+    note: Callable[[int, int, int], None],
+    threads: int,
+) -> int:
+    """Pass the rows up to the last of `ends` through all tasks, on at most one thread per task.
 
-    Tasks are independent, and each meets the rows in order. If their number is not a multiple of the threads, a free
-    thread goes on with the part that is furthest behind, for a stretch of rows.
+    Tasks are independent, and each meets the rows in order. `note` is called with the number of each end but the last,
+    for the tasks from first to last that have reached it. If the number of tasks is not a multiple of the threads, a
+    free thread goes on with the part that is furthest behind, for a stretch of rows.
     """
-    threads = min(threads, n_tasks)
-    if threads == 1:
-        return int(run(*arguments, 0, n_tasks, start, stop))
+    threads, n_rows = min(threads, n_tasks), ends[-1]
+    if threads == 1 and len(ends) == 1:
+        return int(run(*arguments, 0, n_tasks, 0, n_rows))
     n_parts = threads if n_tasks % threads == 0 else n_tasks
     parts = np.linspace(0, n_tasks, n_parts + 1).astype(int)
-    n_rows = stop - start
     stretch = n_rows if n_parts == threads else max(1, min(STRETCH, n_rows // (4 * n_parts)))
-    next_row, idle, found, lock = [start] * n_parts, set(range(n_parts)), [], Lock()
+    next_row, next_end, idle, found, lock = [0] * n_parts, [0] * n_parts, set(range(n_parts)), [], Lock()
 
     def work() -> None:
         while True:
             with lock:
-                waiting = [part for part in idle if next_row[part] < stop]
+                waiting = [part for part in idle if next_end[part] < len(ends)]
                 if not waiting:
                     return
                 part = min(waiting, key=next_row.__getitem__)
                 idle.remove(part)
-            a, b = next_row[part], min(next_row[part] + stretch, stop)
-            bad = int(run(*arguments, parts[part], parts[part + 1], a, b))
+            at, first, last = next_end[part], parts[part], parts[part + 1]
+            a, b = next_row[part], min(next_row[part] + stretch, ends[at])
+            bad = int(run(*arguments, first, last, a, b))
+            while bad < 0 and at < len(ends) and b == ends[at]:
+                if at < len(ends) - 1:
+                    note(at, first, last)
+                at += 1
             with lock:
                 if bad >= 0:
                     found.append(bad)
-                next_row[part] = b if bad < 0 else stop
+                next_row[part], next_end[part] = b, at if bad < 0 else len(ends)
                 idle.add(part)
 
-    with ThreadPoolExecutor(threads) as pool:
-        for job in [pool.submit(work) for _ in range(threads)]:
-            job.result()
+    if threads == 1:
+        work()
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            for job in [pool.submit(work) for _ in range(threads)]:
+                job.result()
     return min(found, default=-1)
 
 

@@ -27,16 +27,16 @@ from .csv_fields import (
 from .many_bytes import short_number
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
 
-_A, _Z, _F, _I, _ZERO = b"azfi0"
+_A, _F, _I, _ZERO = b"afi0"
 LONGEST = 4  # bytes, of the words for nothing
 _LOWER = 32  # the bit that makes a letter a small one
 
 
 @exact_part
 def _is_word_or_date(text, start, end):
-    """Whether a field begins with a letter, as of all numbers only infinity does, or as 2024-01-01 or 2024/01/01."""
+    """Whether a field begins with a letter (of all numbers, only infinity does) or like 2024-01-01 or 2024/01/01."""
     first = text[start] | _LOWER
-    if first >= _A and first <= _Z:
+    if first >= _A:  # a letter, or a byte of one that is not ASCII
         return first != _I or end - start < 3 or text[start + 2] | _LOWER != _F
     mark = text[start + 4] if end - start > 4 else _ZERO
     return mark in (MINUS, SLASH) and np.uint8(text[start + 3] - _ZERO) <= 9

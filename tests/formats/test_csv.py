@@ -345,12 +345,15 @@ def test_only_long_or_odd_numbers_need_more_than_the_short_form(monkeypatch: pyt
     assert texts.numbers(np.array([1]))[1][:, 0].tolist() == [IS_TEXT] * 2 + [IS_MISSING] + [IS_TEXT] * 5
 
 
-FIELD = st.text("0123456789.-+eE/", max_size=20) | st.text(st.sampled_from("naN/ulifty?-+_ 1.e\t"), max_size=8)
+FIELD = st.text("0123456789.-+eE/ ", max_size=20) | st.text(st.sampled_from("naN/ulifty?-+_ 1.e\t"), max_size=8)
+ODD = ["inf", "+Infinity", "-nan", "1e400", "NA", "n/a", "NULL", "none", "None", "?", "nan", "+NaN", "N/A"]
+SPACED = st.tuples(st.sampled_from(["", " ", "\t "]), FIELD | st.sampled_from(ODD), st.sampled_from(["", " ", " \t"]))
+NOTHING = {"", "?", "na", "n/a", "nan", "+nan", "-nan", "null", "none"}
 
 
-@given(st.lists(FIELD | st.sampled_from(["inf", "+Infinity", "-nan", "1e400"]), min_size=1, max_size=30))
-@example(["123e-5", "123E-05", "1234-5", "12345678.5e-7"])
-def test_a_field_is_the_number_that_python_reads_or_a_text(fields: list[str]) -> None:
+@given(st.lists(SPACED.map("".join), min_size=1, max_size=30))
+@example(["123e-5", "123E-05", "1234-5", "12345678.5e-7", "NA ", "null\t", "nan ", "none  ", "2024-01-01 "])
+def test_a_field_is_the_number_that_python_reads_or_nothing_or_a_text(fields: list[str]) -> None:
     values, kinds = cells_of(*(f"{field};1" for field in fields)).numbers(np.array([0]), by_column=True)
     for field, value, kind in zip(fields, values[:, 0].tolist(), kinds[:, 0].tolist(), strict=True):
         there = field.strip(" \t")
@@ -359,9 +362,14 @@ def test_a_field_is_the_number_that_python_reads_or_a_text(fields: list[str]) ->
         except ValueError:
             number = np.nan
         if np.isnan(number):
-            assert kind in (IS_TEXT, IS_MISSING)
+            assert kind == (IS_MISSING if there.lower() in NOTHING else IS_TEXT)
             assert np.isnan(value)
         elif np.isinf(number):
             assert kind == IS_INFINITE
         else:
             assert (kind, value) == (IS_NUMBER, number)
+
+
+def test_a_word_for_nothing_with_blanks_behind_it_leaves_its_column_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,y\n1.5,0\nNA ,1\n2.5,1\n")
+    assert np.array_equal(one(tmp_path / "a.csv", keep_missing=True).X[:, 0], [1.5, np.nan, 2.5], equal_nan=True)

@@ -21,6 +21,8 @@ from .csv_fields import (
     MINUS,
     SLASH,
     SOUND,
+    SPACE,
+    TAB,
     is_missing,
     trimmed,
 )
@@ -28,13 +30,17 @@ from .many_bytes import short_number
 from .numbers import NOT_FINITE, NUMBER, SLOW, number
 
 _A, _F, _I, _ZERO = b"afi0"
-LONGEST = 4  # bytes, of the words for nothing
 _LOWER = 32  # the bit that makes a letter a small one
 
 
 @exact_part
 def _is_word_or_date(text, start, end):
-    """Whether a field begins with a letter (of all numbers, only infinity does) or like 2024-01-01 or 2024/01/01."""
+    """Whether a field begins with a letter (of all numbers, only infinity does) or like 2024-01-01 or 2024/01/01.
+
+    It is not missing, unless it ends in blanks: then it may be, and is not judged here.
+    """
+    if text[end - 1] in (SPACE, TAB):
+        return False
     first = text[start] | _LOWER
     if first >= _A:  # a letter, or a byte of one that is not ASCII
         return first != _I or end - start < 3 or text[start + 2] | _LOWER != _F
@@ -60,7 +66,7 @@ def short_numbers(text, starts, ends, wanted, codes, values, kinds):
             value, short = short_number(text, start + negative, end)
             if short:
                 values[k, r], kinds[k, r] = -value if negative else value, IS_NUMBER
-            elif end - start > LONGEST or not is_missing(text, start, end):
+            elif not is_missing(text, start, end):
                 is_text = _is_word_or_date(text, start, end)
                 kinds[k, r] = IS_TEXT if is_text else IS_OTHER
                 left += not is_text
@@ -77,7 +83,7 @@ def other_numbers(text, starts, ends, wanted, values, kinds):
             j = np.uint64(wanted[k])
             start, end = trimmed(text, np.int64(starts[r, j]), np.int64(ends[r, j]))
             kinds[k, r] = IS_MISSING
-            if end - start <= LONGEST and is_missing(text, start, end):
+            if is_missing(text, start, end):
                 continue
             value, after, found = number(text, start)
             if after != end:

@@ -92,11 +92,12 @@ def test_dates_that_are_read_as_text_are_told(run: Run, tmp_path: Path, form: st
     assert (encoder.encoding.kinds["at"] == "date") != is_told
 
 
-@pytest.mark.parametrize("options", [[], ["--workers", "1"]], ids=["one-run", "workers"])
+@pytest.mark.parametrize("options", [[], ["--workers", "1", "--shard-size", "20K"]], ids=["one-run", "workers"])
 def test_a_column_that_turns_into_text_is_told_by_workers_too(run: Run, tmp_path: Path, options: list[str]) -> None:
     path, random = tmp_path / "turns.csv", np.random.default_rng(0)
-    cells = [f"{x:.3f}" if k < 1500 else f"w{k % 7}" for k, x in enumerate(random.normal(size=4000))]
+    cells = [f"{x:.3f}" if k < 1500 else f"w{k % 7}" for k, x in enumerate(random.normal(size=8000))]
     path.write_text("a,b,y\n" + "".join(f"{cell},{k % 5},{k % 2}\n" for k, cell in enumerate(cells)))
     done = run("train", str(path), "-m", str(tmp_path / "m.pater"), *LEARNER, *options)
     assert done.code == 0
-    assert "hint: column 'a': 2,500 of 4,000 values are not numbers as the model learned them" in done.err
+    assert done.err.count("hint: ") == 1
+    assert "hint: column 'a': 6,500 of 8,000 values are not numbers as the model learned them, such as 'w2'" in done.err

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
 from ..preprocessing.encoded import Encoded
 from ..preprocessing.unread_cells import Unread
@@ -27,6 +28,19 @@ class UnreadCells:
         """Add some rows, and what an encoder could not read in them."""
         self._rows += n_rows
         for name, some in unread.items():
+            self._found[name] = self._found[name] + some if name in self._found else some
+            self._rows_of[name] = self._rows_of.get(name, 0) + n_rows
+
+    def to_json(self) -> dict[str, Any]:
+        """What was counted, for whoever joins it with the counts of others."""
+        columns = [[name, self._rows_of[name], *each] for name, each in self._found.items()]
+        return {"rows": self._rows, "columns": columns}
+
+    def join(self, counted: Mapping[str, Any]) -> None:
+        """Add what others have counted."""
+        self._rows += counted["rows"]
+        for name, n_rows, *fields in counted["columns"]:
+            some = Unread(*fields)
             self._found[name] = self._found[name] + some if name in self._found else some
             self._rows_of[name] = self._rows_of.get(name, 0) + n_rows
 

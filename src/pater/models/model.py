@@ -282,7 +282,7 @@ def learn_labelled(
     There is a label for each row. `sound` rows have been checked before and are not checked again.
     """
     encoded, target = model.encoded(labels), model
-    if encoded.new.size:  # else the kernels' door sees all rows at once
+    if encoded.new.size:  # else the kernels' door sees whether lengths agree
         check_lengths(rows, labels, weights)
     # Either look at a short batch before anything changes, or let a copy learn: O(batch) both ways.
     if encoded.new.size or 4 * rows[-1].size > model.state.size:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from ..files.container import check_place, lock_place
 from ..formats.errors import Fault, InputError, Skipped
 from ..formats.sources import as_text
+from ..formats.unread_warnings import UnreadCells
 from .beginning import Beginning
 from .guards import MOST_CLASSES, Guards
 from .learner import Learner
@@ -160,6 +161,11 @@ def _finished(run: ShardedRun) -> Learner:
     learner.missing += sum(each["missing"] for each in empty)
     learner.sources = [as_text(source.name) for shard in plan.shards for source in shard.sources if source.start == 0]
     Guards(labels=set(plan.labels), runs=_runs(told)).finish(learner)
+    unread = UnreadCells()
+    for each in told:
+        if each.get("unread"):
+            unread.join(each["unread"])
+    unread.tell()
     run.skipped = _skipped(plan.shards, told)
     run.learner = learner
     return learner

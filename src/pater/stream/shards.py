@@ -145,6 +145,7 @@ def _learned(task: Task, sources: Sequence[Source], tell: Tell) -> Learned:
         "faults": [[as_text(fault.source), *fault[1:]] for fault in run.skipped.first],
         "lines": [end.lines for end in run.ends],
         "runs": None if runs is None else [[_plain(label), int(count)] for label, count in runs.items()],
+        "unread": None if run.unread is None else run.unread.to_json(),
         "warnings": said.found,
     }
     return Learned(to_bytes(learner.save) if learner.rows else None, told)

@@ -88,8 +88,6 @@ class Run:
             if self.learner.encoder is not None:
                 self.skipped.add(self._learn(self.learner.encoder.finish(), at, report))
             self.number, self.source, self.place = self.number + 1, 0, START
-        if self.unread is not None:
-            self.unread.tell()
         self.ended = time.monotonic()
 
     def _rest_of_pass(self) -> Iterator[tuple[Batch, Later | InputError]]:
@@ -283,6 +281,8 @@ def train(
                     stacklevel=2,
                 )
         run.learn(show=show, at=at, report=report)
+        if run.unread is not None:
+            run.unread.tell()
         if run.learner.model is None:
             raise InputError(f"{', '.join(each.shown for each in source.sources)}: there is no row to learn from.")
         if initial is None:

@@ -15,7 +15,7 @@ from ..compiler.decorators import exact_kernel, exact_part
 from .csv_fields import is_missing, trimmed
 from .many_bytes import are_digits, eight_bytes
 
-TWO = np.int64(2)  # a literal 2 would be of a type of its own, and its users compiled twice
+_TWO = np.int64(2)  # a literal 2 would be of a type of its own, and its users compiled twice
 COLON, POINT, BLANK, T, Z = b":. TZ"
 _BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])  # days of a common year
 _IN_MONTH = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
@@ -48,7 +48,7 @@ def _whole(text, i, n_digits):
 def _day(text, i):
     """The days from 1970 to this date; if the text is not a date, a day before the year 1."""
     nothing = -_BEFORE_1970 - 1
-    found, day = eight_bytes(text, i) ^ _YEAR_AND_MONTH, _whole(text, i + 8, TWO)
+    found, day = eight_bytes(text, i) ^ _YEAR_AND_MONTH, _whole(text, i + 8, _TWO)
     marks = found & _HYPHENS
     if not are_digits(found) or not (marks == np.uint64(0) or marks == _SLASHES):
         return nothing
@@ -69,9 +69,9 @@ def _microseconds(text, i, end):
     size = end - i
     if size < 5 or size > 15:
         return -1
-    hour, minute, second, part, sound = _whole(text, i, TWO), _whole(text, i + 3, TWO), 0, 0, text[i + 2] == COLON
+    hour, minute, second, part, sound = _whole(text, i, _TWO), _whole(text, i + 3, _TWO), 0, 0, text[i + 2] == COLON
     if size > 5:
-        second = _whole(text, i + 6, TWO) if size >= 8 else -1
+        second = _whole(text, i + 6, _TWO) if size >= 8 else -1
         sound &= text[i + 5] == COLON
     if size > 8:
         part = _whole(text, i + 9, size - 9) if size >= 10 else -1

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 
 import numpy as np
 import pytest
+from numba import float32, float64
 from numba.core.errors import NumbaError
+from numba.core.registry import cpu_target
+from numba.core.types import Function
+from numba.core.typing.context import Context
 
 from pater.compiler import decorators as compiling
 from pater.compiler.decorators import COMPILES, allocating, exact_kernel, exact_part, part_of_callers
+from pater.compiler.decorators import kernel as fast_kernel
 
 pytestmark = pytest.mark.skipif(not COMPILES, reason="there is no compiler")
 
@@ -97,9 +103,38 @@ def test_only_what_makes_arrays_counts_references(nothing_is_kept):
     assert counts == [False, True]
 
 
-def test_what_makes_an_array_must_be_marked():
+def test_what_makes_an_array_must_be_marked(nothing_is_kept):
+    assert exact_kernel(allocating(lambda n: np.zeros(n).sum()))(3) == 0.0
     with pytest.raises(NumbaError, match="NRT required"):
         exact_kernel(lambda n: np.zeros(n).sum())(3)
+
+
+def test_a_definition_of_an_operator_is_looked_for_once_and_one_that_depends_on_options_each_time(
+    nothing_is_kept, monkeypatch
+):
+    looked_for = []
+    look = Function.get_call_type
+
+    def watched(self, context, args, kws):
+        looked_for.append((self.typing_key, args))
+        return look(self, context, args, kws)
+
+    monkeypatch.setattr(Function, "get_call_type", watched)
+    sums, largest = (operator.add, (float32, float64)), (max, (float64, float32))
+    for make in (exact_kernel, fast_kernel):
+        looked_for.clear()
+        assert make(lambda x, y: max(x + y, x))(np.float32(1), 2.0) == 3.0
+        assert largest in looked_for
+    assert sums not in looked_for
+
+
+def test_numba_s_own_types_of_calls_stay_as_they_are():
+    typing = cpu_target.typing_context
+    assert type(typing) is Context
+    assert exact_kernel(lambda x: x * x)(3) == 9
+    assert cpu_target.typing_context is typing
+    assert type(typing) is Context
+    assert "_known" not in vars(typing)
 
 
 def test_numba_meets_a_kernel_when_it_is_called(monkeypatch):

@@ -31,7 +31,7 @@ def prepare() -> None:
     NumPy's linear algebra, which most commands never need, sleep as soon as they have nothing to do: by default each
     first keeps a processor busy for a tenth of a second.
     """
-    gc.set_threshold(500_000, *gc.get_threshold()[1:])
+    gc.set_threshold(1_000_000, *gc.get_threshold()[1:])
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 

@@ -42,7 +42,7 @@ KERNEL: Any = {
     "pipeline_class": KernelCompiler,
 }
 
-SELDOM = 500_000  # new objects between two collections of garbage
+SELDOM = 1_000_000  # new objects between two collections of garbage
 
 
 class _Patience(event.Listener):

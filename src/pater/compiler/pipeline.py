@@ -3,22 +3,73 @@
 Numba makes machine code of every function, even of one that is only called from others, into which its code is copied
 and optimised again. A part is not called from Python, so here only kernels become machine code. Most parts stay as they
 were translated until a kernel takes them in; short ones that are inlined everywhere are optimised first, once for all.
-Nor does any text pass through what kernels never need: closures, and operations on whole arrays that are to be merged
-into one loop.
+
+Nor does any text pass through what kernels never need: closures, blocks of `with`, loops that are to be unrolled or run
+in parallel, and operations on whole arrays that are to be merged into one loop.
+
+And wherever two numbers are added, Numba tries one of dozens of definitions of `+` after the other. Here it remembers
+the one that it has found.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager
 from numba.core.environment import lookup_environment
-from numba.core.typed_passes import NopythonRewrites
-from numba.core.untyped_passes import InlineClosureLikes
+from numba.core.typed_passes import DumpParforDiagnostics, NopythonRewrites
+from numba.core.types import Function
+from numba.core.typing.context import Context
+from numba.core.typing.templates import Signature
+from numba.core.untyped_passes import (
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    WithLifting,
+)
 
-_NOT_NEEDED = (InlineClosureLikes, NopythonRewrites)
+_NOT_NEEDED = (
+    DumpParforDiagnostics,
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    NopythonRewrites,
+    WithLifting,
+)
+
+
+class _TypesOfCalls(Context):
+    """Numba's own, with a memory of the types that it has found for calls of operators and the like.
+
+    What Numba compiles for a call, such as `max`, depends on the caller's options, too, and is left to it.
+    """
+
+    __slots__ = ("_known",)
+
+    def __init__(self, numbas: Context):
+        self.__dict__ = numbas.__dict__
+        self._known: dict[Any, Signature] = {}
+
+    def _resolve_user_function_type(self, func: Any, args: Any, kws: Any, literals: Any = None) -> Any:
+        function = self._lookup_global(func) or func
+        if kws or not isinstance(function, Function):
+            return super()._resolve_user_function_type(func, args, kws, literals)
+        if (function, args) not in self._known:
+            found = super()._resolve_user_function_type(func, args, kws, literals)
+            if function.get_impl_key(found) != function.typing_key:
+                return found
+            self._known[function, args] = found
+        return self._known[function, args]
+
+
+_types_of_calls = cache(_TypesOfCalls)
 
 
 class _KernelCode(JITCodeLibrary):
@@ -64,6 +115,7 @@ class KernelCompiler(CompilerBase):
 
     def define_pipelines(self) -> list[PassManager]:
         """The steps from the text of a function to its code."""
+        self.state.typingctx = _types_of_calls(self.state.typingctx)
         self.state.library = self.code(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.library.enable_object_caching()
         steps = PassManager("pater")

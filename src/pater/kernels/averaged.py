@@ -4,21 +4,12 @@ A pass needs only the margin by the last weights. Where the average predicts, an
 are wanted, the pass is done a row at a time, with the average's margin in between: one more product with the row.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 
-from ..compiler.decorators import exact_kernel, filled_in
 from .progress import calibrate
 
 
-def row_by_row(name: str, learn: Callable[..., int], says: Callable[..., float]) -> Callable[..., int]:
-    """Compile `_learn_averaged` around a compiled pass."""
-    return exact_kernel(filled_in(_learn_averaged, name, learn=learn, says=says))
-
-
-def _learn_averaged(home, rows, order, codes, weights, margins, scalars, settings, quiet, first, last, start, stop):
+def learn_averaged(home, rows, order, codes, weights, margins, scalars, settings, quiet, first, last, start, stop):
     """As `run._learn_rows`, but with the average's margins, both in `margins` and for probabilities.
 
     `quiet` holds settings without probabilities, which the pass would fit to the last weights' margins, and an empty

@@ -9,24 +9,29 @@ The models of a search read the same rows. In a herd, all models' numbers for a 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .memory import S_NEG, S_POS
+from ..compiler.decorators import part_of_callers
+from .memory import S_NEG, S_POS, V
 from .rules import RULES
 
 LINE = 8  # numbers
 CELL, SHARED_CELL = 3 * LINE, 2 * LINE
 MOST, MOST_SHARING = LINE, 2 * LINE - 2  # models in a herd
 SMALLEST_HERD = 3  # a herd costs about as much as two or three models alone
-_PLAIN = ("average", "calibrate")
 _EVERYONE_ENTERS = np.array([not rule.passive for rule in RULES.values()])
 
-Place = tuple[int, int, int]
+
+@part_of_callers
+def place(k, shares):
+    """The columns that hold U, S⁺ and S⁻ of the k-th model of a herd."""
+    if shares:
+        return k + 2 if k > 0 else 0, np.int64(S_POS), np.int64(S_NEG)  # of the others' type
+    return k, LINE + k, 2 * LINE + k
 
 
 class Herd(NamedTuple):
@@ -35,10 +40,8 @@ class Herd(NamedTuple):
     models: tuple[int, ...]
     sharing: bool
 
-    def at(self, model: int) -> Place:
-        """The columns that hold U, S⁺ and S⁻ of a model."""
-        k = self.models.index(model)
-        return (k and k + 2, 1, 2) if self.sharing else (k, LINE + k, 2 * LINE + k)
+    def at(self, model: int) -> tuple[int, int, int]:
+        return place(self.models.index(model), self.sharing)  # type: ignore[no-any-return]
 
 
 Herds = tuple[Herd, ...]
@@ -48,7 +51,7 @@ def fit_in_herds(settings: NDArray[np.void]) -> bool:
     """Whether these models can learn in herds: all have the same intercept, and nothing but the plain steps to do."""
     forget = (settings["forgetting"] > 0) & (settings["forgetting"] < 1)
     mixed = settings["intercept"] != settings["intercept"][0]
-    return not (forget.any() or mixed.any() or any(settings[name].any() for name in _PLAIN))
+    return not (forget.any() or mixed.any() or settings["average"].any() or settings["calibrate"].any())
 
 
 def herds_of(state: Any, settings: NDArray[np.void]) -> Herds:
@@ -88,7 +91,7 @@ def order(herds: Herds) -> list[int]:
 
 def spans_of(herds: Herds) -> NDArray[np.int64]:
     """The start and end of each herd in that order, and whether it shares."""
-    ends = list(itertools.accumulate(len(herd.models) for herd in herds))
+    ends = np.cumsum([len(herd.models) for herd in herds])
     return np.array([(end - len(herd.models), end, herd.sharing) for end, herd in zip(ends, herds, strict=True)])
 
 
@@ -104,8 +107,10 @@ def pack(vectors: NDArray[np.float64], herds: Herds, out: NDArray[np.float64]) -
             cells(slab, herd)[:, herd.at(k)] = vectors[k, :3].T
 
 
-def unpack(slabs: NDArray[np.float64], herds: Herds, models: Sequence[int], out: NDArray[np.float64]) -> None:
-    """Copy these models from (herds, features, CELL) into the first three kinds of (models, kinds, features)."""
-    for vectors, k in zip(out, models, strict=True):
+def unpack(slabs: NDArray[np.float64], herds: Herds, models: Sequence[int]) -> NDArray[np.float64]:
+    """The vectors of these models from (herds, features, CELL), as (models, features, kinds)."""
+    lanes = np.zeros((len(models), slabs.shape[1], V + 1))
+    for vectors, k in zip(lanes, models, strict=True):
         h = next(h for h, herd in enumerate(herds) if k in herd.models)
-        vectors[:3] = cells(slabs[h], herds[h])[:, herds[h].at(k)].T
+        vectors[:, :3] = cells(slabs[h], herds[h])[:, herds[h].at(k)]
+    return lanes

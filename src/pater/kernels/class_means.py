@@ -1,7 +1,5 @@
 """Arithmetic on the class means that the passes of the mean rules share."""
 
-from __future__ import annotations
-
 import math
 
 from ..compiler.decorators import inlined, part, part_of_callers
@@ -44,10 +42,9 @@ def bias_gap(alpha_pos, alpha_neg, n_pos, n_neg):
 @inlined
 def parts_of_gap(m, p):
     """The factors of S⁺ and S⁻ in z, α±/n±, and the intercept's part of z."""
-    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    a_pos = alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
-    a_neg = alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
-    return a_pos, a_neg, bias_gap(alpha_pos, alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
+    a_pos = p.alpha_pos / m.n_pos if m.n_pos > 0.0 else 0.0
+    a_neg = p.alpha_neg / m.n_neg if m.n_neg > 0.0 else 0.0
+    return a_pos, a_neg, bias_gap(p.alpha_pos, p.alpha_neg, m.n_pos, m.n_neg) if p.intercept else 0.0
 
 
 @inlined
@@ -64,18 +61,6 @@ def zero_gap(entered):
     """
     share = (8.0 + entered) * ROUNDING
     return share * share
-
-
-@part
-def gap(S_pos, S_neg, a_pos, a_neg):
-    """‖a_pos·S⁺ − a_neg·S⁻‖² from the vectors themselves, and the size of its terms."""
-    zz = scale = 0.0
-    for j in range(S_pos.size):
-        p = a_pos * S_pos[j]
-        q = a_neg * S_neg[j]
-        zz += (p - q) * (p - q)
-        scale += p * p + q * q
-    return zz, scale
 
 
 @part

@@ -7,8 +7,6 @@ products give it to the precision of the vectors, and a row still changes them o
 The building blocks are Knuth's exact sum and Dekker's exact product.
 """
 
-from __future__ import annotations
-
 from ..compiler.decorators import exact_part
 from .memory import S_NEG, S_POS
 from .rows import entry, size

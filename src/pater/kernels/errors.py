@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any
 
 
@@ -10,10 +11,4 @@ class SentWhole(Exception):  # noqa: N818
 
     def __reduce__(self) -> Any:
         """Pickle the message and the attributes."""
-        return _as_it_was, (type(self), self.args, vars(self))
-
-
-def _as_it_was(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(attributes)
-    return error
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]

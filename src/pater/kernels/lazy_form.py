@@ -11,14 +11,11 @@ S⁻. Those that take `diagonal` serve models with a diagonal covariance, too: w
 are S⁺ᵀΣS⁺, S⁻ᵀΣS⁻ and S⁺ᵀΣS⁻.
 """
 
-from __future__ import annotations
-
 from ..compiler.decorators import exact_part, inlined
 from .class_means import (
     TOO_LARGE,
     TOO_LARGE_GAIN,
     bounded,
-    gap,
     lower_gain,
     parts_of_gap,
     shrink,
@@ -143,7 +140,10 @@ def strained(m, p, xx, positive, s, slack):
 
 
 def _dense_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms):
-    zz, _ = gap(table[:, at[S_POS]], table[:, at[S_NEG]], a_pos, a_neg)
+    zz = 0.0
+    for j in range(table.shape[0]):
+        gap = a_pos * table[j, at[S_POS]] - a_neg * table[j, at[S_NEG]]
+        zz += gap * gap
     zz += z_bias * z_bias
     return zz if zz > zero_gap(m.entered) * (terms + z_bias * z_bias) else 0.0
 
@@ -188,21 +188,15 @@ def hinge_of(slack):
     return 0.0 if slack < 0.0 else slack
 
 
-@inlined
-def direction(m, p):
-    """The parts of z, the size of the terms that ‖z‖² is a difference of, and ‖z‖² in working precision."""
-    a_pos, a_neg, z_bias = parts_of_gap(m, p)
-    terms = a_pos * a_pos * max(m.pp_peak, m.pp) + a_neg * a_neg * max(m.nn_peak, m.nn)
-    squares = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
-    return a_pos, a_neg, z_bias, terms, fma(-2.0 * a_pos * a_neg, m.pn, squares) + z_bias * z_bias
-
-
 @exact_part
 def finish(rows, i, table, at, m, p, positive, s, loss):
     """Take the step for a row that is in its class sum, with all the care it needs."""
     if m.careful:
         count_with_care(rows, i, table, at, positive, 1.0, m)
-    a_pos, a_neg, z_bias, terms, zz = direction(m, p)
+    a_pos, a_neg, z_bias = parts_of_gap(m, p)
+    terms = a_pos * a_pos * max(m.pp_peak, m.pp) + a_neg * a_neg * max(m.nn_peak, m.nn)
+    squares = a_pos * a_pos * m.pp + a_neg * a_neg * m.nn
+    zz = fma(-2.0 * a_pos * a_neg, m.pn, squares) + z_bias * z_bias
     if m.careful or not zz > fma(CANCELLED, terms, SMALLEST_GAP):
         zz = exact_gap(rows, table, at, m, a_pos, a_neg, z_bias, terms)
     s_pos = s if positive else 0.0

@@ -4,10 +4,6 @@ The average of the weights w₁ … w_t is w_t − Σ(steps so far, each times t
 margin by the vector of these steps, V, beside that by U.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
-
-from __future__ import annotations
-
 from ..compiler.decorators import inlined, part
 from .memory import P_NEG, P_POS, POINT_U, POINT_V, S_NEG, S_POS, Q, U, V
 from .rows import dot, either, entry, size

@@ -6,8 +6,6 @@ Everything but the loops over a row is compiled exactly as written: `means_batch
 once, and both must arrive at the same bits.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -34,9 +32,9 @@ from .lazy_form import (
 )
 from .memory import LONGEST_STEP
 from .progress import SIZE_MEMORY, in_unit, next_mean_size, next_size, note, share_of_one
-from .rows import is_dense, reach, reaches_beyond, size, table_of
+from .rows import is_dense, reach, size, table_of
 from .rules import LARGEST_ROW
-from .simd import add_and_products, first, fma, larger, pair, products, second, swapped, with_pairs
+from .simd import add_and_products, first, fma, larger, pair, products, second, with_pairs
 from .steps import loss_to_take, passive
 
 
@@ -59,6 +57,7 @@ def any_row(rows, i, table, m, p, positive, s, found):
     y = 1.0 if positive else -1.0
     margin, slack = look(m, ux, px, nx, y)
     # Fading all samples of a class by γ when one more comes equals, up to a factor common to sum, count and loss,
+    # giving that one 1/γ times the weight of the one before.
     forgets, gain = 0.0 < p.forgetting < 1.0, (m.gain_pos if positive else m.gain_neg) / p.forgetting
     now = s * gain if forgets else s
     if strained(m, p, xx, positive, now, slack):
@@ -142,7 +141,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
                 loss = -1.0
                 break
         t += 1
-        if reaches_beyond(rows, i, width):
+        if reach(rows, i) > width:
             width = reach(rows, i)
             most_work = fold_after(width)
         own = fma(pair(0.5, -0.5), y, 0.5) * s
@@ -165,8 +164,7 @@ def plain_rows(rows, order, codes, weights, margins, table, m, p, start, stop):
         if everyone or loss > 0.0:
             squares = fma(own, fma(own, xx, along + along), squares)
             peaks = larger(peaks, squares)
-            crossing = own * swapped(along)
-            cross += first(crossing) + second(crossing)
+            cross += first(own) * nx + second(own) * px
             n = n + own
             entered += 1
             work += size(rows, i)
@@ -230,9 +228,8 @@ def mean_pass(home, k, rows, order, codes, weights, margins, scalars, settings, 
     r = start
     while r < stop:
         s, loss = 1.0, -1.0
-        i = order[r] if order.size > 0 else r
         if m.careful or p.calibrate or 0.0 < p.forgetting < 1.0:
-            found = met(rows, i, table)
+            found = met(rows, order[r] if order.size > 0 else r, table)
         else:
             r, s, loss, found = plain_rows(rows, order, codes, weights, out, table, m, p, r, stop)
         if loss >= 0.0 or not (r == stop or untidy(m)):

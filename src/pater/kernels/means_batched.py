@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.decorators import allocating, exact_part, inlined
-from .batched_layout import LINE, SHARED_CELL
+from .batched_layout import LINE, SHARED_CELL, place
 from .class_means import TOO_LARGE, bias_gap
 from .double_double import count_products
 from .lazy_form import (
@@ -64,14 +64,6 @@ class HerdsOfMeans(NamedTuple):
     spans: Any
 
 
-@inlined
-def place(model, shares):
-    """As `batched_layout.Herd.at`, by the number of the model in its herd."""
-    if shares:
-        return model + 2 if model > 0 else 0, np.int64(S_POS), np.int64(S_NEG)  # of the others' type
-    return model, LINE + model, 2 * LINE + model
-
-
 # Field by field: Numba takes seconds to compile a slice, with its errors.
 
 
@@ -115,7 +107,7 @@ def _one_by_one(what, rows, i, table, shares, values, scalars, settings, z, posi
 
 
 @inlined
-def look(rows, i, table, z, lines, shares):
+def multiply(rows, i, table, z, lines, shares):
     """Write the products of the row with U, S⁺ and S⁻ of every model to z; return ‖x‖²."""
     if not shares:
         xx = products_of_three_lines(rows, i, table, lines)
@@ -170,14 +162,14 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
         z[ALPHA_POS, k], z[ALPHA_NEG, k] = p.alpha_pos, p.alpha_neg
         z[RULE, k], z[EVERYONE, k] = float(p.rule), 0.0 if passive(p.rule) else 1.0
         z[WATCHED, k], z[SIZED, k] = 1.0 if p.watch else 0.0, 1.0 if p.sized else 0.0
-        z[FADING, k] = p.fading if 0.0 < p.fading < 1.0 else 1.0
-        z[DISCOUNT, k] = 1.0 if p.discount else 0.0
+        z[FADING, k] = p.fading if p.watch and 0.0 < p.fading < 1.0 else 1.0
+        z[DISCOUNT, k] = 1.0 if p.watch and p.discount else 0.0
         _take(values, model, z, k, m)
     counts_bias = 1.0 if settings[0].intercept else 0.0
     bad = -1
     for r in range(start, stop):
         i = order[r] if order.size > 0 else r
-        xx = look(rows, i, table, z, lines, shares)
+        xx = multiply(rows, i, table, z, lines, shares)
         if not xx <= LARGEST_ROW:
             bad = r
             break
@@ -186,7 +178,7 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
         sign = 1.0 if positive else -1.0
         if judge(z, width, xx, s, sign) > 0:
             _one_by_one(FOLD, rows, i, table, shares, values, scalars, settings, z, positive, s)
-            xx = look(rows, i, table, z, lines, shares)
+            xx = multiply(rows, i, table, z, lines, shares)
             judge(z, width, xx, s, sign)
         if margins.size > 0:
             for model in range(n_models):
@@ -211,7 +203,6 @@ def _one_herd(rows, order, codes, weights, margins, table, shares, values, scala
             next_one = next_size(z[SIZE, k], bounded, share_of_one(samples))
             z[SIZE, k] = next_one if z[SIZED, k] > 0.0 else z[SIZE, k]
             fade = z[FADING, k] * ((samples - 1.0) / samples if z[DISCOUNT, k] > 0.0 else 1.0)
-            fade = fade if z[WATCHED, k] > 0.0 else 1.0
             z[TP, k] = fade * z[TP, k] + s_pos * says_pos
             z[FP, k] = fade * z[FP, k] + s_neg * says_pos
             z[TN, k] = fade * z[TN, k] + s_neg * says_neg

@@ -6,8 +6,6 @@ vectors. In the form of steps, when a row changes S and Q, U takes up the differ
 step is A± ← A± + τα±/n±. In the leader's form U is 0 and A± = τα±/n±, where n± counts all samples seen.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..compiler.decorators import exact_part, inlined
@@ -26,7 +24,7 @@ from .lazy_form import (
 from .memory import S_NEG, S_POS, Q, U, V
 from .points_diagonal import memory_of
 from .rows import entry, reach, size
-from .second_order import LEAST_NOISE, LONGEST_PAUSE, MOST_NOISE, in_both_forms, settle_counts, settled
+from .second_order import LEAST_NOISE, LONGEST_PAUSE, MOST_NOISE, second_order_pass, settle_counts, settled
 from .steps import loss_to_take, passive
 
 LEADS = True  # whether models are leaders; code that depends on it is compiled for either case
@@ -96,15 +94,6 @@ def _set_aside(table, m):
     renew_products(table, IN_LANES, m, True)
 
 
-@inlined
-def _mind_products(table, m):
-    """Compute the products from the vectors where they have faded so far that little but rounding is left."""
-    m.pp_peak = max(m.pp_peak, m.pp)
-    m.nn_peak = max(m.nn_peak, m.nn)
-    if m.pp < FADED * m.pp_peak or m.nn < FADED * m.nn_peak:
-        renew_products(table, IN_LANES, m, True)
-
-
 @exact_part
 def _gap(table, m, a_pos, a_neg, zz_bias):
     """zᵀΣz, to which the intercept adds zz_bias; 0 where z is only the rounding of the class means."""
@@ -127,9 +116,8 @@ def _gap(table, m, a_pos, a_neg, zz_bias):
 @exact_part
 def _lead(table, m, p, one):
     """w ← τΣz: the shortest weights in the metric of Σ⁻¹ that leave no total-error hinge on what has entered."""
-    alpha_pos, alpha_neg = p.alpha_pos, p.alpha_neg
-    a_pos = alpha_pos / m.seen_pos if m.seen_pos > 0.0 else 0.0
-    a_neg = alpha_neg / m.seen_neg if m.seen_neg > 0.0 else 0.0
+    a_pos = p.alpha_pos / m.seen_pos if m.seen_pos > 0.0 else 0.0
+    a_neg = p.alpha_neg / m.seen_neg if m.seen_neg > 0.0 else 0.0
     z_bias = one * (a_pos * m.n_pos - a_neg * m.n_neg)
     zz_bias = z_bias * z_bias / (1.0 + m.bias_Q)
     zz = _gap(table, m, a_pos, a_neg, zz_bias)
@@ -246,7 +234,9 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
     else:  # the step is taken in the metric before the row
         _enter(rows, i, vectors, m, False, s_pos, s_neg, 0.0, g - 1.0)
     if forgets:
-        _mind_products(vectors, m)
+        m.pp_peak, m.nn_peak = max(m.pp_peak, m.pp), max(m.nn_peak, m.nn)
+        if m.pp < FADED * m.pp_peak or m.nn < FADED * m.nn_peak:  # little but rounding is left
+            renew_products(vectors, IN_LANES, m, True)
     if not LEADS:
         _step_along_gap(vectors, m, p, positive, s * loss)
         _enter(rows, i, vectors, m, False, 0.0, 0.0, gain, 0.0)
@@ -262,4 +252,6 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
         _lead(vectors, m, p, one)
 
 
-LEADERS, STEPS = in_both_forms("LEADS", ("leaders", "steps"), memory_of, (_meet, _fade, _take), LONGEST_PAUSE)
+_forms = memory_of, _meet, _fade, _take, LONGEST_PAUSE
+STEPS = second_order_pass("steps", *_forms, LEADS=False)
+LEADERS = second_order_pass("leaders", *_forms, LEADS=True)

@@ -9,15 +9,13 @@ in which rounding errors in P decay as fast as P does (k·S, which is the same n
 recomputed from the triangle now and then. In the leader's form w = A⁺P⁺ − A⁻P⁻ and U is 0; else w = U and A is 0.
 """
 
-from __future__ import annotations
-
 from ..compiler.decorators import exact_part, inlined, unfused_part
 from .class_means import bounded, enter, lead, parts_of_gap, rates, set_aside, shrink_when_large, zero_gap
 from .memory import P_NEG, P_POS, S_NEG, S_POS, U, V
-from .points_full import add_image, bounded_noise, memory_of, reach
+from .points_full import add_image, bounded_noise, columns_in_use, memory_of
 from .rows import add, clear, dot, spread
 from .rules import hinge
-from .second_order import MOST_FADED, in_both_forms, settle_counts
+from .second_order import MOST_FADED, second_order_pass, settle_counts
 from .steps import loss_to_take, passive
 from .triangle import ALL, UNKNOWN, absorb, image, restore_prior
 
@@ -39,12 +37,6 @@ def _gap(vectors, m, n, a_pos, a_neg, z_bias, Sz):
         zz += (pos - neg) * Sz[j]
         terms += (abs(pos) + abs(neg)) * (abs(P_pos) + abs(P_neg))
     return zz, terms
-
-
-@exact_part
-def _lead(m, A_pos, A_neg):
-    """w ← Σ(v⁺S⁺ − v⁻S⁻)/r with v±/r by the counts so far: the weights that best fit what has entered."""
-    lead(m, A_pos, A_neg, A_pos * m.P_pos - A_neg * m.P_neg)
 
 
 @exact_part
@@ -163,9 +155,9 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
     rate_pos, rate_neg = rates(m, p)
     if loss == 0.0 and passive(p.rule):
         if LEADS:
-            _lead(m, rate_pos, rate_neg)
+            lead(m, rate_pos, rate_neg, rate_pos * m.P_pos - rate_neg * m.P_neg)
         return
-    n = reach(triangle, m, spread(rows, i, x))
+    n = columns_in_use(triangle, m, spread(rows, i, x))
     asked = 1.0 / (s * (rate_pos if positive else rate_neg))
     noise = bounded_noise(asked, xx + one)
     if LEADS and noise > asked:  # what counts for less in Σ⁻¹ counts for less in the class sum
@@ -200,7 +192,9 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
         _renew(vectors, triangle, m, x, f, room)
     if LEADS:
         m.updates += 1
-        _lead(m, rate_pos, rate_neg)
+        lead(m, rate_pos, rate_neg, rate_pos * m.P_pos - rate_neg * m.P_neg)
 
 
-LEADERS, STEPS = in_both_forms("LEADS", ("leaders", "steps"), memory_of, (_meet, _fade, _take), MOST_FADED)
+_forms = memory_of, _meet, _fade, _take, MOST_FADED
+STEPS = second_order_pass("steps", *_forms, LEADS=False)
+LEADERS = second_order_pass("leaders", *_forms, LEADS=True)

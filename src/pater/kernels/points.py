@@ -5,8 +5,6 @@ C the running sum of `scale`, Σ wₜ = C·U − V, where V gathers C·ΔU. For 
 is compiled without what the ball needs.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -34,13 +32,6 @@ def _square(w, bias):
 
 
 @exact_part
-def _know_norm(w, m):
-    m.pp = _square(w, m.bias) * m.scale * m.scale
-    m.scales = m.t + 1.0
-    m.products_known = 1
-
-
-@exact_part
 def _back_into_the_ball(w, steps, m, average, length, along):
     """Bring w back after a step of this length, with y·f(x̂) = `along` before it."""
     m.pp = max(0.0, m.pp + length * (2.0 * along + length))
@@ -60,12 +51,6 @@ def _back_into_the_ball(w, steps, m, average, length, along):
         m.pp = _square(w, m.bias)
 
 
-@inlined
-def _sane(step, xx):
-    """Whether a step is short enough to be taken."""
-    return abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP
-
-
 def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):
     """Pass rows start..stop through model k; return the position of the first bad row, or −1."""
     vectors, m, p, out = home.vectors[k], scalars[k], settings[k], margins[k]
@@ -75,7 +60,7 @@ def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, star
     ordered, weighted, wanted = order.size > 0, weights.size > 0, out.size > 0
     one, ball = 1.0 if p.intercept else 0.0, IN_BALL and stays_in_ball(p.rule)
     if ball and not m.products_known:
-        _know_norm(w, m)
+        m.pp, m.scales, m.products_known = _square(w, m.bias) * m.scale * m.scale, m.t + 1.0, 1
     for r in range(start, stop):
         i = order[r] if ordered else r
         wx, xx = dot(rows, i, w)
@@ -98,7 +83,7 @@ def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, star
             if ball:
                 longest = LONGEST_IN_THE_BALL / math.sqrt(xx + one)
                 step = min(max(step, -longest), longest) / m.scale
-            if ball or _sane(step, xx):
+            if ball or (abs(step) < LONGEST_TAU and step * xx * step < LONGEST_STEP):
                 now = m.scales if ball else float(m.t)
                 m.updates += 1
                 add(rows, i, step, w)

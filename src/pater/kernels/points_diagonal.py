@@ -3,8 +3,6 @@
 Each feature has a precision, 1 + Q, to which a row that enters adds κ·x². A step moves w by step·x/(1 + Q).
 """
 
-from __future__ import annotations
-
 from ..compiler.decorators import exact_part, inlined, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_Q, POINT_U, POINT_V
 from .rows import entry, size
@@ -13,7 +11,7 @@ from .second_order import (
     LEAST_NOISE,
     LONGEST_PAUSE,
     MOST_NOISE,
-    in_both_forms,
+    second_order_pass,
     settle_counts,
     settled,
     with_class_weight,
@@ -137,4 +135,6 @@ def _take(rows, i, vectors, m, p, margin, loss, xx, a, b, y, s, g):
         m.bias_Q += one * gain
 
 
-FITTING, CONFIDENT = in_both_forms("FITS_LABELS", ("fitting", "confident"), memory_of, (_meet, _fade, _take), 0.0)
+_forms = memory_of, _meet, _fade, _take, 0.0
+CONFIDENT = second_order_pass("confident", *_forms, FITS_LABELS=False)
+FITTING = second_order_pass("fitting", *_forms, FITS_LABELS=True)

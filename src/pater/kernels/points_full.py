@@ -1,7 +1,5 @@
 """Point rules with a full covariance, in the pass of `second_order`: those that fit labels, and the confident ones."""
 
-from __future__ import annotations
-
 from ..compiler.decorators import inlined, part
 from .memory import LONGEST_STEP, LONGEST_TAU, POINT_U, POINT_V
 from .rows import clear, dot, spread
@@ -10,12 +8,12 @@ from .second_order import (
     LEAST_NOISE,
     MOST_FADED,
     MOST_NOISE,
-    in_both_forms,
+    second_order_pass,
     settle_counts,
     with_class_weight,
 )
 from .steps import confident_step, enters_metric, weight_is_in_objective
-from .triangle import ALL, KNOWN, UNKNOWN, absorb, confidence, restore_prior, widen
+from .triangle import ALL, KNOWN, UNKNOWN, absorb, confidence, dot_from, restore_prior, widen
 
 FITS_LABELS = True  # whether the rule does; code that depends on it is compiled for either case
 RESOLUTION = 1e-24  # of ‖x‖²: with less noise than that, the rounding of a row would pass for knowledge
@@ -28,20 +26,12 @@ def bounded_noise(noise, xx):
 
 
 @inlined
-def reach(triangle, m, n):
+def columns_in_use(triangle, m, n):
     """Use at least the first n columns; return how many are in use."""
     if n > m.width:
         widen(triangle, m.width, n)
         m.width = n
     return m.width
-
-
-@part
-def _square(k, n):
-    total = 0.0
-    for j in range(n):
-        total += k[j] * k[j]
-    return total
 
 
 @part
@@ -85,12 +75,12 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
     n = 0
     if FITS_LABELS:
         if enters_metric(rule, y * margin, p):
-            n = reach(triangle, m, spread(rows, i, x))
+            n = columns_in_use(triangle, m, spread(rows, i, x))
             noise = bounded_noise(p.r / s, xx + one) / g
             step = ridge_step(y, margin, absorb(triangle, n, x, noise, f, UNKNOWN, Sx, ALL))
             clear(rows, i, x)
     else:
-        n = reach(triangle, m, spread(rows, i, x))
+        n = columns_in_use(triangle, m, spread(rows, i, x))
         c = g * confidence(triangle, n, x, f)
         if c > 0.0:
             # in a rule without C, which a weight could multiply, it multiplies the step, as in PA
@@ -102,7 +92,7 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
             else:
                 step = 0.0
         clear(rows, i, x)
-    if step != 0.0 and abs(step) < LONGEST_TAU and step * _square(Sx, n) * step < LONGEST_STEP:
+    if step != 0.0 and abs(step) < LONGEST_TAU and step * dot_from(Sx, 0, Sx, n) * step < LONGEST_STEP:
         m.updates += 1
         add_image(step, Sx, n, vectors[POINT_U])
         m.bias += step * Sx[0]
@@ -111,6 +101,6 @@ def _take(rows, i, memory, m, p, margin, loss, xx, a, b, y, s, g):
             m.bias_steps += m.t * step * Sx[0]
 
 
-FITTING, CONFIDENT = in_both_forms(
-    "FITS_LABELS", ("fitting", "confident"), memory_of, (_meet, _fade, _take), MOST_FADED
-)
+_forms = memory_of, _meet, _fade, _take, MOST_FADED
+CONFIDENT = second_order_pass("confident", *_forms, FITS_LABELS=False)
+FITTING = second_order_pass("fitting", *_forms, FITS_LABELS=True)

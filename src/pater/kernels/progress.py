@@ -9,8 +9,6 @@ The counts may fade, to follow drift, and may discount a model's clumsy beginnin
 T.
 """
 
-from __future__ import annotations
-
 import math
 
 from ..compiler.decorators import exact_part, inlined, merged_part

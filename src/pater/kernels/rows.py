@@ -48,8 +48,6 @@ def _last_column(rows, i):
 
 # One more than the last column that row i has a number in.
 reach = either(lambda rows, i: rows[0].shape[1], _last_column)
-# Whether that is more than `width`, which dense rows never exceed.
-reaches_beyond = either(lambda rows, i, width: False, lambda rows, i, width: reach(rows, i) > width)
 # The column and the value of the k-th number of row i.
 entry = either(
     lambda rows, i, k: (k, np.float64(rows[0][i, k])),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..compiler.decorators import exact_kernel, filled_in, inlined, straight
 from . import means_diagonal, means_full, points_diagonal, points_full
-from .averaged import row_by_row
+from .averaged import learn_averaged
 from .batched_layout import SMALLEST_HERD, Herds, fit_in_herds, herds_of, spans_of
 from .batched_layout import order as in_herds
 from .doors import Rows, are_second, check_pass
@@ -28,7 +28,6 @@ from .means_batched import HerdsOfMeans, herd_pass
 from .memory import COUNTS, Home
 from .points import ball_pass, point_pass
 from .rows import count, size
-from .second_order import second_order_pass
 from .state import Layout, State
 
 __all__ = ["IN_ORDER", "NOTHING", "Rows", "arrange_for", "available_threads", "learn", "row_pass"]
@@ -75,7 +74,7 @@ class Kind(NamedTuple):
 def _kind(name: str, one_pass: Callable[..., int], says: Callable[..., float], blocks: int = 1) -> Kind:
     """`says` gives the margin by the average of the weights; `blocks` is how many a model takes in its turn."""
     learn = exact_kernel(filled_in(_learn_rows, f"learn_{name}", one_pass=one_pass, blocks=blocks))
-    return Kind(learn, row_by_row(f"averaged_{name}", learn, says))
+    return Kind(learn, exact_kernel(filled_in(learn_averaged, f"averaged_{name}", learn=learn, says=says)))
 
 
 ALL = 1 << 30  # blocks: a triangle is best left in the cache
@@ -91,16 +90,16 @@ KINDS = {
         MEANS,
     ),
     "diagonal": (
-        _kind("diagonal_confident", second_order_pass(points_diagonal.CONFIDENT), by_points),
-        _kind("diagonal_fitting", second_order_pass(points_diagonal.FITTING), by_points),
-        _kind("diagonal_steps", second_order_pass(means_diagonal.STEPS), by_diagonal_means),
-        _kind("diagonal_leaders", second_order_pass(means_diagonal.LEADERS), by_diagonal_means),
+        _kind("diagonal_confident", points_diagonal.CONFIDENT, by_points),
+        _kind("diagonal_fitting", points_diagonal.FITTING, by_points),
+        _kind("diagonal_steps", means_diagonal.STEPS, by_diagonal_means),
+        _kind("diagonal_leaders", means_diagonal.LEADERS, by_diagonal_means),
     ),
     "full": (
-        _kind("full_confident", second_order_pass(points_full.CONFIDENT), by_points, ALL),
-        _kind("full_fitting", second_order_pass(points_full.FITTING), by_points, ALL),
-        _kind("full_steps", second_order_pass(means_full.STEPS), by_full_means, ALL),
-        _kind("full_leaders", second_order_pass(means_full.LEADERS), by_full_means, ALL),
+        _kind("full_confident", points_full.CONFIDENT, by_points, ALL),
+        _kind("full_fitting", points_full.FITTING, by_points, ALL),
+        _kind("full_steps", means_full.STEPS, by_full_means, ALL),
+        _kind("full_leaders", means_full.LEADERS, by_full_means, ALL),
     ),
 }
 
@@ -116,13 +115,11 @@ def layout_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[La
     return "lanes", ()
 
 
-def arrange_for(rows: Rows, state: State, settings: NDArray[np.void]) -> tuple[Layout, Herds]:
+def arrange_for(rows: Rows, state: State, settings: NDArray[np.void]) -> None:
     """Put the vectors of `state` in that order, and where dense rows need them, in whole cache lines."""
-    layout, herds = layout_for(rows, state, settings)
-    state.arrange(layout, herds)
-    if layout == "split" and state.metric == "none" and state.has_means:
+    state.arrange(*layout_for(rows, state, settings))
+    if state.layout == "split" and state.metric == "none" and state.has_means:
         state.in_lines()
-    return layout, herds
 
 
 def learn(
@@ -147,18 +144,19 @@ def learn(
     is None for one per processor. Arguments that do not fit together raise a ValueError before anything is touched.
     """
     rows = check_pass(rows, codes, state, settings, weights, order, margins, stops, counts)
-    layout, herds = arrange_for(rows, state, settings)
+    arrange_for(rows, state, settings)
     n_models, n_rows = state.n_models, order.size if order.size else codes.size
     if margins is None:
         margins = _no_margins(n_models)
     scalars, spans = state.scalars, None
-    if layout == "herd":
+    if state.layout == "herd":
+        herds = state.herds
         models, n_tasks = in_herds(herds), len(herds)  # the passes want the models of a herd next to each other
         scalars, told, spans = scalars[models], margins[models], spans_of(herds)
         home = HerdsOfMeans(state.vectors, scalars.view(np.float64).reshape(n_models, -1), spans)
         run, arguments = HERDS.learn, (home, rows, order, codes, weights, told, scalars, settings[models])
     else:
-        run, arguments = _ready(rows, codes, state, settings, weights, order, margins)
+        run, arguments = _ready(state, settings, (rows, order, codes, weights, margins))
         n_tasks = n_models
     noted = np.zeros((len(stops), n_models, len(COUNTS)))
 
@@ -169,7 +167,7 @@ def learn(
 
     threads = (threads or available_threads()) if rows[-1].size * n_models > WORTH_A_THREAD else 1
     bad = _run(run, arguments, n_tasks, (*stops, n_rows), note, threads)
-    if layout == "herd":
+    if spans is not None:
         state.scalars[models], margins[models] = scalars, told
         noted[:, models] = noted.copy()
     if counts is not None:
@@ -177,20 +175,16 @@ def learn(
     return bad
 
 
-def _ready(
-    rows: Rows,
-    codes: NDArray[np.int64],
-    state: State,
-    settings: NDArray[np.void],
-    weights: NDArray[np.float64],
-    order: NDArray[np.int64],
-    margins: NDArray[np.float64],
-) -> tuple[Callable[..., int], tuple[Any, ...]]:
-    """The pass for models in no herd, and its arguments except for the ranges of models and rows."""
+def _ready(state: State, settings: NDArray[np.void], told: tuple[Any, ...]) -> tuple[Callable[..., int], Any]:
+    """The pass for models in no herd, and its arguments except for the ranges of models and rows.
+
+    `told` are the rows, their order, codes and weights, and the margins.
+    """
+    rows, *_, margins = told
     kind = KINDS[state.metric][2 * state.has_means + bool(are_second(state, settings).any())]
     vectors = state.in_lines() if kind is MEANS and len(rows) == 1 else state.vectors
     home = Home(vectors) if state.second is None else Home(vectors, state.second, state.rooms())
-    arguments = (home, rows, order, codes, weights, margins, state.scalars, settings)
+    arguments = (home, *told, state.scalars, settings)
     if (margins.size or settings["calibrate"].any()) and settings["average"].any():
         plain = settings.copy()
         plain["calibrate"] = 0
@@ -214,10 +208,10 @@ def row_pass(
     them.
     """
     rows = check_pass(rows, codes, state, settings, weights, IN_ORDER, margins, (), None)
-    layout, _ = arrange_for(rows, state, settings)
-    assert layout != "herd"
+    arrange_for(rows, state, settings)
+    assert state.layout != "herd"
     margins = _no_margins(state.n_models) if margins is None else margins
-    run, arguments = _ready(rows, codes, state, settings, weights, IN_ORDER, margins)
+    run, arguments = _ready(state, settings, (rows, IN_ORDER, codes, weights, margins))
     arguments = (*arguments, 0, state.n_models, 0, 1)
     return straight(run, *arguments), arguments
 

@@ -18,7 +18,7 @@ the forms divide it out before it grows large, and keep the prior from fading aw
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..compiler.decorators import exact_part, filled_in, inlined, merged_part
 from .class_means import balanced_alpha
@@ -72,32 +72,14 @@ def with_class_weight(m, p, y, s):
     return s * (alpha_pos if y > 0.0 else alpha_neg)
 
 
-class Forms(NamedTuple):
-    """The functions that the pass calls."""
+def second_order_pass(name: str, memory_of: Any, meet: Any, fade: Any, take: Any, fades_at: float, **of: bool) -> Any:
+    """The pass with these functions, in whose texts the constants `of` are filled in.
 
-    memory_of: Any
-    meet: Any
-    fade: Any
-    take: Any
-    fades_at: float  # the g from which `fade` is called: calling it always takes a tenth of a short row's time
-
-
-def in_both_forms(
-    constant: str, names: tuple[str, str], memory_of: Any, texts: tuple[Any, Any, Any], fades_at: float
-) -> tuple[Forms, Forms]:
-    """The functions of two kinds of models, from the texts of `meet`, `fade` and `take`, in which a constant is True
-    for the first kind.
+    `fade` is called from a g of `fades_at`: calling it always takes a tenth of a short row's time.
     """
-
-    def of(name: str, value: bool) -> Forms:
-        meet, fade, take = (filled_in(text, f"{text.__name__}_{name}", **{constant: value}) for text in texts)
-        return Forms(memory_of, merged_part(meet), exact_part(fade), merged_part(take), fades_at)
-
-    return of(names[0], True), of(names[1], False)
-
-
-def second_order_pass(forms: Forms) -> Any:
-    return inlined(filled_in(_pass, "second_order_pass", **forms._asdict()))
+    meet, fade, take = (filled_in(text, f"{text.__name__}_{name}", **of) for text in (meet, fade, take))
+    forms = {"meet": merged_part(meet), "fade": exact_part(fade), "take": merged_part(take), "fades_at": fades_at}
+    return inlined(filled_in(_pass, "second_order_pass", memory_of=memory_of, **forms))
 
 
 def _pass(home, k, rows, order, codes, weights, margins, scalars, settings, start, stop):

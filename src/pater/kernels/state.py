@@ -178,9 +178,7 @@ class State:
         if self.layout != "herd":
             second = None if self.second is None else self.second[which]
             return replace(self, vectors=self.vectors[which], scalars=self.scalars[which], second=second)
-        lanes = np.zeros((len(models), self.n_features, V + 1))
-        unpack(self.vectors, self.herds, models, lanes.swapaxes(1, 2))
-        return State(lanes, self.scalars[which], "lanes", self.group)
+        return State(unpack(self.vectors, self.herds, models), self.scalars[which], "lanes", self.group)
 
     def arrange(self, layout: Layout, herds: Herds = ()) -> None:
         """Put the vectors in the order that the next pass wants; the numbers stay as they are."""
@@ -193,8 +191,8 @@ class State:
                 pack(self.kinds(), herds, new)
             self.vectors = new
         else:
-            split = np.ascontiguousarray(self.kinds())
-            self.vectors = split if layout == "split" else np.ascontiguousarray(split.swapaxes(1, 2))
+            kinds = self.kinds()
+            self.vectors = np.ascontiguousarray(kinds if layout == "split" else kinds.swapaxes(1, 2))
         self.layout, self.herds = layout, herds
 
     def in_lines(self) -> NDArray[np.float64]:
@@ -226,11 +224,8 @@ class State:
         """The vectors as (models, kinds, features), whatever their order in memory."""
         if self.layout == "split":
             return self.vectors
-        if self.layout == "lanes":
-            return self.vectors.swapaxes(1, 2)
-        kinds = np.zeros((self.n_models, V + 1, self.n_features))
-        unpack(self.vectors, self.herds, range(self.n_models), kinds)
-        return kinds
+        herds = self.layout == "herd"
+        return (unpack(self.vectors, self.herds, range(self.n_models)) if herds else self.vectors).swapaxes(1, 2)
 
     def own_weights(self, *, average: bool = False) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Weights (models, features) and intercepts (models,), each model's in its own unit."""

@@ -47,7 +47,6 @@ def _trait(trait: Callable[[Rule], bool]) -> Callable[[int], bool]:
     return part_of_callers(lambda rule: of_code[rule])
 
 
-moves_along_means = _trait(lambda rule: rule.moves_along_means)
 passive = _trait(lambda rule: rule.passive)
 stays_in_ball = _trait(lambda rule: rule.stays_in_ball)
 sums_labels = _trait(lambda rule: rule.sums_labels)

@@ -27,7 +27,7 @@ def packed_size(n: int) -> int:
 
 
 @part
-def _dot(a, start, x, n):
+def dot_from(a, start, x, n):
     total = 0.0
     for i in range(n):
         total += a[start + i] * x[i]
@@ -48,7 +48,7 @@ def confidence(triangle, n, x, f):
     for j in range(0, whole, BLOCK):
         project_four_columns(triangle, j, x, f)
     for j in range(whole, n):
-        f[j] = x[j] + _dot(triangle, j * (j + 1) // 2, x, j)
+        f[j] = x[j] + dot_from(triangle, j * (j + 1) // 2, x, j)
     total = 0.0
     for j in range(n):
         d = triangle[j * (j + 1) // 2 + j]
@@ -72,7 +72,7 @@ def absorb(triangle, n, x, noise, f, known, k, first):
     for j in range(whole, n):
         start = j * (j + 1) // 2
         if not known:
-            f[j] = x[j] + _dot(triangle, start, x, j)
+            f[j] = x[j] + dot_from(triangle, start, x, j)
         v, before, turn = triangle[start + j] * f[j], alpha, -f[j] / alpha
         alpha = before + v * f[j]
         triangle[start + j] *= before / alpha

@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic, models, overload, register_model
 
-from .registers import F64, I32, Words, places
+from .registers import F64, I32, Words
 
 _TWO = ir.VectorType(F64, 2)
 
@@ -21,17 +21,9 @@ _TWO = ir.VectorType(F64, 2)
 class Pair(types.Type):
     """Numba's type of a pair."""
 
-    def __init__(self) -> None:
-        super().__init__(name="pater.Pair")
 
-
-PAIR = Pair()
-
-
-@register_model(Pair)
-class _PairModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _TWO)
+PAIR = Pair("pater.Pair")
+register_model(Pair)(lambda manager, kind: models.PrimitiveModel(manager, kind, _TWO))
 
 
 def _join(builder: Any, a: Any, b: Any) -> Any:
@@ -46,7 +38,6 @@ def _both(builder: Any, kind: Any, value: Any) -> Any:
 
 @intrinsic
 def pair(typing_context, a, b):
-    """(a, b)."""
     return PAIR(types.float64, types.float64), lambda context, builder, signature, args: _join(builder, *args)
 
 
@@ -59,26 +50,16 @@ def _element(place: int) -> Any:
 
 @intrinsic
 def first(typing_context, a):
-    """The first number."""
     return types.float64(PAIR), _element(0)
 
 
 @intrinsic
 def second(typing_context, a):
-    """The second number."""
     return types.float64(PAIR), _element(1)
 
 
 @intrinsic
-def swapped(typing_context, a):
-    """(b, a) of (a, b)."""
-    return PAIR(PAIR), lambda context, builder, signature, args: builder.shuffle_vector(*args, *args, places([1, 0]))
-
-
-@intrinsic
 def larger(typing_context, a, b):
-    """The larger number of each class, from two pairs."""
-
     def codegen(context, builder, signature, args):
         return builder.select(builder.fcmp_ordered(">", args[1], args[0]), args[1], args[0])
 
@@ -87,7 +68,6 @@ def larger(typing_context, a, b):
 
 @intrinsic
 def fma(typing_context, a, b, c):
-    """a·b + c, of pairs or of numbers, rounded once on every machine that can."""
     kinds = [PAIR if kind is PAIR else types.float64 for kind in (a, b, c)]
     answer = PAIR if PAIR in kinds else types.float64
 

@@ -88,9 +88,7 @@ def dense_products(context: Any, builder: Any, signature: Any, args: Any) -> Any
         words.for_each_register(row.size, count)
         return sums.totals()
 
-    size = DenseRow(Words(builder), context, signature.args[0], args[0], args[1]).size
-    px, nx, ux, xx = by_size(builder, size, generate)
-    return context.make_tuple(builder, signature.return_type, [ux, px, nx, xx])
+    return by_size(context, builder, signature, args, generate)
 
 
 def dense_add_and_products(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -122,15 +120,14 @@ def dense_add_and_products(context: Any, builder: Any, signature: Any, args: Any
         words.for_each_register(row.size, step)
         return sums.totals(builder.not_(positive))
 
-    size = DenseRow(Words(builder), context, signature.args[0], rows, i).size
-    px, nx, ux, xx = by_size(builder, size, generate)
-    return context.make_tuple(builder, signature.return_type, [ux, px, nx, xx])
+    return by_size(context, builder, signature, args, generate)
 
 
-def by_size(builder: Any, size: Any, generate: Callable[[Words, bool], list[Any]]) -> list[Any]:
-    """The four results of a loop: for few columns in half registers, which are added up sooner; for others, if all that
-    a row needs stays in the caches next to the processor, with the row kept for the next loop.
+def by_size(context: Any, builder: Any, signature: Any, args: Any, generate: Callable[[Words, bool], list[Any]]) -> Any:
+    """The results of a loop: for few columns in half registers, which are added up sooner; for others, if all that a
+    row needs stays in the caches next to the processor, with the row kept for the next loop.
     """
+    size = DenseRow(Words(builder), context, signature.args[0], *args[:2]).size
     with builder.goto_entry_block():
         homes = [builder.alloca(F64) for _ in range(4)]
 
@@ -146,4 +143,5 @@ def by_size(builder: Any, size: Any, generate: Callable[[Words, bool], list[Any]
                 result(WIDTH, keeps_row=True)
             with far:
                 result(WIDTH, keeps_row=False)
-    return [builder.load(home, typ=F64) for home in homes]
+    px, nx, ux, xx = (builder.load(home, typ=F64) for home in homes)
+    return context.make_tuple(builder, signature.return_type, [ux, px, nx, xx])

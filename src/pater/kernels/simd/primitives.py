@@ -1,15 +1,14 @@
 """The primitives that the passes call. `plain` has the same names, and shows in plain loops what each does."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from numba.core import types
 from numba.extending import intrinsic
 
-from .byte_marks import lowest, marks, ones  # noqa: F401
-from .class_pairs import first, fma, larger, pair, second, swapped  # noqa: F401
+from .byte_marks import marks  # noqa: F401
+from .class_pairs import first, fma, larger, pair, second  # noqa: F401
 from .dense_rows import dense_add_and_products, dense_products
+from .plain import lowest, ones  # noqa: F401
 from .sparse_rows import add_lines, line_products, sparse_add_and_products, sparse_products
 from .vectors import absorb_four_columns, project_four_columns  # noqa: F401
 
@@ -22,16 +21,11 @@ def _is_dense(rows):
 
 @intrinsic
 def products(typing_context, rows, i, table):
-    """U·x, S⁺·x and S⁻·x with row x; and ‖x‖²."""
     return _FOUR(rows, types.int64, table), dense_products if _is_dense(rows) else sparse_products
 
 
 @intrinsic
 def add_and_products(typing_context, rows, i, following, table, positive, s, a, b):
-    """Add a·x to U, s·x to S⁺ or S⁻ and b·x to V; then the `products` with another row.
-
-    Row x is the one whose products were formed last.
-    """
     numbers = [types.float64] * 3
     signature = _FOUR(rows, types.int64, types.int64, table, types.boolean, *numbers)
     return signature, dense_add_and_products if _is_dense(rows) else sparse_add_and_products
@@ -39,7 +33,6 @@ def add_and_products(typing_context, rows, i, following, table, positive, s, a, 
 
 @intrinsic
 def four_products(typing_context, rows, i, table):
-    """U·x, S⁺·x, S⁻·x and V·x with a sparse row x."""
     return _FOUR(rows, types.int64, table), partial(sparse_products, square="no")
 
 
@@ -56,5 +49,4 @@ products_of_three_lines, products_of_two_lines = _products_of_lines(3), _product
 
 @intrinsic
 def add_to_lines(typing_context, rows, i, table, coefficients, line):
-    """Add coefficient·x to each of the first eight columns, and to the eight of another line."""
     return types.void(rows, types.int64, table, coefficients, types.int64), add_lines

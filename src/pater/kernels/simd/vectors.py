@@ -34,8 +34,6 @@ def _for_fours(builder: Any, count: Any, body: Callable[[Words, Any], None]) -> 
 
 @intrinsic
 def project_four_columns(typing_context, triangle, j, x, f):
-    """f ← Uᵀx in the columns j … j + 3 of a packed triangle with ones for its diagonal; j is a multiple of four."""
-
     def codegen(context, builder, signature, args):
         words = Words(builder)
         (data, _), (x_data, _), (f_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2, 3))
@@ -59,8 +57,6 @@ def project_four_columns(typing_context, triangle, j, x, f):
 
 @intrinsic
 def absorb_four_columns(typing_context, triangle, j, f, k, alpha):
-    """`triangle.absorb` in the columns j … j + 3; noise + xᵀΣx is alpha without them, and is returned with them."""
-
     def codegen(context, builder, signature, args):
         words = Words(builder)
         (data, _), (f_data, _), (k_data, _) = (words.array(context, signature.args[n], args[n]) for n in (0, 2, 3))

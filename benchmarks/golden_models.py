@@ -1,6 +1,6 @@
 """Write the golden model files of a new version of the format, and what they predict for a few rows.
 
-    python benchmarks/golden_models.py tests/files/golden/format-1.6
+    python benchmarks/golden_models.py tests/files/golden/format-1.7
 
 Run this once for each version, before its release: the files of a released version never change. Names of models after
 the folder write only these, beside what is there: with the code of an earlier version on PYTHONPATH, a kind of model

@@ -12,6 +12,7 @@ import pater
 from pater.kernels.run import learn
 from pater.models.matrices import rows_of
 from pater.models.model import Model
+from pater.models.predict import probabilities
 
 LEARNERS = {
     "pater-i": lambda **k: pater.PATERClassifier(**k),
@@ -67,6 +68,52 @@ def test_probabilities_of_rare_events_that_margins_tell_well(name, class_weight,
     margins, y = model.decision_function(X[n:])[:, None], y[n:]
     best = log_loss(y, LogisticRegression(C=1e6).fit(margins, y).predict_proba(margins)[:, 1])
     assert log_loss(y, model.predict_proba(X[n:])[:, 1]) <= multiple * best
+
+
+def weighted_rows(seed, draw):
+    """Rare events, each row with a weight that has nothing to do with them."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(20_000, 3))
+    p = 1 / (1 + np.exp(5 - 1.5 * X[:, 0]))
+    return X, p, (random.random(len(X)) < p).astype(int), draw(random, len(X))
+
+
+@pytest.mark.parametrize("draw", [lambda random, n: random.lognormal(5, 2, n), lambda random, n: np.full(n, 1e4)])
+@pytest.mark.parametrize("name", ["pater-i", "pater-ii", "arow", "so-pater-i"])
+def test_heavy_weights_do_not_throw_the_curve_off(name, draw):
+    for seed in range(4):
+        X, p, y, weights = weighted_rows(seed, draw)
+        model = LEARNERS[name](average=True, probability=True).fit(X[:10_000], y[:10_000], weights[:10_000])
+        aside = {"sample_weight": weights[10_000:]}
+        best = log_loss(y[10_000:], p[10_000:], **aside)
+        assert log_loss(y[10_000:], model.predict_proba(X[10_000:])[:, 1], **aside) <= best + 0.05
+
+
+@pytest.mark.parametrize("name", ["pater-i", "pater-ii"])  # to whose margins it does not matter, either
+@pytest.mark.parametrize("unit", [1e-6, 1e-2, 1e2, 1e6])
+def test_the_unit_of_the_weights_does_not_matter(name, unit):
+    X, _, y, weights = weighted_rows(0, lambda random, n: random.lognormal(0, 1, n))
+    said = [
+        LEARNERS[name](probability=True).fit(X[:5_000], y[:5_000], each * weights[:5_000]).predict_proba(X[5_000:])
+        for each in (1.0, unit)
+    ]
+    np.testing.assert_allclose(*said, rtol=1e-6)
+
+
+def test_several_classes_have_probabilities_whatever_the_weights():
+    X, y = rows(3_000, seed=0)
+    y = y + (X[:, 0] > 1)
+    weights = np.random.default_rng(4).lognormal(8, 3, len(X))
+    for name in ("pater-ii", "so-pater-i"):
+        p = LEARNERS[name](probability=True).fit(X, y, weights).predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_probabilities_of_several_classes_that_all_seem_impossible():
+    model = LEARNERS["pater-i"](probability=True).fit(*rows(300, seed=0))
+    scalars = np.repeat(model._model.state.scalars, 3)
+    scalars["offset"] = -1e4
+    np.testing.assert_allclose(probabilities(np.zeros((2, 3)), scalars, 3, average=False), 1 / 3, rtol=1e-12)
 
 
 @pytest.mark.first_quick

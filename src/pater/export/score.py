@@ -63,7 +63,7 @@ class Scorer:
         for margin, model in zip(margins, self.document["models"], strict=True):
             p = model["probability"]
             r = max(-p["most"], min(p["most"], margin / p["size"])) if p["size"] else 0.0
-            found.append(1 / (1 + math.exp(-(p["slope"] * r + p["offset"]))))
+            found.append(1 / (1 + math.exp(min(700.0, -(p["slope"] * r + p["offset"])))))
         if len(self.document["classes"]) == 2:
             return [1 - found[0], found[0]]
         return [p / sum(found) for p in found]

@@ -29,7 +29,7 @@ from .writing import alone, replacing
 from .writing import check as check_output
 
 FORMAT = "pater model"
-MAJOR, MINOR = 1, 6
+MAJOR, MINOR = 1, 7
 TYPES = {"F64": np.dtype("<f8"), "I64": np.dtype("<i8")}
 _UNSIGNED = "sha256:" + "0" * 64
 _LARGEST_HEADER = 1 << 28

@@ -31,7 +31,7 @@ _DEFAULTS = State.new(1, 0, means=False).scalars
 # of products, and where classes cancel, rounding may leave them a little below zero.
 _NEVER_NEGATIVE = {"n_pos", "n_neg", "loss_pos", "loss_neg", "seen_pos", "seen_neg", "largest", "unit", "scales"}
 _NEVER_NEGATIVE |= {"tp", "fp", "tn", "fn", "margin_square", "slope_slope", "offset_offset", "bias_Q"}
-_NEVER_NEGATIVE |= {"told", "brier", "log_loss", "size_square", "mean_size"}
+_NEVER_NEGATIVE |= {"told", "brier", "log_loss", "size_square", "mean_size", "usual_weight"}
 _GAINS = {"gain_pos", "gain_neg"}  # used as divisors and as factors
 LEAST_GAIN, LARGEST_GAIN = 2.0**-2, 2.0**82
 _FLAGS = {"products_known", "careful"}

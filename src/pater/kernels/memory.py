@@ -49,6 +49,7 @@ SCALARS = np.dtype(
         ("tn", "f8"),
         ("fn", "f8"),
         ("margin_square", "f8"),  # running mean square of the margins, when calibrated
+        ("usual_weight", "f8"),  # of about the last thousand samples, when calibrated
         ("slope", "f8"),  # the probability of +1 is σ(slope·r + offset), r the margin over its running size
         ("offset", "f8"),
         ("slope_slope", "f8"),  # second derivatives of the logistic loss in the two

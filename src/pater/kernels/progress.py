@@ -18,6 +18,8 @@ FIRST_MEMORY = 20.0  # samples, plus a quarter of the stream, as both margins an
 SIZE_MEMORY = 1000.0  # samples: the margins of PATER-II may grow fast
 LARGEST_MARGIN = 1e150  # its square does not overflow
 FEW = 10.0  # samples after which half of a margin is believed: it and its usual size were learned from the same few
+LONGEST_TURN = 4.0  # by which a sample may change the log-odds of its own label
+LARGEST_EXPONENT = 700.0
 FARTHEST = 10.0  # times the usual size: a larger margin counts as this one
 
 
@@ -31,8 +33,9 @@ def relative_margin(m, margin, t):
 
 @exact_part
 def probability(m, margin):
-    """The probability of +1."""
-    return 1.0 / (1.0 + math.exp(-(m.slope * relative_margin(m, margin, float(m.t)) + m.offset)))
+    """The probability of +1, which is never 0: of several classes, the sum is divided by."""
+    log_odds = m.slope * relative_margin(m, margin, float(m.t)) + m.offset
+    return 1.0 / (1.0 + math.exp(min(LARGEST_EXPONENT, -log_odds)))
 
 
 @exact_part
@@ -46,8 +49,10 @@ def calibrate(m, margin, positive, s):
     m.told += s
     m.brier += s * wrong * wrong
     m.log_loss += s * (max(0.0, -signed) + math.log1p(math.exp(-abs(signed))))
-    error = s * (p - (1.0 if positive else 0.0))
-    v = s * p * (1.0 - p)
+    m.usual_weight = s if m.usual_weight == 0.0 else m.usual_weight + (s - m.usual_weight) * share_of_one(float(m.t))
+    relative = s / m.usual_weight  # so that the curve does not depend on the unit of the weights
+    error = relative * (p - (1.0 if positive else 0.0))
+    v = relative * p * (1.0 - p)
     kept = 1.0 - 1.0 / min(CALIBRATION_MEMORY, FIRST_MEMORY + 0.25 * m.t)
     m.slope_slope = kept * m.slope_slope + v * r * r
     m.slope_offset = kept * m.slope_offset + v * r
@@ -56,8 +61,11 @@ def calibrate(m, margin, positive, s):
     ss, so, oo = 1.0 + m.slope_slope, m.slope_offset, 1.0 + m.offset_offset
     determinant = ss * oo - so * so
     if determinant > 0.0:  # weights some 1e16 apart may leave nothing of it
-        m.slope -= error * (oo * r - so) / determinant
-        m.offset -= error * (ss - so * r) / determinant
+        slope, offset = error * (oo * r - so) / determinant, error * (ss - so * r) / determinant
+        # Where p is near 0 or 1 the loss is nearly straight, and a Newton step for a heavy sample would go far too far.
+        shorter = LONGEST_TURN / max(LONGEST_TURN, abs(slope * r + offset))
+        m.slope -= shorter * slope
+        m.offset -= shorter * offset
     m.margin_square += (margin * margin - m.margin_square) / min(float(m.t), SIZE_MEMORY)
 
 

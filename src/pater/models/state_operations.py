@@ -17,6 +17,7 @@ from ..kernels.state import State, sizes, triangle_size
 from .covariance_merge import merge_metrics
 
 _CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square", "size_square")
+_CALIBRATION += ("usual_weight",)
 _JUDGED = ("told", "brier", "log_loss")
 _PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.endswith("_pos")]
 

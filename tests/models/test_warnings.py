@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from pater import AutoPATERClassifier, OneClassWarning, PATERClassifier, SecondOrderPATERClassifier
 from pater.models.warnings import PositiveClassWarning
@@ -49,6 +50,37 @@ def test_weights_of_cost_times_share_have_nearly_the_least_cost_in_second_order(
         )
 
     assert cost(0.0) <= 1.05 * min(map(cost, np.quantile(margins, np.linspace(0, 1, 401))))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [PATERClassifier(operating_point={"max_fpr": 0.01}), AutoPATERClassifier(operating_point={"max_fpr": 0.01})],
+)
+def test_rows_are_not_learned_if_a_warning_about_them_is_an_error(learner):
+    rows = sp.random(400, 10_000, 1e-3, "csr", random_state=0)  # short beside the model, which would learn in place
+    labels = NAMES[(np.random.default_rng(0).random(400) < 0.02).astype(int)]
+    learner.partial_fit(rows[:150], labels[:150], classes=NAMES)
+    before = learner.coef_.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(PositiveClassWarning):
+            learner.partial_fit(rows[150:250], labels[150:250])
+    assert learner.t_ == 150
+    np.testing.assert_array_equal(learner.coef_, before)
+
+
+@pytest.mark.parametrize("columns", [4, 4_000])
+def test_rows_are_not_learned_if_a_warning_of_one_class_is_an_error(columns):
+    dense, y = rare(900)
+    X = sp.csr_array(np.hstack([dense, np.zeros((900, columns - 4))]))
+    model = PATERClassifier(class_weight={0: 10.0}).partial_fit(X[:100], y[:100], classes=[0, 1])
+    before = model.coef_.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(OneClassWarning):
+            model.partial_fit(X, y)
+    assert model.t_ == 100
+    np.testing.assert_array_equal(model.coef_, before)
 
 
 COST = {"false_positive": 1, "false_negative": 50}

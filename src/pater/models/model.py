@@ -31,7 +31,7 @@ from .row_pass import RowPass, learn_row
 from .spec import Spec, Specs, positives, settings_of
 from .state_operations import averaging, merged, remembering, resized
 from .truth import classes_as_spelled
-from .warnings import MANY_CLASSES, warn_of_many, warn_of_one_class, warn_of_positive_class
+from .warnings import MANY_CLASSES, may_be_errors, warn_of_many, warn_of_one_class, warn_of_positive_class
 
 if TYPE_CHECKING:
     from .pool import Pool
@@ -285,7 +285,7 @@ def learn_labelled(
     if encoded.new.size:  # else the kernels' door sees whether lengths agree
         check_lengths(rows, labels, weights)
     # Either look at a short batch before anything changes, or let a copy learn: O(batch) both ways.
-    if encoded.new.size or 4 * rows[-1].size > model.state.size:
+    if encoded.new.size or 4 * rows[-1].size > model.state.size or may_be_errors(model, labels.size):
         target = model.copy()
     else:
         bad = -1 if sound else first_bad_row(rows)
@@ -295,6 +295,6 @@ def learn_labelled(
         target.learn_encoded(rows, encoded, weights=weights, threads=threads)
     else:
         target.learn_all(rows, encoded.codes, weights=weights, threads=threads)
+    target.warn(rows, labels)
     if target is not model:
         vars(model).update(vars(target))
-    model.warn(rows, labels)

@@ -16,8 +16,8 @@ from ..kernels.pages import zeros
 from ..kernels.state import State, sizes, triangle_size
 from .covariance_merge import merge_metrics
 
-_CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "margin_square", "size_square")
-_CALIBRATION += ("usual_weight",)
+_OF_MARGINS = ("margin_square", "size_square")
+_CALIBRATION = ("slope", "offset", "slope_slope", "slope_offset", "offset_offset", "usual_weight")
 _JUDGED = ("told", "brier", "log_loss")
 _PAIRS = [(name, name[:-4] + "_neg") for name in SCALARS.names or () if name.endswith("_pos")]
 
@@ -191,9 +191,9 @@ def merged(
                 m[f"n_{side}"] += state.scalars[f"n_{side}"] / gain
                 m[f"loss_{side}"] += factor * np.ldexp(state.scalars[f"loss_{side}"] / gain, shift)
         for name in _CALIBRATION:
-            of_margins = name.endswith("_square")
-            rescaled = factor * factor * np.ldexp(1.0, 2 * shift) if of_margins else 1.0
-            m[name] += share * state.scalars[name] * rescaled
+            m[name] += share * state.scalars[name]
+        for name in _OF_MARGINS:
+            m[name] += share * state.scalars[name] * (factor * factor * np.ldexp(1.0, 2 * shift))
     if result.metric != "none":
         merge_metrics(result, a, b, settings)
     if average:

@@ -18,6 +18,7 @@ from .truth import truth_in
 
 if TYPE_CHECKING:
     from .model import Model
+    from .pool import Pool
 
 MANY_CLASSES = 100
 LOOKED_AT = 2_000  # of the last rows
@@ -37,6 +38,17 @@ class OneClassWarning(UserWarning):
 
 class PositiveClassWarning(UserWarning):
     """An operating point counts as positive the class that nearly all rows have: the other may have been meant."""
+
+
+def may_be_errors(model: Model | Pool, n_rows: int) -> bool:
+    """Whether there may be a warning after this many rows, and it is raised: then they must not have been learned."""
+    spec, t = model.specs[0], model.state.scalars["t"].max(initial=0)
+    of_one_class = isinstance(spec.class_weight, tuple) and n_rows >= 2 * ENOUGH
+    of_positive_class = spec.operating_point is not None and t < KNOWN_BY <= t + n_rows
+    return (of_one_class or of_positive_class) and any(
+        action == "error" and (issubclass(OneClassWarning, kind) or issubclass(PositiveClassWarning, kind))
+        for action, _, kind, *_ in warnings.filters
+    )
 
 
 def warn_of_many(n_classes: int) -> None:

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import DataConversionWarning
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.exceptions import DataConversionWarning, UnsetMetadataPassedError
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -40,6 +43,50 @@ def test_partial_fit_goes_through_every_step() -> None:
         last.partial_fit(scaler.partial_fit(X[some], Y[some]).transform(X[some]), Y[some], classes=[0, 1])
     np.testing.assert_array_equal(model.predict(X), last.predict(scaler.transform(X)))
     assert model.score(X, Y) > 0.8
+
+
+WEIGHTS = np.where(Y == 1, 50.0, 1.0)
+
+
+@pytest.mark.parametrize("first", [StandardScaler, TableEncoder])
+def test_weights_are_named_as_in_any_classifier_or_as_in_a_pipeline(first: Any) -> None:
+    def fitted(call: str, *arguments: Any, **params: Any) -> Any:
+        model = OnlinePipeline([("first", first()), ("learn", PATERClassifier())])
+        return getattr(model, call)(X, Y, *arguments, **params).decision_function(X)
+
+    for call, before in (("fit", ()), ("partial_fit", ([0, 1],))):
+        weighted = fitted(call, *before, WEIGHTS)
+        np.testing.assert_array_equal(fitted(call, *before, sample_weight=WEIGHTS), weighted)
+        np.testing.assert_array_equal(fitted(call, *before, learn__sample_weight=WEIGHTS), weighted)
+        assert (fitted(call, *before) != weighted).any()
+    with pytest.raises(
+        TypeError, match=r"only the last step, 'learn', learns with parameters, got \['first__weights'\]"
+    ):
+        fitted("fit", first__weights=WEIGHTS)
+
+
+def test_weights_reach_the_pipeline_through_others() -> None:
+    model = OnlinePipeline([("scale", StandardScaler()), ("learn", PATERClassifier())])
+    AdaBoostClassifier(model, n_estimators=2).fit(X, Y)
+    with config_context(enable_metadata_routing=True):
+        with pytest.raises(UnsetMetadataPassedError):  # not ignored without a word
+            cross_validate(model, X, Y, params={"sample_weight": WEIGHTS})
+        asking = model.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        weighted, plain = (
+            cross_validate(asking, X, Y, params=params, return_estimator=True)["estimator"]
+            for params in ({"sample_weight": WEIGHTS}, {})
+        )
+    for a, b in zip(weighted, plain, strict=True):
+        assert (a.decision_function(X) != b.decision_function(X)).any()
+
+
+def test_a_class_in_place_of_a_step() -> None:
+    for steps in ([("a", StandardScaler), ("b", PATERClassifier())], [("a", StandardScaler()), ("b", PATERClassifier)]):
+        for call in ("fit", "partial_fit"):
+            with pytest.raises(
+                TypeError, match=r"step '.' is a class: give an object, (StandardScal|PATERClassifi)er\(\)"
+            ):
+                getattr(OnlinePipeline(steps), call)(X, Y)
 
 
 def test_steps_that_need_no_learning() -> None:

@@ -18,7 +18,7 @@ from .base import LinearClassifier
 from .growth import check_steps, make_room, tell_levels, with_columns_moved
 from .inputs import one_column
 from .mergeable import check_type
-from .steps import Steps, all_or_nothing, check_sense, copied, learn, params_of
+from .steps import Steps, all_or_nothing, check_sense, copied, learn, params_of, passed_on
 from .table_encoder import TableEncoder
 from .table_inputs import weighing
 from .warm_up import WarmUp, is_warming_up, weights_of
@@ -79,10 +79,10 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, steps: list[tuple[str, Any]]) -> None:
         self.steps = steps
 
-    def fit(self, X: Any, y: Any, **params: Any) -> Self:
-        """Forget everything and fit all steps on X, without rows of weight 0."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
+        """Forget everything and fit all steps on X, without rows of weight 0; parameters as in `partial_fit`."""
         check_sense(self.steps)
-        X, y, params = weighing(X, y, params, some=True)
+        X, y, params = weighing(X, y, passed_on(self.steps, sample_weight, params), some=True)
         steps = [(name, clone(step)) for name, step in self.steps]
         for _, step in steps[:-1]:
             X = step.fit(X, y).transform(X)
@@ -93,13 +93,13 @@ class OnlinePipeline(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.steps, self._warm_up = steps, None
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **params: Any) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Learn from some more rows: each step from the output of the one before it.
 
-        Further parameters are those of the classifier's `partial_fit`; rows with a `sample_weight` of 0 are left out.
+        Rows with a `sample_weight` of 0 are left out. Further parameters are those of the classifier's `partial_fit`.
         """
         check_sense(self.steps)
-        X, y, params = weighing(X, y, params)
+        X, y, params = weighing(X, y, passed_on(self.steps, sample_weight, params))
         if not np.size(params.get("sample_weight", 1.0)):
             return self
         if isinstance(self.steps[0][1], TableEncoder):

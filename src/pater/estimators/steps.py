@@ -22,6 +22,9 @@ def check_sense(steps: Steps) -> None:
     names = [name for name, _ in steps]
     if not names or len(set(names)) != len(names):
         raise ValueError(f"steps must have names of their own, got {names}.")
+    for name, step in steps:
+        if isinstance(step, type):
+            raise TypeError(f"step {name!r} is a class: give an object, {step.__name__}().")
     for name, step in steps[:-1]:
         if not hasattr(step, "transform"):
             raise TypeError(f"step {name!r} cannot transform: {step!r}.")
@@ -39,6 +42,16 @@ def learn(steps: Steps, X: Any, y: Any, classes: Any, params: dict[str, Any]) ->
     name, last = steps[-1]
     make_room(last, X.shape[1], name)
     last.partial_fit(X, y, **params, **({} if classes is None else {"classes": classes}))
+
+
+def passed_on(steps: Steps, sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """What the last step learns with. Names may begin with that of the step, as in scikit-learn's Pipeline."""
+    last = steps[-1][0]
+    found = {name.removeprefix(f"{last}__"): value for name, value in params.items()}
+    wrong = [name for name in found if "__" in name]
+    if wrong:
+        raise TypeError(f"only the last step, {last!r}, learns with parameters, got {wrong}.")
+    return found if sample_weight is None else found | {"sample_weight": sample_weight}
 
 
 def params_of(steps: Steps) -> dict[str, Any]:

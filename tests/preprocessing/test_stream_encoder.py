@@ -64,6 +64,7 @@ def as_a_file_has_it(table: Table) -> Table:
     return found
 
 
+@pytest.mark.filterwarnings("ignore::pater.models.hints.Hint")
 @pytest.mark.parametrize("seed", range(8))
 def test_nor_does_it_matter_whether_a_block_looks_like_numbers(seed: int) -> None:
     rng = np.random.default_rng(seed)

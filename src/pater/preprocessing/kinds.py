@@ -33,6 +33,9 @@ IN_ORDER = 0.5  # the rank correlation of dates with their places above which th
 MOST = 0.9  # the share of rows with a value that decides what the column is
 TIME_WORDS = {"time", "date", "datetime", "timestamp", "ts", "at", "epoch", "unix", "created", "updated", "when"}
 UNITS = (1.0, 1e3, 1e6, 1e9)
+_LIKE_A_NUMBER = re.compile(r"[-+−(]?\s?[^\w\s]?\s?\d[\d\s.,'’]*[^\w\s]?\)?")
+ENOUGH_TO_TELL = 20  # values
+MOSTLY_NUMBERS = 0.8  # the share of them from which the rest may be meant as missing
 _OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)([ T,].*)?", re.ASCII)
 EARLIEST, LATEST = 315532800.0, 4102444800.0  # 1980 and 2100
 
@@ -60,6 +63,8 @@ def _of_texts(name: str, column: Texts, settings: EncodingSettings) -> ColumnEnc
         if counts[given & ~np.isnan(moments_in(column.names))].sum() >= MOST * rows:
             return _date(name, column, 0.0, settings)
         _hint_of_dates(name, column, counts, given)
+        if read:
+            _hint_of_numbers(name, column, style, counts, given)
         words = np.array([len(text.split()) for text in column.names], float)
         distinct = len({text.strip(BLANKS) for text, there in zip(column.names, given.tolist(), strict=True) if there})
         if words[given] @ counts[given] >= 2 * rows:
@@ -102,6 +107,26 @@ def _hint_of_dates(name: str, column: Texts, counts: NDArray[np.int64], given: N
             Hint,
             stacklevel=2,
         )
+
+
+def _hint_of_numbers(name: str, column: Texts, style: str, counts: NDArray[np.int64], given: NDArray[np.bool_]) -> None:
+    """Warn if texts are mostly numbers, or look like numbers that are written in a way that is not read."""
+    rows, as_numbers = counts[given].sum(), ~np.isnan(numbers_in(column, style, number_in))
+    other, names = given & ~as_numbers, [text.strip() for text in column.names]
+    if rows < ENOUGH_TO_TELL or any(name.isdigit() for name, there in zip(names, other.tolist(), strict=True) if there):
+        return  # with zeros in front, or too many digits for a number: codes
+    alike = np.array([_LIKE_A_NUMBER.fullmatch(name) is not None for name in names], bool) & other
+    read, written_otherwise = counts[given & as_numbers].sum(), counts[alike].sum()
+    if read < rows * (0.2 if read + written_otherwise >= MOST * rows else MOSTLY_NUMBERS):
+        return
+    example = names[int(np.argmax(counts * (alike if alike.any() else other)))]
+    warnings.warn(
+        f"column {name!r} is taken as text, since only {read / rows:.0%} of its values are numbers that can be read; "
+        f"others are such as {example!r}. If it holds numbers, write them like -1234.5, and leave a cell empty where "
+        "there is none; if not, declare it categorical.",
+        Hint,
+        stacklevel=2,
+    )
 
 
 def _of_numbers(name: str, column: Numbers, settings: EncodingSettings, style: str = "plain") -> NumberEncoder:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files.writing import is_stream, writing
-from ..formats.arrow_files import is_text, pyarrow
+from ..formats.arrow_files import first_line, is_text, pyarrow
 from ..formats.batches import Batch
 from ..formats.columns import TABLE, Columns
 from ..formats.errors import Hint, InputError, Skipped
@@ -25,6 +25,7 @@ from ..formats.reading import Input
 from .json_conversion import check_can_be_json, holds_indices, infinite_rows, lines_of_rows, lines_of_table
 from .spooled_input import spooled
 from .table_reading import LINES, Tables
+from .written_times import table_as_read, type_as_read
 
 TABLES = ("csv", "tsv", "parquet", "arrow")
 MOST_COLUMNS = 20_000
@@ -187,8 +188,8 @@ def _write_tables(tables: Iterator[Any], schema: Any, file: IO[bytes], format: s
         file.writelines(map(lines_of_table, tables))
         return
     if format in _DELIMITERS:  # it has no codes for text
-        kinds = [(column.name, pa.string() if is_text(column.type) else column.type) for column in schema]
-        schema = pa.schema(kinds)
+        kinds = [(each.name, pa.string() if is_text(each.type) else type_as_read(each.type)) for each in schema]
+        schema, tables = pa.schema(kinds), map(table_as_read, tables)
     writers: dict[str, Callable[[], Any]] = {
         "parquet": lambda: pyarrow(".parquet").ParquetWriter(file, schema),
         "arrow": lambda: pa.ipc.new_file(file, schema),
@@ -202,4 +203,5 @@ def _write_tables(tables: Iterator[Any], schema: Any, file: IO[bytes], format: s
             for table in tables:
                 writer.write_table(table if table.schema.equals(schema) else table.cast(schema))
     except pa.ArrowException as error:
-        raise InputError(f"{format} cannot hold this table: {str(error).partition(chr(10))[0]}") from None
+        what = f"{format} cannot hold this table: {first_line(error)}"
+        raise InputError(f"{what}. Leave such a column out with --drop.") from None

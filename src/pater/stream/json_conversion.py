@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..formats.arrow_files import pyarrow
+from ..formats.arrow_files import first_line, pyarrow
 from ..formats.batches import Batch
 from ..formats.blocks import blocks
 from ..formats.errors import Fault, InputError
@@ -26,6 +26,7 @@ from ..formats.labels import LARGEST_LABEL
 from ..formats.names import check_names
 from ..formats.sources import Source
 from .csv_tables import Piece
+from .written_times import in_json
 
 _LARGEST = 1 << 63
 
@@ -125,8 +126,21 @@ def infinite_rows(table: Any) -> Any:
 
 def lines_of_table(table: Any) -> bytes:
     """The rows of a table as flat lines."""
-    rows = ({name: _as_json(value) for name, value in row.items()} for row in table.to_pylist())
+    columns = [_cells(column, name) for name, column in zip(table.column_names, table.columns, strict=True)]
+    rows = (dict(zip(table.column_names, row, strict=True)) for row in zip(*columns, strict=True))
     return b"".join([written_json(row) + b"\n" for row in rows])
+
+
+def _cells(column: Any, name: str) -> list[Any]:
+    pa = pyarrow()
+    try:
+        cells = list(map(_as_json, in_json(column, name).to_pylist()))
+        if pa.types.is_nested(column.type):
+            written_json(cells)
+    except (OverflowError, TypeError, pa.ArrowException) as error:
+        what = f"column {name!r} of type {column.type} cannot be written as JSON: {first_line(error)}"
+        raise InputError(f"{what}. Leave it out with --drop {name!r}.") from None
+    return cells
 
 
 def _as_json(value: Any) -> Any:

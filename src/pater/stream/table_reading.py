@@ -20,9 +20,9 @@ from ..formats.errors import Fault, InputError, MalformedError, Skipped
 from ..formats.reading import Input
 from ..formats.sources import Source
 from ..formats.suggestions import no_column
-from ..preprocessing.columns import written
 from .csv_tables import Piece, TextColumns, cells_of, header_line, piece_of, text_of
 from .json_conversion import pieces_of_lines, schema_of_lines
+from .written_times import as_categories
 
 LINES = "jsonl"
 
@@ -166,7 +166,6 @@ def _as(records: Any, schema: Any, source: str) -> Any:
 
 
 def _cast(values: Any, kind: Any) -> Any:
-    pa = pyarrow()
-    if pa.types.is_floating(values.type) and is_text(kind):  # as they are written elsewhere: 5, not 5.0
-        return pa.array([None if value is None else written(value) for value in values.to_pylist()], kind)
-    return values.cast(kind)
+    types = pyarrow().types
+    unlike = types.is_floating(values.type) or types.is_time(values.type) or types.is_duration(values.type)
+    return as_categories(values) if unlike and is_text(kind) else values.cast(kind)  # 5, not 5.0

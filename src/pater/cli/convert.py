@@ -29,7 +29,9 @@ def convert(
     output: Annotated[
         Path,
         typer.Argument(
-            metavar="OUT", dir_okay=False, help="The output file, whose ending sets the format; - for standard output."
+            metavar="OUT",
+            dir_okay=False,
+            help="The output file, whose ending sets the format, as in .csv or .csv.gz; - for standard output.",
         ),
     ],
     format: o.Format = None,
@@ -56,12 +58,16 @@ def convert(
     if place is None and output_format is None:
         raise UsageError("say with --output-format what goes to standard output: libsvm, vw, csv, tsv or jsonl.")
     with one_line_errors():
+        from pater.formats.outputs import format_of_output
         from pater.formats.reading import make_input
-        from pater.formats.sources import FORMATS, format_of
+        from pater.formats.sources import FORMATS
         from pater.stream.conversion import TABLES
         from pater.stream.conversion import convert as write
 
-        wanted = output_format or format_of(str(output))
+        wanted = output_format or format_of_output(output)
+        if wanted is None:
+            what = "its name does not end as that of a known format does"
+            raise UsageError(f"{output}: {what}; say with --output-format what to write: {', '.join(FORMATS)}.")
         if wanted not in FORMATS:
             raise UsageError(f"there is no format {wanted!r}; choose from {', '.join(FORMATS)}.")
         if place is None and wanted in ("parquet", "arrow"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import importlib
+import io
 import lzma
 import zlib
 from collections.abc import Callable
@@ -29,12 +30,31 @@ def decompressed(raw: Any, kind: str, name: str) -> Any:
         return _Members(raw, bz2.BZ2Decompressor)
     if kind == "xz":
         return _Members(raw, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), padding=b"\0")
-    try:
-        zstandard = importlib.import_module("zstandard")
-    except ImportError:
-        raise InputError(f"{name} is compressed with zstd: install the package zstandard to read it.") from None
+    zstandard = _zstandard(f"{name} is compressed with zstd: install the package zstandard to read it.")
     decompressor = zstandard.ZstdDecompressor()
     return _Members(raw, lambda: _ZstdFrame(decompressor.decompressobj()), chunk=_ZstdFrame.CHUNK)
+
+
+def compressing(raw: Any, kind: str, name: str) -> Any:
+    """A file that compresses what is written to it, and when closed leaves `raw` open.
+
+    The same bytes give the same file: neither a time nor a name is kept.
+    """
+    if kind == "gzip":
+        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0)
+    if kind == "bzip2":
+        return bz2.BZ2File(raw, "wb")
+    if kind == "xz":
+        return lzma.LZMAFile(raw, "wb", format=lzma.FORMAT_XZ)
+    zstandard = _zstandard(f"{name}: install the package zstandard to write it, or name a file that ends in .gz.")
+    return io.BufferedWriter(zstandard.ZstdCompressor().stream_writer(raw, closefd=False))
+
+
+def _zstandard(otherwise: str) -> Any:
+    try:
+        return importlib.import_module("zstandard")
+    except ImportError:
+        raise InputError(otherwise) from None
 
 
 class _Members:

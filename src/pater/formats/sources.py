@@ -22,10 +22,10 @@ from .suggestions import file_like
 
 STANDARD_INPUT = "-"
 
-_BY_ENDING = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".lzma": "xz", ".zst": "zstd", ".zstd": "zstd"}
+BY_ENDING = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".lzma": "xz", ".zst": "zstd", ".zstd": "zstd"}
 BY_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
 MAGIC_BYTES, MOST_LOOKED_AT = 6, 32
-_FORMATS = {
+FORMAT_BY_ENDING = {
     ".svm": "libsvm",
     ".libsvm": "libsvm",
     ".svmlight": "libsvm",
@@ -243,9 +243,9 @@ def format_of(name: str) -> str:
     if name == STANDARD_INPUT:
         return "libsvm"
     path = Path(name)
-    if path.suffix.lower() in _BY_ENDING:
+    if path.suffix.lower() in BY_ENDING:
         path = path.with_suffix("")
-    return _FORMATS.get(path.suffix.lower(), "libsvm")
+    return FORMAT_BY_ENDING.get(path.suffix.lower(), "libsvm")
 
 
 def _size(name: str) -> int | None:

@@ -21,6 +21,7 @@ from ..formats.arrow_files import first_line, is_text, pyarrow
 from ..formats.batches import Batch
 from ..formats.columns import TABLE, Columns
 from ..formats.errors import Hint, InputError, Skipped
+from ..formats.outputs import check_output, packed
 from ..formats.reading import Input
 from .json_conversion import check_can_be_json, holds_indices, infinite_rows, lines_of_rows, lines_of_table
 from .spooled_input import spooled
@@ -41,10 +42,11 @@ def convert(
 
     Without `output`, they go to `stream`, by default to standard output.
     """
+    check_output(output, format)
     if format in ("parquet", "arrow") and is_stream(output):
         raise InputError(f"{output or 'standard output'}: {format} goes to a file, not to a pipe.")
     inputs = [each.name for each in source.sources]
-    opened = stream if output is None and stream else writing(output, inputs)
+    opened = stream if output is None and stream else packed(writing(output, inputs), output)
     try:
         if format in (*TABLES, LINES) and (format != LINES or source.sources[0].format in (*TABLES, LINES)):
             with spooled(source) as again, opened as file:  # the type of a column is known when all of it was read

@@ -20,6 +20,7 @@ from ..files.writing import is_stream, writing
 from ..formats.arrow_files import pyarrow
 from ..formats.batches import Batch
 from ..formats.errors import Hint, InputError, Skipped
+from ..formats.outputs import check_output, ending_of, packed
 from ..formats.reading import make_input
 from ..formats.unread_warnings import UnreadCells
 from ..models.predict import labels_of
@@ -114,6 +115,7 @@ def predict_to(
         raise InputError(f"there is no output format {kind!r}; choose from {', '.join(FORMATS)}.")
     if kind == "parquet" and is_stream(output):
         raise InputError("Parquet must be written to a file: name it with --output.")
+    check_output(output, kind)
     source = make_input(
         paths,
         format=format,
@@ -130,7 +132,7 @@ def predict_to(
     skipped, unread = Skipped(), UnreadCells()
     inputs: list[str | Path] = [*(each.name for each in source.sources), *([model] if model else [])]
     try:
-        with stream if output is None and stream else writing(output, inputs) as file:
+        with stream if output is None and stream else packed(writing(output, inputs), output) as file:
             writer: Writer = _WRITERS[kind](file)
             rows, begun = 0, False
             for batch in source.batches():
@@ -159,7 +161,7 @@ def predict_to(
 
 def _kind_of(output: Path | None) -> str:
     endings = {".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
-    return endings.get(output.suffix.lower() if output else "", "csv")
+    return endings.get(ending_of(output) if output else "", "csv")
 
 
 def write_table(rows: list[dict[str, Any]], output: Path, inputs: Iterable[str | Path]) -> None:
@@ -167,8 +169,9 @@ def write_table(rows: list[dict[str, Any]], output: Path, inputs: Iterable[str |
     kind = _kind_of(output)
     if kind == "parquet" and is_stream(output):
         raise InputError("Parquet must be written to a file.")
+    check_output(output, kind)
     try:
-        with writing(output, inputs) as file:
+        with packed(writing(output, inputs), output) as file:
             writer: Writer = _WRITERS[kind](file)
             writer.write({name: [row[name] for row in rows] for name in rows[0]})
             writer.close()

@@ -81,3 +81,21 @@ def test_wrong_usage_is_one_line_that_helps(run: Run, arguments: tuple[str, ...]
     assert done.err.startswith("pater: ")
     assert done.err.count("\n") == 1
     assert words in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--checkpoint-every", "5x"], "--checkpoint-every must be a number of rows, or a time such as 30s or 5m"),
+        (["--scoring", "nope"], "--scoring must be one of accuracy, balanced_accuracy, ter"),
+        (["--delimiter", ";;"], "--delimiter must be one ASCII character between fields"),
+        (["--delimiter", "§"], "--delimiter must be one ASCII character between fields"),
+        (["--format", "nope"], "--format must be one of libsvm, vw, csv"),
+        (["--on-error", "nope"], "--on-error must be 'stop' or 'skip', got 'nope'"),
+        (["--max-fpr", "2"], "--max-fpr must be above 0 and below 1, got 2.0."),
+    ],
+)
+def test_what_an_option_cannot_be_is_wrong_usage(run: Run, arguments: list[str], told: str) -> None:
+    Path("t.csv").write_text("a,y\n1,0\n2,1\n")
+    done = run("train", "t.csv", "-m", "m.pater", *arguments)
+    assert (done.code, done.err.startswith(f"pater: {told}"), Path("m.pater").exists()) == (2, True, False)

@@ -99,13 +99,13 @@ def test_progressive_brier_score_and_log_loss(run, data, tmp_path):
     ("options", "told"),
     [
         (("--max-fpr", "0.1", "--max-fnr", "0.1"), "--max-fpr and --max-fnr cannot be combined"),
-        (("--max-fpr", "1.5"), "--max-fpr must be such that max_fpr is above 0 and below 1, got 1.5."),
-        (("--max-fnr", "0"), "--max-fnr must be such that max_fnr is above 0 and below 1, got 0.0."),
+        (("--max-fpr", "1.5"), "--max-fpr must be above 0 and below 1, got 1.5."),
+        (("--max-fnr", "0"), "--max-fnr must be above 0 and below 1, got 0.0."),
         (
             ("--cost", "50"),
             "--cost expects two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got '50'.",
         ),
-        (("--cost", "1:-5"), "--cost must be such that false_negative is a positive number below infinity, got -5.0."),
+        (("--cost", "1:-5"), "--cost expects two positive numbers"),
         (("--cost", "a:b"), "--cost expects two positive numbers"),
     ],
 )

@@ -102,7 +102,7 @@ def test_the_command_is_the_library(pater: Any, rows: Path, tmp_path: Path) -> N
         (["inspect", "none"], 1, "none: cannot be read"),
         (["evaluate", "good.svm", "--model", "good.svm"], 1, "not a model file"),
         (["merge", "good.svm", "-m", "m"], 2, "at least two"),
-        (["convert", "good.svm", "out.xml", "--output-format", "xml"], 2, "no format 'xml'"),
+        (["convert", "good.svm", "out.xml", "--output-format", "xml"], 2, "--output-format must be one of"),
     ],
 )
 def test_errors_are_one_line(

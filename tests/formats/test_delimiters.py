@@ -79,7 +79,7 @@ def test_names_of_delimiters(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "ab", "a", "7", '"', "\n", "\r", "-", ".", "é", "\0"])
 def test_what_is_no_delimiter(name: str) -> None:
-    with pytest.raises(InputError, match="delimiter must be one character"):
+    with pytest.raises(InputError, match="delimiter must be one ASCII character"):
         checked(name)
 
 

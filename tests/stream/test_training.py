@@ -248,7 +248,7 @@ def test_rows_too_large_name_their_line(tmp_path: Path) -> None:
     [
         ({"algo": "svm"}, "no algorithm 'svm'"),
         ({"passes": 0}, "passes"),
-        ({"format": "xml"}, "no format 'xml'"),
+        ({"format": "xml"}, "format must be one of"),
         ({"on_error": "ignore"}, "on_error"),
         ({"bits": 99}, "bits"),
         ({"scoring": "luck"}, "scoring"),

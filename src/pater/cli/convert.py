@@ -69,7 +69,7 @@ def convert(
             what = "its name does not end as that of a known format does"
             raise UsageError(f"{output}: {what}; say with --output-format what to write: {', '.join(FORMATS)}.")
         if wanted not in FORMATS:
-            raise UsageError(f"there is no format {wanted!r}; choose from {', '.join(FORMATS)}.")
+            raise UsageError(f"--output-format must be one of {', '.join(FORMATS)}, got {wanted!r}.")
         if place is None and wanted in ("parquet", "arrow"):
             raise UsageError(f"{wanted} goes to a file, not to standard output: name it.")
         rows = make_input(

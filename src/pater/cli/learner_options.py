@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pater.kernels.rules import RULES
-from pater.models.setting_kinds import POSITIVE, Number, SettingError, Switch, in_words
+from pater.models.setting_kinds import POSITIVE, RATE, Number, SettingError, Switch, in_words
 from pater.models.settings import AUTO, SETTINGS, SIDE_BY_SIDE, Setting
 
 from .errors import UsageError
@@ -126,14 +126,11 @@ def operating_point(max_fpr: float | None, max_fnr: float | None, cost: str | No
         raise UsageError(f"{in_words(tuple(there))} cannot be combined: there can be only one operating point.")
     (option,) = there
     if cost is not None:
-        point: dict[str, Any] = {"cost": _costs(cost)}
-    else:
-        point = {option.removeprefix("--").replace("-", "_"): given[option]}
+        return {"operating_point": {"cost": _costs(cost)}}
     try:
-        SETTINGS["operating_point"].checked(point, option)
+        return {"operating_point": {option.removeprefix("--").replace("-", "_"): RATE.taken(given[option])}}
     except SettingError as error:
-        raise UsageError(str(error)) from None
-    return {"operating_point": point}
+        raise UsageError(f"{option} must be {error}.") from None
 
 
 def _costs(text: str) -> dict[str, float]:
@@ -148,7 +145,7 @@ def _costs(text: str) -> dict[str, float]:
     try:
         if set(given) != set(names) or len(given) != max(len(pairs), 1 + text.count(":")):
             raise ValueError
-        return {name: float(given[name]) for name in names}
+        return {name: POSITIVE.taken(float(given[name])) for name in names}
     except ValueError:
         raise UsageError(
             f"--cost expects two positive numbers, as in 1:50 or false_negative=50,false_positive=1; got {text!r}."

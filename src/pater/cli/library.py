@@ -15,7 +15,7 @@ from importlib import import_module
 
 from pater.compiler.telling import say_compiling
 
-from .errors import CommandError
+from .errors import CommandError, UsageError
 from .terminal import say_warning
 
 # SciPy's linear algebra, which takes Numba a fifth of a second to import before it compiles anything. Numba remembers
@@ -80,7 +80,7 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: boo
     """Turn errors of inputs and model files into one line; call `compiling` before kernels are compiled."""
     import_numba()
     from pater.files.model_file import ModelFileError
-    from pater.formats.errors import Hint, InputError, UnseenLabelWarning
+    from pater.formats.errors import ArgumentError, Hint, InputError, UnseenLabelWarning
     from pater.models.warnings import ManyClassesWarning, OneClassWarning, PositiveClassWarning
 
     try:
@@ -92,6 +92,8 @@ def one_line_errors(compiling: Callable[[], None] = say_compiling, *, quiet: boo
             warnings.simplefilter("ignore" if quiet else "always", Hint)
             warnings.showwarning = say_warning
             yield
+    except ArgumentError as error:
+        raise UsageError(f"--{error.argument.replace('_', '-')} {error.what}") from None
     except (InputError, ModelFileError) as error:
         raise CommandError(str(error)) from None
     except MemoryError:

@@ -9,7 +9,7 @@ import csv
 import io
 from itertools import islice
 
-from .errors import InputError
+from .errors import ArgumentError
 
 FIXED = {"csv": None, "tsv": "\t"}  # None: recognised
 _LIKELY = ",;\t"
@@ -23,7 +23,8 @@ def checked(delimiter: str) -> str:
     found = _NAMES.get(delimiter.lower(), delimiter)
     usable = len(found) == 1 and (found == "\t" or (found.isascii() and found.isprintable()))
     if not usable or found.isalnum() or found in _OF_FIELDS:
-        raise InputError(f"delimiter must be one character between fields, such as ';', '|' or tab, got {delimiter!r}.")
+        what = "one ASCII character between fields that is neither a letter nor a digit, nor part of a number or quote"
+        raise ArgumentError("delimiter", f"must be {what}, such as ';', '|' or tab, got {delimiter!r}.")
     return found
 
 
@@ -31,7 +32,7 @@ def checked_decimal(decimal: str) -> str:
     """The decimal mark as a caller names it; an InputError if it is neither a point nor a comma."""
     found = {"comma": ",", "point": "."}.get(decimal.lower(), decimal)
     if found not in (".", ","):
-        raise InputError(f"decimal must be '.' or ',', got {decimal!r}.")
+        raise ArgumentError("decimal", f"must be '.' or ',', got {decimal!r}.")
     return found
 
 

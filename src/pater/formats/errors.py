@@ -33,6 +33,14 @@ class InputError(ValueError):
     """An input that cannot be read, or that is not what its format says."""
 
 
+class ArgumentError(SentWhole, InputError):
+    """An argument that makes no sense. A command says the name of its option instead of the name in Python."""
+
+    def __init__(self, argument: str, what: str) -> None:
+        super().__init__(f"{argument} {what}")
+        self.argument, self.what = argument, what
+
+
 @dataclass
 class Skipped:
     """The rows left out of a stream: how many, and the first few of them. The others are not kept."""

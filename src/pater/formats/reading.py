@@ -21,7 +21,7 @@ from .blocks import START, Place, after, blocks
 from .columns import DEFAULT_BITS, HASHED, INDICES, MOST_BITS, Columns
 from .csv_blocks import table_blocks
 from .delimiters import FIXED, checked, checked_decimal
-from .errors import Fault, InputError, MalformedError
+from .errors import ArgumentError, Fault, InputError, MalformedError
 from .hashed_names import Seen
 from .jsonl import check_first_lines, columns_of_lines, names_in_lines
 from .libsvm import LIMIT_OF_FEATURES
@@ -187,9 +187,9 @@ def make_input(
 ) -> Input:
     """An input with checked settings; if `encoded` is None, a table is encoded."""
     if format is not None and format not in FORMATS:
-        raise InputError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}.")
+        raise ArgumentError("format", f"must be one of {', '.join(FORMATS)}, got {format!r}.")
     if on_error not in ("stop", "skip"):
-        raise InputError(f"on_error must be 'stop' or 'skip', got {on_error!r}.")
+        raise ArgumentError("on_error", f"must be 'stop' or 'skip', got {on_error!r}.")
     if bits is not None and not 1 <= bits <= MOST_BITS:
         raise InputError(f"bits must be from 1 to {MOST_BITS}, got {bits}.")
     if not 1 <= features <= 1 << MOST_BITS:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..files.model_file import BATCH_RULE
 from ..formats.columns import ENCODED, HASHED, TABLE
-from ..formats.errors import InputError
+from ..formats.errors import ArgumentError, InputError
 from ..formats.libsvm import LIMIT_OF_FEATURES
 from ..formats.reading import Input, make_input
 from ..formats.sources import as_text
@@ -43,7 +43,7 @@ class Beginning:
 
     def __post_init__(self) -> None:
         if self.scoring not in SCORES:
-            raise InputError(f"scoring must be one of {', '.join(SCORES)}, got {self.scoring!r}.")
+            raise ArgumentError("scoring", f"must be one of {', '.join(SCORES)}, got {self.scoring!r}.")
         self.options = dict(self.options)
         self._given = settings_among(self.options)
         self.before = load(self.initial) if self.initial is not None else None

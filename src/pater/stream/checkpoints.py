@@ -16,7 +16,7 @@ from ..files.container import OF_ANOTHER_KIND
 from ..files.model_file import ModelFileError, load
 from ..formats.blocks import Place, after
 from ..formats.columns import Columns
-from ..formats.errors import Fault, InputError, Skipped
+from ..formats.errors import ArgumentError, Fault, InputError, Skipped
 from ..formats.sources import as_text
 from .learner import Learner
 
@@ -36,7 +36,8 @@ class Every:
         """Parse 100000 (rows) or 30s, 5m, 2h."""
         match = re.fullmatch(r"([0-9]{1,15})\s*([smh]?)", str(text).strip())
         if not match or int(match[1]) == 0:
-            raise InputError(f"checkpoint_every must be a number of rows, or a time such as 30s or 5m; got {text!r}.")
+            what = f"must be a number of rows, or a time such as 30s or 5m, got {text!r}."
+            raise ArgumentError("checkpoint_every", what)
         number = int(match[1])
         return cls(seconds=float(number * {"s": 1, "m": 60, "h": 3600}[match[2]])) if match[2] else cls(rows=number)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..files.writing import is_stream, writing
 from ..formats.arrow_files import pyarrow
 from ..formats.batches import Batch
-from ..formats.errors import Hint, InputError, Skipped
+from ..formats.errors import ArgumentError, Hint, InputError, Skipped
 from ..formats.outputs import check_output, ending_of, packed
 from ..formats.reading import make_input
 from ..formats.unread_warnings import UnreadCells
@@ -112,7 +112,7 @@ def predict_to(
     """
     kind = output_format or _kind_of(output)
     if kind not in FORMATS:
-        raise InputError(f"there is no output format {kind!r}; choose from {', '.join(FORMATS)}.")
+        raise ArgumentError("output_format", f"must be one of {', '.join(FORMATS)}, got {kind!r}.")
     if kind == "parquet" and is_stream(output):
         raise InputError("Parquet must be written to a file: name it with --output.")
     check_output(output, kind)

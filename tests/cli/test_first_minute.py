@@ -40,6 +40,19 @@ LABEL = ("--label", "fraud")
         ("a.csv", GOOD, (), "a.csv: name the label column with --label; the header names x, kind, fraud."),
         (
             "a.csv",
+            b"x,label,y\n1,0,1\n",
+            (),
+            "a.csv: several columns may be the label, label and y; name one with --label.",
+        ),
+        (
+            "a.csv",
+            b"x,y\n1,inf\n2,1\n",
+            (),
+            "a.csv, line 2, column 3: 'inf' cannot be a label: it must be a whole number or text. --on-error skip "
+            "leaves such lines out.",
+        ),
+        (
+            "a.csv",
             GOOD,
             ("--label", "frod"),
             "a.csv: there is no column 'frod'; did you mean 'fraud'? The header names x, kind, fraud.",

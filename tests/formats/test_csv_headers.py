@@ -72,3 +72,30 @@ def test_a_line_for_a_spreadsheet_tells_the_delimiter(tmp_path: Path, first: str
     path.write_text("sep=;\n")
     with pytest.raises(InputError, match="line 2: expected a header"):
         list(read(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            b"a,y,,\n1,0,,\n",
+            r"line 1: 2 columns have no name, those after 'y'; give .* by cut -d ',' -f 1-2 IN > OUT\.$",
+        ),
+        (b"a\ty\t\t\n1\t0\t\t\n", r"those after 'y'; give .* by cut -f 1-2 IN > OUT\.$"),
+        (b"a,,y,\n1,2,0,\n", r"line 1: 2 columns have no name; give each a name\.$"),
+        (b"a,y\r1,0\r2,1\r", r"line 1: the header cannot be read, as its lines end with a carriage return .* by tr"),
+        (b'{"a":1,"y":0}\n', r"line 1: this looks like JSON lines; say --format jsonl, or name the file .jsonl\.$"),
+        (b'{"a":1}\n', r"line 1: this looks like JSON lines"),
+    ],
+)
+def test_what_to_do_about_a_header(tmp_path: Path, text: bytes, told: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(text)
+    with pytest.raises(InputError, match=told):
+        list(read(path, label="y"))
+
+
+def test_one_column_may_have_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,y,\n1,0,\n2,1,\n")
+    assert [len(batch) for batch in read(path)] == [2]

@@ -242,7 +242,7 @@ def test_row_groups_that_were_read_do_not_stay_in_memory(tmp_path: Path) -> None
 
 def test_columns_of_parquet_that_cannot_be_encoded(tmp_path: Path) -> None:
     pq.write_table(pa.table({"l": [[1], [2]], "y": [0, 1]}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a.parquet: column 'l' cannot be read: it is of type list"):
+    with pytest.raises(InputError, match=r"a.parquet: column 'l' cannot be read: it is of type list.*--drop 'l'"):
         batches(tmp_path / "a.parquet")
     pq.write_table(pa.table({"x": [1.0, np.inf], "y": [0, 1]}), tmp_path / "b.parquet")
     with pytest.raises(InputError, match=r"b.parquet, row 2: infinity in column 'x'"):

@@ -112,6 +112,26 @@ def test_a_line_without_end_is_refused(tmp_path: Path) -> None:
         list(read(tmp_path / "a.svm"))
 
 
+def test_what_may_be_wrong_with_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pater.formats.blocks.LONGEST_LINE", 1 << 20)
+    (tmp_path / "a.csv").write_bytes(b'a,b,y\n1,"x,0\n' + b"2,y,1\n" * (1 << 20))
+    with pytest.raises(
+        InputError, match=r"a.csv, line 2: a quote is opened here and not closed within 1 MiB; close it"
+    ):
+        list(read(tmp_path / "a.csv"))
+    (tmp_path / "a.svm").write_bytes(b"1 1:1\r" * (1 << 20))
+    with pytest.raises(InputError, match=r"line 1: longer than 1 MiB, as its lines end with a carriage return"):
+        list(read(tmp_path / "a.svm"))
+
+
+@pytest.mark.parametrize("name", ["a.csv.zip", "a.xlsx"])
+def test_an_archive_is_recognised_before_a_model_is_asked(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK\x03\x04" + bytes(100))
+    with pytest.raises(InputError, match="is an Excel workbook or a zip archive"):
+        sources([tmp_path / name])
+    assert sources([tmp_path / name], "csv")[0].format == "csv"  # found when it is opened
+
+
 def test_the_number_of_threads_changes_nothing(libsvm_file: Path) -> None:
     one, many = everything(libsvm_file, threads=1), everything(libsvm_file, threads=4)
     for a, b in zip(one, many, strict=True):

@@ -18,7 +18,8 @@ from .sources import Source
 
 BLOCK_BYTES = 1 << 20  # runs of earlier versions may resume where blocks of this size end
 LONGEST_LINE = 1 << 25
-NEWLINE = 10
+NEWLINE, RETURN = 10, b"\r"
+LONE_RETURNS = "its lines end with a carriage return (CR) alone; convert it, for example by tr '\\r' '\\n' < IN > OUT"
 
 
 class Place(NamedTuple):
@@ -65,7 +66,7 @@ def blocks(
             last = cut(text)
             while not at_end and last < 0:
                 if len(text) >= LONGEST_LINE:
-                    raise InputError(f"{source.shown}, line {line + 1}: longer than {LONGEST_LINE >> 20} MiB.")
+                    raise InputError(f"{source.shown}, line {line + 1}: {_too_long(text)}.")
                 more = reader.read(len(text))
                 at_end = len(more) < len(text)
                 text += more
@@ -82,6 +83,16 @@ def blocks(
             yield Block(text, first, Place(offset, line, digest.hexdigest() if hashed else ""))
     finally:
         reader.close()
+
+
+def _too_long(text: bytes) -> str:
+    """What is wrong with a line that does not end within the longest one."""
+    size = f"{LONGEST_LINE >> 20} MiB"
+    if b"\n" in text:  # which ends no row of a table, so it stands in quotes
+        return (
+            f"a quote is opened here and not closed within {size}; close it, or double a quote that is part of a field"
+        )
+    return f"longer than {size}{f', as {LONE_RETURNS}' if text.count(RETURN) > 1 else ''}"
 
 
 def after(place: Place, blocks: Iterator[B], source: str) -> Iterator[B]:

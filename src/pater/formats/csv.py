@@ -108,6 +108,7 @@ class TableParser:
         wrong = label_faults(values) & (kinds != fields.IS_MISSING) | (kinds == fields.IS_TEXT)
         if not self.labelled:
             return None if wrong.any() or np.isnan(values).any() else values.astype(np.int64)
+        cells.fault(kinds == fields.IS_INFINITE, j, "{text!r} cannot be a label: it must be a whole number or text")
         cells.fault(wrong, j, "{text!r} is not a whole number, as the labels before it were")
         cells.fault(np.isnan(values), j, "there is no label")
         return np.where(cells.codes == fields.SOUND, values, 0).astype(np.int64)

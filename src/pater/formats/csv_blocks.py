@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import csv_fields as fields
-from .blocks import BLOCK_BYTES, Place, blocks
+from .blocks import BLOCK_BYTES, LONE_RETURNS, Place, blocks
 from .csv_headers import BYTE_ORDER_MARK, told_delimiter
 from .delimiters import decimal_of, recognised
 from .errors import InputError
@@ -84,13 +84,32 @@ def _row_end(text: bytes, delimiter: str, *, first: bool = False) -> int:
 
 def _header(line: bytes, delimiter: str, where: str) -> tuple[str, ...]:
     text = line.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace").strip("\r\n")
+    if text.startswith("{") and text.endswith("}"):
+        raise InputError(f"{where}: this looks like JSON lines; say --format jsonl, or name the file .jsonl.")
     try:
         names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter, strict=True), [])]
     except csv.Error as error:
+        if "\r" in text:
+            raise InputError(f"{where}: the header cannot be read, as {LONE_RETURNS}.") from None
         raise InputError(f"{where}: the header cannot be read: {error}.") from None
     if not any(names):
         raise InputError(f"{where}: expected a header with the names of the columns.")
     if len(set(names)) < len(names) and looks_like_a_row(names):
         raise InputError(f"{where}: {DATA_FIRST}.")
+    if names.count("") > 1:
+        raise InputError(f"{where}: {_nameless(names, delimiter)}.")
     check_names(names, f"{where}: the header")
     return tuple(names)
+
+
+def _nameless(names: list[str], delimiter: str) -> str:
+    """What to do about columns without names, which spreadsheets write beside a table."""
+    named = max(j for j, name in enumerate(names, start=1) if name)
+    what = f"{names.count('')} columns have no name"
+    if any(not name for name in names[:named]):
+        return f"{what}; give each a name"
+    by = "" if delimiter == "\t" else f" -d '{delimiter}'"
+    return (
+        f"{what}, those after {names[named - 1]!r}; give each a name, or delete these columns: in the spreadsheet, or, "
+        f"if no field holds a delimiter, by cut{by} -f 1-{named} IN > OUT"
+    )

@@ -133,7 +133,8 @@ class RawRecordParser(RecordParser):
             try:
                 column = of_arrow(there[name], declared=False if name in block.coded else None)
             except (TypeError, ValueError, NotImplementedError, ArithmeticError) as error:
-                raise InputError(f"{source}: column {name!r} cannot be read: {error}") from None
+                todo = f" Leave it out with --drop {name!r}." if self.labelled else ""
+                raise InputError(f"{source}: column {name!r} cannot be read: {error}.{todo}") from None
             if isinstance(column, Numbers | Times):
                 note(faults, np.isinf(column[0]), INFINITE.format(name=name))
             if kind == CATEGORY:

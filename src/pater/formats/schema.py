@@ -152,5 +152,5 @@ def label_of(label: str | None, header: Sequence[str], source: str) -> str:
         return label
     found = [name for name in header if name.lower() in LABELS]
     if len(found) != 1:
-        raise label_to_name(header, source)
+        raise label_to_name(header, source, found)
     return found[0]

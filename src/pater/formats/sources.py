@@ -11,7 +11,7 @@ import os
 import select
 import sys
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -227,11 +227,20 @@ def sources(paths: Iterable[str | os.PathLike[str]], format: str | None = None) 
             if not names:
                 raise InputError(f"{text}: no file has a name like this.")
         found += [Source(name, format or format_of(name), _size(name)) for name in names]
+        for source in () if format else found[-len(names) :]:
+            _check_unknown_ending(source)
     if not found:
         raise InputError("there is no input: name a file, or - for standard input.")
     if sum(source.name == STANDARD_INPUT for source in found) > 1:
         raise InputError("standard input (-) can be named once only.")
     return found
+
+
+def _check_unknown_ending(source: Source) -> None:
+    """Raise an error for another kind of file, such as data.csv.zip, before its columns are compared with a model's."""
+    if source.size is not None and Path(source.name).suffix.lower() not in {"", *FORMAT_BY_ENDING, *BY_ENDING}:
+        with suppress(OSError), open(source.name, "rb") as file:
+            _refuse_other_kinds(file.read(MOST_LOOKED_AT), source.shown, source.format)
 
 
 def as_text(name: str) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
+from ..models.setting_kinds import in_words
 from .errors import InputError, listed, shortened
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -46,9 +47,11 @@ def file_like(path: str) -> str:
     return "" if meant is None else f"; did you mean {os.path.join(folder, meant)}?"
 
 
-def label_to_name(header: Sequence[str], source: str) -> InputError:
-    """The error for a table whose label nobody has named."""
+def label_to_name(header: Sequence[str], source: str, found: Sequence[str]) -> InputError:
+    """The error for a table whose label nobody has named, of which several columns were `found` to be called so."""
     what = f"name the label column with --label; the header names {listed(header)}"
+    if found:
+        what = f"several columns may be the label, {in_words(tuple(map(shortened, found)))}; name one with --label"
     return InputError(f"{source}: {what}.{_todo(header)}")
 
 

@@ -449,6 +449,19 @@ def test_a_threshold_is_for_two_classes(run, tmp_path):
         assert "--threshold is for two classes, but the model has 3." in done.err
 
 
+def test_a_class_that_a_saved_model_does_not_know(run, tmp_path):
+    path, model = tmp_path / "t.csv", str(tmp_path / "m")
+    path.write_text("a,y\n1,0\n2,1\n")
+    run("train", str(path), "--algo", "pater-i", "-m", model, "-q")
+    path.write_text("a,y\n1,0\n2,7\n")
+    assert run("evaluate", str(path), "-m", model) == (
+        1,
+        "",
+        f"pater: {path}, line 3: the model does not know the class 7; it knows 0, 1. Train it with rows of this class, "
+        "or leave them out.\n",
+    )
+
+
 def test_windows_are_not_written_over_the_data(run, table):
     path = str(table[0])
     before = table[0].read_bytes()

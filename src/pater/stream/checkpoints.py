@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from .training import Run
 
 
+_START_OVER = "Start over without --resume, or delete it."
+
+
 @dataclass
 class Every:
     """How often to write a checkpoint: after a number of rows or of seconds."""
@@ -56,7 +59,10 @@ def progress_of(run: Run) -> dict[str, Any]:
 
 def go_on_from(run: Run, path: Path) -> None:
     """Resume from a checkpoint; an error if it belongs to another run, or if what was read has changed."""
-    saved = load(path)
+    try:
+        saved = load(path)
+    except ModelFileError as error:
+        raise ModelFileError(path, f"{str(error).removeprefix(f'{path}: ')} {_START_OVER}") from None
     try:
         progress = saved.progress
         if progress is None:
@@ -70,7 +76,7 @@ def go_on_from(run: Run, path: Path) -> None:
         if not (type(number) is int and type(source) is int and number >= 1 and 0 <= source <= len(places) - 1):
             raise ValueError("its position in the input is invalid")
     except OF_ANOTHER_KIND as error:
-        raise ModelFileError(path, f"it is not a sound checkpoint: {str(error)[:200]}.") from None
+        raise ModelFileError(path, f"it is not a sound checkpoint: {str(error)[:200]}. {_START_OVER}") from None
     for name, value in run.settings.items():
         if settings.get(name) != value:
             raise InputError(

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.batches import Batch
-from ..formats.errors import Fault, Skipped
+from ..formats.errors import Fault, InputError, Skipped, listed
 from ..formats.unread_warnings import UnreadCells
+from ..models.labels import encode
 from ..models.matrices import part
 from ..models.pool import Pool
 from ..models.predict import probabilities
@@ -55,10 +56,24 @@ def judge(
             p = learner.probabilities_if_fitted(margins)
             at = learner.threshold() if threshold is None else threshold
             batch.check_labels(learner.classes)
+            _check_known(learner, batch)
             judged.add(Said(learner.classes, margins, batch.labels, at, p, before))
             before += len(batch)
     unread.tell()
     return judged
+
+
+def _check_known(learner: Learner, batch: Batch) -> None:
+    """Raise an error for a row of a class that the model has never seen."""
+    assert batch.labels is not None
+    found = encode(batch.labels, learner.classes)
+    if found.new.size:
+        where = f"{batch.source}, {batch.unit} {batch.lines[found.first_rows[0]]}"
+        classes = listed([str(each) for each in learner.classes.tolist()])
+        raise InputError(
+            f"{where}: the model does not know the class {found.new.tolist()[0]!r}; it knows {classes}. Train it with "
+            "rows of this class, or leave them out."
+        )
 
 
 def judge_progressively(

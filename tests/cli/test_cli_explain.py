@@ -122,6 +122,7 @@ def test_rows_as_a_table_are_told_by_value(run, files):
     done = run("explain", files[2], files[1], "--limit", "2")
     assert done.code == 0
     assert "Only the first 2 rows are shown" in done.err
+    assert "Only the first row is shown" in run("explain", files[2], files[1], "--limit", "1").err
     first = pd.read_csv(files[1]).iloc[0]
     assert f"amount = {first['amount']:g}" in done.out
     assert "few.csv, line 2: predicted" in done.out

@@ -131,3 +131,9 @@ def test_learners_stay_as_they_are(files):
     again = merged(learners, list("abc"))
     for name in ("count", "mean", "square"):
         np.testing.assert_allclose(getattr(grouped.scaler, name), getattr(again.scaler, name), rtol=1e-12)
+
+
+def test_a_pattern_that_no_file_matches(run, files):
+    train("0.svm", model="0.pater", algo="pater-ii")
+    for models in (["m*.nope"], ["0.pater", "m*.nope"]):
+        assert run("merge", *models, "-m", "x.pater") == (1, "", "pater: m*.nope: no file has a name like this.\n")

@@ -97,7 +97,8 @@ def explain(
             if data and not shown:
                 say("There are no rows to explain.")
             if most is not None and len(shown) > most:
-                say(f"Only the first {most} rows are shown: see more of them with --limit.")
+                what = "row is" if most == 1 else f"{most} rows are"
+                say(f"Only the first {what} shown: see more of them with --limit.")
         else:
             curves = curves_of(learner)
             if as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from . import checks
 from . import options as o
-from .errors import UsageError
+from .errors import CommandError, UsageError
 from .library import one_line_errors
 from .signals import stop_in_order
 from .terminal import say
@@ -29,6 +30,9 @@ def merge(
     Files are read one by one and merged in the order given, with memory for only two models. The result may replace
     one of them: all are read before it is written.
     """
+    for path in models:
+        if glob.has_magic(str(path)) and not path.exists():
+            raise CommandError(f"{path}: no file has a name like this.")
     if len(models) < 2:
         raise UsageError("merge expects at least two models.")
     checks.check_outputs(model)

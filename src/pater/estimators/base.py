@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from ..files import model_file as modelfile
 from ..models.errors import BadRowError
-from ..models.labels import as_labels
+from ..models.labels import as_labels, check_exact
 from ..models.matrices import bad_row_message
 from ..models.model import Model
 from ..models.pool import Pool
@@ -246,12 +246,14 @@ def wanted_classes(classes: Any, model: Known | None) -> NDArray[Any]:
     if (
         model is not None
         and not np.array_equal(wanted, model.classes)
-        and (model.fixed or not np.isin(model.classes, wanted).all())
+        and (model.fixed or not set(model.classes.tolist()) <= set(wanted.tolist()))
     ):
         raise ValueError(
             f"`classes={wanted.tolist()}` is not the same as on the last call to partial_fit, was: "
             f"{model.classes.tolist()}."
         )
+    if model is not None:
+        check_exact(wanted, model.classes, "classes")
     return wanted
 
 

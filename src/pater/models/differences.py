@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.errors import SentWhole
-from .labels import is_text
+from .labels import kind_of, rounded
 from .setting_kinds import OperatingPoint
 from .settings import AUTO, SETTINGS, WPATER, Setting
 from .spec import Specs, is_pool
@@ -85,6 +85,13 @@ def check_classes(theirs: NDArray[Any], mine: NDArray[Any]) -> None:
     if theirs.size and mine.size and _type(theirs) != _type(mine):
         shown = [f"{_type(classes)} as classes, such as {classes.tolist()[0]!r}," for classes in (theirs, mine)]
         raise DifferenceError(shown[0], shown[1].removesuffix(","))
+    lost = rounded(mine, theirs)
+    if lost:
+        advice = (
+            f"Beside each other they are rounded, and {lost[0]!r} would be another class: train both with one type."
+        )
+        shown = [f"classes of type {classes.dtype}, such as {classes.tolist()[0]!r}," for classes in (theirs, mine)]
+        raise DifferenceError(shown[0], shown[1].removesuffix(","), advice)
     spelled = classes_as_spelled(theirs, mine).tolist()
     if any(one >= other for one, other in pairwise(spelled)):
         raise DifferenceError.of(
@@ -93,7 +100,8 @@ def check_classes(theirs: NDArray[Any], mine: NDArray[Any]) -> None:
 
 
 def _type(classes: NDArray[Any]) -> str:
-    if is_text(classes):
-        return "text"
+    kind = kind_of(classes)
+    if kind != "numbers":
+        return kind
     is_truth = classes.dtype.kind == "b" or all(isinstance(label, bool | np.bool) for label in classes.tolist())
     return "truth values" if is_truth else "numbers"

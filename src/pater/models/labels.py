@@ -130,6 +130,20 @@ def is_text(labels: NDArray[Any]) -> bool:
     return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and isinstance(labels[0], str))
 
 
+def kind_of(labels: NDArray[Any]) -> str:
+    """What these labels, of which there is at least one, are: bytes and text are never equal, even if spelled alike."""
+    return "bytes" if labels.dtype.kind == "S" else "text" if is_text(labels) else "numbers"
+
+
+def rounded(known: NDArray[Any], new: NDArray[Any]) -> list[Any]:
+    """Those of the known classes and new ones that NumPy's common type of both cannot hold exactly."""
+    if new.dtype == known.dtype or not known.size or not new.size or is_text(new):
+        return []
+    both = [*known.tolist(), *new.tolist()]
+    held = np.concatenate([known, np.asarray(new.tolist()) if new.dtype.kind == "O" else new]).tolist()
+    return [label for label, as_held in zip(both, held, strict=True) if label != as_held]
+
+
 def _encode_objects(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     places = {label: place for place, label in enumerate(known.tolist())}
     codes = np.fromiter((places.setdefault(label, len(places)) for label in labels.tolist()), np.int64, labels.size)
@@ -155,11 +169,11 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     True and False are found among the classes however they are written.
     """
     of_one_kind = labels.dtype == known.dtype and labels.dtype.kind != "O"
-    if not of_one_kind and known.size and labels.size and is_text(known) != is_text(labels):
+    if not of_one_kind and known.size and labels.size and kind_of(known) != kind_of(labels):
         truths = of_the_kind(labels, known, text=is_text(known))
         if truths is None:
             raise TypeError(
-                f"y holds {'text' if is_text(labels) else 'numbers'} such as {labels[0]!r}, but the classes so far are "
+                f"y holds {kind_of(labels)} such as {labels[:1].tolist()[0]!r}, but the classes so far are "
                 f"{known.tolist()}. The labels of a stream must be of one kind."
             )
         labels = truths
@@ -172,7 +186,19 @@ def encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:
     if encoded.new.size and is_text(encoded.new):
         alike = spelled_alike(labels, known, encoded.new)
         return encoded if alike is labels else _encode(alike, known)
+    check_exact(encoded.new, known)
     return encoded
+
+
+def check_exact(new: NDArray[Any], known: NDArray[Any], name: str = "y") -> None:
+    """Raise an error for numbers that would be rounded beside those of another type: two classes may become one."""
+    lost = rounded(known, new)
+    if lost:
+        raise ValueError(
+            f"{name} holds {new.tolist()[0]!r} as {new.dtype}, but the classes so far are {known.tolist()} as "
+            f"{known.dtype}: beside each other they are rounded, and {lost[0]!r} would be another class. Use the same "
+            "type of integers for all labels, or text."
+        )
 
 
 def _encode(labels: NDArray[Any], known: NDArray[Any]) -> Encoded:

@@ -103,3 +103,35 @@ def test_class_weights_name_them_in_any_way(folder: Path) -> None:
         for label in ("TRUE", "true", "True")
     ]
     assert all(np.array_equal(each, weighted[0]) for each in weighted)
+
+
+@pytest.mark.parametrize(("first", "then"), [("ones.csv", "small.csv"), ("small.csv", "ones.csv")])
+@pytest.mark.parametrize("encoding", ["plain", "table"])
+@pytest.mark.filterwarnings("ignore:.*kinds and bins of columns were decided:UserWarning")
+def test_zero_and_one_are_truth_values_beside_the_words(
+    folder: Path, first: str, then: str, encoding: str, tmp_path: Path
+) -> None:
+    """In one file, in two of one run, and in two runs."""
+    options = {**OPTIONS, "encoding": encoding}
+    twice, model = stream.train([folder / first, folder / first], **options), tmp_path / "model.pater"
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_text((folder / first).read_text() + (folder / then).read_text().partition("\n")[2])
+    stream.train(folder / first, model=model, **options)
+    learned = [stream.train([folder / first, folder / then], **options), stream.train(folder / then, initial=model)]
+    assert [each.classes.tolist() for each in learned] == [twice.classes.tolist()] * 2
+    assert np.array_equal(learned[0].state().vectors, twice.state().vectors)
+    assert stream.train(mixed, **options).classes.tolist() == [0, 1]
+
+
+def test_json_mixes_words_and_numbers(tmp_path: Path) -> None:
+    for number, labels in enumerate(([1, 0, "true", "False", True, False], ["true", "false", 1, 0])):
+        rows = [json.dumps({"a": float(k), "y": label}) for k, label in enumerate(labels)]
+        path = tmp_path / f"{number}.jsonl"
+        path.write_text("\n".join(rows) + "\n")
+        assert stream.train(path, **OPTIONS).classes.tolist() == [0, 1]
+
+
+def test_other_text_beside_the_words_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "text.csv"
+    write_csv(path, ["0", "1", "no"] * 40)
+    assert stream.train(path, **OPTIONS).classes.tolist() == ["0", "1", "no"]

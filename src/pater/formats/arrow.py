@@ -18,7 +18,7 @@ from .blocks import Place
 from .columns import Columns
 from .errors import Fault, InputError
 from .hashed_names import Seen
-from .labels import Texts, label_faults
+from .labels import LARGEST_LABEL, Texts, label_faults
 from .plain_rows import PlainRows, note
 from .sources import Source
 from .suggestions import no_column
@@ -115,18 +115,20 @@ class RecordParser:
             except InputError:
                 values, absent = self._words(column, name, source), 0
             wrong = label_faults(values) & ~np.isnan(values)
+            for row in np.flatnonzero(np.abs(values) == LARGEST_LABEL).tolist():
+                wrong[row] = column[row].as_py() != values.item(row)  # it was rounded on the way
             kind = np.bool_ if is_truth(column.type) else np.int64
             if not self.labelled:
                 return None if absent or wrong.any() else values.astype(kind)
-            note(faults, wrong, "the label is not a whole number")
+            note(faults, wrong, "the label is not a whole number of at most 2^53")
             note(faults, np.isnan(values), "there is no label")
-            return np.where(label_faults(values), 0, values).astype(kind)
+            return np.where(wrong | np.isnan(values), 0, values).astype(kind)
         texts = _texts(column, name, source)
         if not self.labelled:
-            return None if any(rows.any() for _, rows in texts.faults()) else texts.array()
+            return None if any(rows.any() for _, rows in texts.faults()) else texts.array(truths=self.columns.truths)
         for what, rows in texts.faults():
             note(faults, rows, what)
-        return texts.array()
+        return texts.array(truths=self.columns.truths)
 
     def _words(self, column: Any, name: str, source: str) -> NDArray[np.float64]:
         """Labels that are not numbers: the words for truth values, if the labels are known to be these."""

@@ -98,9 +98,8 @@ class TableParser:
                     cells.fault(rows, j, what)
             elif any(rows.any() for _, rows in texts.faults()):
                 return None
-            return texts.array()
-        all_values, all_kinds = cells.numbers(np.array([j]), by_column=True)
-        values, kinds = all_values[:, 0], all_kinds[:, 0]
+            return texts.array(truths=self.columns.truths)
+        values, kinds = cells.label_numbers(j)
         if self.columns.truths and (kinds == fields.IS_TEXT).any():
             truths = cells.texts(j).truths()
             is_truth = ~np.isnan(truths)
@@ -109,7 +108,7 @@ class TableParser:
         if not self.labelled:
             return None if wrong.any() or np.isnan(values).any() else values.astype(np.int64)
         cells.fault(kinds == fields.IS_INFINITE, j, "{text!r} cannot be a label: it must be a whole number or text")
-        cells.fault(wrong, j, "{text!r} is not a whole number, as the labels before it were")
+        cells.fault(wrong, j, "{text!r} is not a whole number of at most 2^53, as the labels before it were")
         cells.fault(np.isnan(values), j, "there is no label")
         return np.where(cells.codes == fields.SOUND, values, 0).astype(np.int64)
 

@@ -16,7 +16,7 @@ from .csv_blocks import TableBlock
 from .csv_headers import HEADER_AGAIN, headers_again
 from .csv_numbers import other_numbers, short_numbers
 from .errors import Fault, shortened
-from .labels import Texts
+from .labels import LARGEST_LABEL, Texts, is_rounded
 from .many_bytes import how_many
 
 _WRONG = {
@@ -112,6 +112,15 @@ class Cells:
                 j = wanted[k]
                 values[r, k] = float(self.with_points[self.starts[r, j] : self.ends[r, j]])
                 kinds[r, k] = fields.IS_NUMBER if np.isfinite(values[r, k]) else fields.IS_INFINITE
+        return values, kinds
+
+    def label_numbers(self, j: int) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+        """The numbers of a column of labels and the kind of each; infinity for those that a float cannot hold."""
+        all_values, all_kinds = self.numbers(np.array([j]), by_column=True)
+        values, kinds = all_values[:, 0], all_kinds[:, 0]
+        for r in np.flatnonzero(np.abs(values) == LARGEST_LABEL).tolist():
+            if is_rounded(self.with_points[self.starts[r, j] : self.ends[r, j]]):
+                values[r] = np.inf
         return values, kinds
 
     def fault(self, rows: Any, j: int, what: str) -> None:

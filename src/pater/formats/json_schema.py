@@ -12,8 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..models.truth import truth_in
 from .columns import CATEGORY, INDICES, NUMBER, Columns
 from .errors import InputError
+from .labels import are_truths
 from .names import check_names
 from .schema import Wishes, columns_of_table, label_of
 
@@ -75,8 +77,12 @@ def columns_of_objects(rows: Sequence[Any], source: str, wishes: Wishes) -> Colu
     rows = [row for row in rows if isinstance(row, dict)]
     table = [(name, _kind(name, [row.get(name) for row in rows], wishes)) for name in names if name not in left_out]
     labels = [row.get(label) for row in rows]
-    columns = columns_of_table(table, wishes, label, are_numbers(labels), source)
-    return replace(columns, truths=all(isinstance(each, bool) for each in labels))
+    truths = are_truths(str(each) for each in labels if each is not None) and any(
+        not isinstance(each, str) or truth_in(each) is not None for each in labels
+    )
+    numeric = are_numbers(labels) or (truths and not all(isinstance(each, str) for each in labels))
+    columns = columns_of_table(table, wishes, label, numeric, source)
+    return replace(columns, truths=truths or all(isinstance(each, bool) for each in labels))
 
 
 def _kind(name: str, values: Sequence[Any], wishes: Wishes) -> str:

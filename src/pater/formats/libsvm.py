@@ -22,6 +22,7 @@ from .batches import Batch, tidy
 from .blocks import Block
 from .errors import Fault, shortened
 from .hashed_names import LONGEST, NOTHING_SEEN, Seen, news_of
+from .labels import LARGEST_LABEL
 from .many_bytes import how_many
 from .murmur import SEVERAL, hashed_and_marked
 from .numbers import NO_NUMBER, NOT_FINITE, SLOW, number
@@ -41,7 +42,6 @@ MESSAGES = {
     TWICE: "the feature index is given twice in one row",
 }
 UNLABELLED = np.iinfo(np.int64).min
-LARGEST_LABEL = 2.0**53
 BEYOND = 1 << 40  # above every limit: an index this large ignores further digits, so that none overflows
 LIMIT_OF_FEATURES = 1 << 22
 # A NaN whose low bits say where the text of the number begins, and whose sign says whether to negate the number.
@@ -62,12 +62,28 @@ def ends_word(c):
 
 
 @exact_part
+def _is_rounded(text, i):
+    """Whether the number at i, which is read as ±2^53, is written as another, which a float does not hold exactly."""
+    digits = 0
+    while not (ends_word(text[i]) or text[i] == HASH or text[i] | 32 == 101):
+        d = np.uint8(text[i] - 48)
+        if d < 10:
+            digits = digits * 10 + np.int64(d)
+        i += 1
+    while digits % 10 == 0:
+        digits //= 10
+    return digits != np.int64(LARGEST_LABEL)
+
+
+@exact_part
 def whole_label(text, i):
     """The label at i, where it ends, and a code."""
     value, end, found = number(text, i)
     if found == NO_NUMBER or not (ends_word(text[end]) or text[end] == HASH):
         return UNLABELLED, end, LABEL
     if found != 0 or abs(value) > LARGEST_LABEL or value != np.floor(value):
+        return UNLABELLED, i, LABEL_WHOLE
+    if abs(value) == LARGEST_LABEL and _is_rounded(text, i):
         return UNLABELLED, i, LABEL_WHOLE
     return np.int64(value), end, SOUND
 

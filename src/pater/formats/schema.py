@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..models.truth import truth_in
 from ..preprocessing.values import STYLES, number_in
 from . import csv_fields as fields
 from .arrow_files import is_number, is_text, is_truth, is_whole
@@ -20,7 +21,7 @@ from .columns import CATEGORY, DEFAULT_BITS, ENCODED, HASHED, NUMBER, TABLE, TEX
 from .csv_blocks import TableBlock
 from .csv_cells import Cells
 from .errors import Hint, InputError, listed
-from .labels import label_faults
+from .labels import are_truths, label_faults
 from .suggestions import DATA_FIRST, label_to_name, looks_like_a_row, no_column
 
 LABELS = ("label", "target", "class", "y")
@@ -80,7 +81,7 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     wishes.check(block.header, source, label)
     if looks_like_a_row(block.header):
         warnings.warn(f"{source}: {DATA_FIRST}, unless {listed(block.header)} are the names.", Hint, stacklevel=2)
-    values, kinds = cells.numbers(np.arange(len(block.header)), by_column=True)
+    _, kinds = cells.numbers(np.arange(len(block.header)), by_column=True)
     text = (kinds == fields.IS_TEXT).any(axis=0)
     if not wishes.encoded:
         _hint_of_numbers(cells, np.flatnonzero(text).tolist(), source)
@@ -91,9 +92,14 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
         if name not in left_out
     ]
     place = block.header.index(label)
-    labels = values[:, place]
-    numeric_labels = not text[place] and not label_faults(labels[np.isfinite(labels)]).any()
-    return replace(columns_of_table(table, wishes, label, numeric_labels, source), decimal=wishes.decimal)
+    (labels, kind), written = cells.label_numbers(place), cells.texts(place).names
+    truths = are_truths(written)
+    if text[place]:  # words for truth values may stand beside 0 and 1
+        numeric_labels = truths and any(truth_in(name) is None for name in written if name)
+    else:
+        numeric_labels = not label_faults(labels[~np.isnan(labels) & (kind != fields.IS_INFINITE)]).any()
+    columns = columns_of_table(table, wishes, label, numeric_labels, source)
+    return replace(columns, decimal=wishes.decimal, truths=truths)
 
 
 def _hint_of_numbers(cells: Cells, columns: list[int], source: str) -> None:

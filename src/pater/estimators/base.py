@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from ..files import model_file as modelfile
 from ..models.errors import BadRowError
-from ..models.labels import as_labels, check_exact
+from ..models.labels import as_labels, check_exact, kind_of
 from ..models.matrices import bad_row_message
 from ..models.model import Model
 from ..models.pool import Pool
@@ -210,6 +210,22 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             unknown = [label for label in self.class_weight if label not in known]
             if unknown:
                 raise ValueError(f"class_weight names {unknown}, which are not among the classes {classes.tolist()}.")
+
+    def _check_weights_to_learn(self, model: Known, labels: NDArray[Any]) -> None:
+        """Raise an error for a weight that can never apply: of no class, if these are fixed, or of another kind."""
+        if not isinstance(self.class_weight, dict):
+            return
+        if model.fixed:
+            self._check_weighted_classes(model.classes)
+        known = model.classes if model.classes.size else labels
+        if known.size:
+            kind = kind_of(known)
+            others = [label for label in self.class_weight if kind_of(np.asarray([label])) != kind]
+            if others:
+                raise ValueError(
+                    f"class_weight names {others}, but the labels are {kind}, such as {known[:1].tolist()[0]!r}: "
+                    "name the classes as y does."
+                )
 
     def __copy__(self) -> Self:
         """An independent copy."""

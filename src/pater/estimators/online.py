@@ -145,6 +145,7 @@ class OnlineClassifier(WithProbabilities):
             model = self._new(np.empty(0, labels.dtype), specs)
         else:
             model = model.with_specs(specs, self._judged_by())
+        self._check_weights_to_learn(model, labels)
         model.learn(rows, labels, weights=weights, threads=self._threads(model, rows))
         self._model = model
 

@@ -155,6 +155,7 @@ class TERClassifier(LinearClassifier):
         if wanted is not None:
             model = model.with_classes(wanted)
             model.fixed = True
+        self._check_weights_to_learn(model, labels)
         self._model = model.learned(rows, labels, s)
 
     def merge(self, other: Self) -> Self:
@@ -177,7 +178,9 @@ class TERClassifier(LinearClassifier):
         theirs = other._batch()
         check_features(self, other)
         check_classes(theirs.classes, mine.classes)
-        self._model = mine.solved(asked).merge(theirs)
+        both = mine.solved(asked).merge(theirs)
+        self._check_weights_to_learn(both, both.classes)
+        self._model = both
         return self
 
     def solve(self) -> Self:
@@ -188,7 +191,9 @@ class TERClassifier(LinearClassifier):
         self
             The estimator.
         """
-        self._model = self._batch().solved(self._asked())
+        model = self._batch().solved(self._asked())
+        self._check_weighted_classes(model.classes)
+        self._model = model
         return self
 
     @property

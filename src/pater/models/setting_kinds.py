@@ -87,17 +87,23 @@ class ClassWeights(NamedTuple):
     wanted: str = "a dict of label: weight, 'balanced' or None"
 
     def taken(self, value: Any) -> str | tuple[tuple[Any, float], ...] | None:
-        """As in `Number`; a dict becomes pairs."""
+        """As in `Number`; a dict becomes pairs, in an order that does not depend on its own."""
         if isinstance(value, dict):
             for label, weight in value.items():
                 try:
                     self.each.taken(weight)
                 except SettingError as error:
                     raise SettingError(f"{error} for class {label!r}") from None
-            return tuple(value.items())
+            return tuple(sorted(value.items(), key=_place_of))
         if value is not None and not (isinstance(value, str) and value == "balanced"):
             raise SettingError(f"{self.wanted}, got {value!r}")
         return value
+
+
+def _place_of(pair: tuple[Any, float]) -> tuple[str, Any]:
+    """What class weights are ordered by: labels of different kinds cannot be compared."""
+    label = pair[0]
+    return ("", label) if isinstance(label, Real) else (type(label).__name__, label)
 
 
 class OperatingPoint:

@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from ..kernels.run import NOTHING, Rows
 from ..models.labels import as_labels
+from ..models.masks import check_unmasked
 from ..models.matrices import (
     FLOATS,
     csr_rows,
@@ -37,6 +38,8 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     """The rows of X; sets the estimator's `n_features_in_` and `feature_names_in_`, or checks X against them."""
     known = vars(estimator)
     ready = type(X) is np.ndarray and X.ndim == 2 and X.dtype in FLOATS and X.flags.carray
+    if not ready:
+        check_unmasked(X, "X")
     if reset:
         if ready and X.size:
             known.pop("feature_names_in_", None)
@@ -49,6 +52,7 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
         and X.shape[0] > 0
     ):
         return (X,) if ready else rows_of(X)
+    _check_two_dimensional(X)
     rows = None
     if is_sparse(X):  # scikit-learn and SciPy trust what a matrix holds, so they get what was checked
         rows = csr_rows(X)
@@ -71,6 +75,15 @@ def take_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
         why = str(error).partition(". ")[0].removesuffix(".")
         raise type(error)(f"X must hold numbers, not {value!r} in {where}: {why}. {ENCODE}") from None
     return rows_of(X) if rows is None else rows
+
+
+def _check_two_dimensional(X: Any) -> None:
+    """Raise an error for one column or row of a pandas frame."""
+    if hasattr(X, "iloc") and X.ndim == 1:
+        raise ValueError(
+            f"Expected a 2-dimensional container but got {type(X)} instead. Pass a DataFrame: of one column, "
+            "df[['name']] instead of df['name']; of one row, df.iloc[[0]] instead of df.iloc[0], or row.to_frame().T."
+        )
 
 
 def _called(X: Any, column: int) -> str:
@@ -123,6 +136,7 @@ def one_column(y: Any) -> Any:
     kind = getattr(getattr(y, "dtype", None), "numpy_dtype", None)  # of pandas' Int64, Float64 and boolean
     if getattr(kind, "kind", "") in ("i", "u", "f", "b") and not y.isna().any():
         return y.to_numpy(kind)  # scikit-learn would turn them into floats
+    check_unmasked(y, "y")
     return column_or_1d(y, warn=True)
 
 
@@ -141,6 +155,7 @@ def check_sample_weight(sample_weight: Any, rows: Rows) -> NDArray[np.float64]:
     """Check that there is one finite, non-negative weight per row; no weights at all mean that each is 1."""
     if sample_weight is None:
         return NOTHING
+    check_unmasked(sample_weight, "sample_weight")
     return readable(check_weights(sample_weight, number_of_rows(rows), "sample_weight"))
 
 

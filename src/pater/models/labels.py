@@ -1,7 +1,8 @@
 """From labels to the small numbers that the passes compare.
 
-Knows NumPy, Numba and `truth`. Integer, boolean and float labels are looked up in a short table, in one compiled scan
-that costs a nanosecond or two a row; sorting, as `np.unique` does, would cost more than learning from a narrow row.
+Knows NumPy, Numba, `masks` and `truth`. Integer, boolean and float labels are looked up in a short table, in one
+compiled scan that costs a nanosecond or two a row; sorting, as `np.unique` does, would cost more than learning from a
+narrow row.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, no-check-untyped-defs
@@ -14,10 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiler.decorators import kernel
+from .masks import check_unmasked
 from .truth import are_no_truths, of_the_kind, spelled_alike
 
 TABLE_SIZE = 64
 STRETCH = 512
+_CONTINUOUS = (
+    "Unknown label type: continuous. {name} holds {label} in row {row}; a classifier needs class labels: whole "
+    "numbers, booleans or strings."
+)
 NO_ROWS = np.zeros(0, np.int64)
 
 
@@ -31,7 +37,10 @@ class Encoded(NamedTuple):
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     """`y` as one column of labels, or an error that names the row without one."""
+    check_unmasked(y, name)
     labels = np.asarray(y)
+    if labels.dtype.kind == "T":
+        labels = labels.astype(object)  # whose missing values are seen below
     if labels.ndim != 1:
         raise ValueError(f"{name} should be a 1d array, got an array of shape {labels.shape} instead.")
     if not labels.dtype.isnative:
@@ -45,10 +54,7 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
         whole = labels == np.trunc(labels)
         if not whole.all():
             row = int(np.argmin(whole))
-            raise ValueError(
-                f"Unknown label type: continuous. {name} holds {labels[row]} in row {row}; a classifier needs class "
-                "labels: whole numbers, booleans or strings."
-            )
+            raise ValueError(_CONTINUOUS.format(name=name, label=labels[row], row=row))
     elif kind == "O":
         for row, label in enumerate(labels):
             if label is None or type(label).__name__ == "NAType" or label != label:
@@ -57,6 +63,8 @@ def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
                 raise TypeError(f"{name} holds {label!r} in row {row}; a label is a number, a boolean or a string.")
             if isinstance(label, float | np.floating) and not np.isfinite(label):
                 raise ValueError(f"{name} contains infinity in row {row}.")
+            if isinstance(label, float | np.floating) and label != int(label):
+                raise ValueError(_CONTINUOUS.format(name=name, label=label, row=row))
         if len({isinstance(label, str) for label in labels}) > 1:
             raise TypeError(f"{name} mixes strings and numbers. Use labels of one type.")
     elif kind not in "iubUS":

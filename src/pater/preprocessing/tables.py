@@ -20,6 +20,7 @@ from .text_kernels import used_texts
 LIBRARIES = ("pandas", "polars", "pyarrow")
 NOT_COLLECTED = "X is a LazyFrame, which holds no rows yet: call its .collect() first."
 TRUTHS = ["False", "True"]  # truth values as texts, as in CSV
+_NO_CELLS = (list, dict, set, tuple, bytes, np.ndarray)
 
 
 def table_of(X: Any, names: Sequence[str] | None = None) -> dict[str, Column]:
@@ -91,6 +92,9 @@ def _of_pandas(series: Any) -> Column:
     if kind == "c":
         raise TypeError("it holds complex numbers")
     codes, values = series.factorize()
+    for place, value in enumerate(values if kind == "O" else ()):
+        if isinstance(value, _NO_CELLS):
+            raise TypeError(f"row {int(np.argmax(codes == place))} holds {value!r:.60}.")
     if kind == "O" and _may_hide_truths(values) and bool in {type(value) for value in series}:
         return _of_objects(list(series), series.name)  # pandas takes 1 and True for one value: the first that comes
     return _texts(np.asarray(codes, np.int64), list(values))
@@ -204,9 +208,9 @@ def _column(name: Any, values: Any) -> Column:
     """A column from an array, a list, or a column."""
     if isinstance(values, (Numbers, Texts, Times)):
         return values
-    array = values if isinstance(values, np.ndarray) else None
+    array = _with_gaps(values) if isinstance(values, np.ndarray) else None
     if array is None or array.dtype == object:
-        return _of_objects(list(values), name)
+        return _of_objects(list(values if array is None else array), name)
     if array.ndim != 1:
         raise ValueError(f"column {str(name)!r} must have one dimension, not the shape {array.shape}.")
     kind = array.dtype.kind
@@ -223,6 +227,16 @@ def _column(name: Any, values: Any) -> Column:
         names, codes = np.unique(array, return_inverse=True)
         return Texts(codes.astype(np.int64), names.tolist())
     raise TypeError(f"column {str(name)!r} cannot be read: it is of type {array.dtype}.")
+
+
+def _with_gaps(array: NDArray[Any]) -> NDArray[Any]:
+    """An array in which masked values are missing."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return array
+    gap = {"f": np.nan, "M": "NaT", "m": "NaT"}.get(array.dtype.kind)
+    found = np.array(array, object if gap is None else array.dtype)
+    found[np.ma.getmaskarray(array)] = gap
+    return found
 
 
 def _of_objects(values: list[Any], name: Any) -> Column:
@@ -242,7 +256,7 @@ def _of_objects(values: list[Any], name: Any) -> Column:
     names: dict[str, int] = {}
     codes = np.empty(len(values), np.int64)
     for row, value in enumerate(values):
-        if isinstance(value, (list, dict, set, tuple, bytes, np.ndarray)):
+        if isinstance(value, _NO_CELLS):
             raise TypeError(f"column {str(name)!r} cannot be read: row {row} holds {value!r:.60}.")
         codes[row] = -1 if _is_nothing(value) else names.setdefault(str(value), len(names))
     return Texts(codes, list(names))
@@ -270,7 +284,7 @@ def _of_dicts(rows: Sequence[Mapping[Any, Any]], names: Sequence[str] | None) ->
 
 
 def _of_matrix(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
-    array = np.asarray(X) if not isinstance(X, (list, tuple)) else np.asarray(X, dtype=_element(X))
+    array = np.asanyarray(X) if not isinstance(X, (list, tuple)) else np.asarray(X, dtype=_element(X))
     if array.ndim != 2:
         raise ValueError(f"a table has rows and columns; got an array of shape {array.shape}. Reshape your data.")
     if names is None or len(names) != array.shape[1]:

@@ -175,7 +175,12 @@ class AutoPATERClassifier(OnlineClassifier):
         return PLAIN[setting.name] if value is None and setting.name in PLAIN else value
 
     def _scored_by(self) -> tuple[str, dict[str, float] | None]:
-        return self.scoring, self.scoring_settings
+        settings = self.scoring_settings  # a copy, as the model would not notice what is changed in place
+        return self.scoring, settings.copy() if isinstance(settings, dict) else settings
+
+    def _contents(self) -> tuple[Any, ...]:
+        given = self.scoring_settings, self.variants, self.weights
+        return *super()._contents(), *(None if each is None else repr(each) for each in given)
 
     @property
     def best_params_(self) -> dict[str, Any] | list[dict[str, Any]]:

@@ -248,11 +248,9 @@ class OnlineClassifier(WithProbabilities):
 
     def _checked_specs(self) -> Specs:
         """The specs that the parameters stand for, checked again only when a parameter has changed."""
-        weight = self.class_weight
         kind: Any = type(self)
         values = [*map(self.__dict__.__getitem__, names_of(kind))]
-        point = None if self.operating_point is None else str(self.operating_point)
-        key = (*map(id, values), tuple(weight.items()) if isinstance(weight, dict) else None, point)
+        key = (*map(id, values), *self._contents())
         known = vars(self).get("_checked")
         if known is None or known[0] != key:
             self._validate_params()
@@ -260,6 +258,11 @@ class OnlineClassifier(WithProbabilities):
             self._checked = known
         specs: Specs = known[1]
         return specs
+
+    def _contents(self) -> tuple[Any, ...]:
+        """What the parameters hold that can be changed in place, where a value stays the same object."""
+        weight, point = self.class_weight, self.operating_point
+        return tuple(weight.items()) if isinstance(weight, dict) else None, None if point is None else repr(point)
 
     def _spec(self, rule: str, **more: Any) -> Spec:
         """A spec of this rule, with the settings that are parameters of this estimator, and more."""

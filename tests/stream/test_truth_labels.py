@@ -105,30 +105,41 @@ def test_class_weights_name_them_in_any_way(folder: Path) -> None:
     assert all(np.array_equal(each, weighted[0]) for each in weighted)
 
 
-@pytest.mark.parametrize(("first", "then"), [("ones.csv", "small.csv"), ("small.csv", "ones.csv")])
 @pytest.mark.parametrize("encoding", ["plain", "table"])
 @pytest.mark.filterwarnings("ignore:.*kinds and bins of columns were decided:UserWarning")
-def test_zero_and_one_are_truth_values_beside_the_words(
-    folder: Path, first: str, then: str, encoding: str, tmp_path: Path
-) -> None:
-    """In one file, in two of one run, and in two runs."""
-    options = {**OPTIONS, "encoding": encoding}
-    twice, model = stream.train([folder / first, folder / first], **options), tmp_path / "model.pater"
-    mixed = tmp_path / "mixed.csv"
-    mixed.write_text((folder / first).read_text() + (folder / then).read_text().partition("\n")[2])
-    stream.train(folder / first, model=model, **options)
-    learned = [stream.train([folder / first, folder / then], **options), stream.train(folder / then, initial=model)]
-    assert [each.classes.tolist() for each in learned] == [twice.classes.tolist()] * 2
-    assert np.array_equal(learned[0].state().vectors, twice.state().vectors)
-    assert stream.train(mixed, **options).classes.tolist() == [0, 1]
+def test_words_beside_zero_and_one_are_truth_values(folder: Path, encoding: str, tmp_path: Path) -> None:
+    """In one file, whichever comes first; in two of one run; and in two runs."""
+    options, model = {**OPTIONS, "encoding": encoding}, tmp_path / "model.pater"
+    ones, words, mixed = folder / "ones.csv", folder / "small.csv", tmp_path / "mixed.csv"
+    twice = stream.train([ones, ones], **options)
+    stream.train(ones, model=model, **options)
+    for first, then in ((ones, words), (words, ones)):
+        mixed.write_text(first.read_text() + then.read_text().partition("\n")[2])
+        assert np.array_equal(stream.train(mixed, **options).state().vectors, twice.state().vectors)
+    for learned in (stream.train([ones, words], **options), stream.train(words, initial=model)):
+        assert learned.classes.tolist() == [0, 1]
+    assert np.array_equal(stream.train([ones, words], **options).state().vectors, twice.state().vectors)
+
+
+@pytest.mark.filterwarnings("ignore:.*kinds and bins of columns were decided:UserWarning")
+def test_zero_and_one_do_not_go_with_words(folder: Path, tmp_path: Path) -> None:
+    ones, words, model = folder / "ones.csv", folder / "small.csv", tmp_path / "model.pater"
+    stream.train(words, model=model, **OPTIONS)
+    said = (
+        r"ones.csv, line 2: the label is '[01]', but the classes so far are \['False', 'True'\]: write all labels alike"
+    )
+    with pytest.raises(InputError, match=said):
+        stream.train([words, ones], **OPTIONS)
+    with pytest.raises(InputError, match=said):
+        stream.train(ones, initial=model)
 
 
 def test_json_mixes_words_and_numbers(tmp_path: Path) -> None:
-    for number, labels in enumerate(([1, 0, "true", "False", True, False], ["true", "false", 1, 0])):
+    for number, labels in enumerate(([1, 0, None, "true", "False", True, False], ["true", "false", 1, 0])):
         rows = [json.dumps({"a": float(k), "y": label}) for k, label in enumerate(labels)]
         path = tmp_path / f"{number}.jsonl"
         path.write_text("\n".join(rows) + "\n")
-        assert stream.train(path, **OPTIONS).classes.tolist() == [0, 1]
+        assert stream.train(path, on_error="skip", **OPTIONS).classes.tolist() == [0, 1]
 
 
 def test_other_text_beside_the_words_is_text(tmp_path: Path) -> None:

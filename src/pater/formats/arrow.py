@@ -125,10 +125,10 @@ class RecordParser:
             return np.where(wrong | np.isnan(values), 0, values).astype(kind)
         texts = _texts(column, name, source)
         if not self.labelled:
-            return None if any(rows.any() for _, rows in texts.faults()) else texts.array(truths=self.columns.truths)
+            return None if any(rows.any() for _, rows in texts.faults()) else texts.array()
         for what, rows in texts.faults():
             note(faults, rows, what)
-        return texts.array(truths=self.columns.truths)
+        return texts.array()
 
     def _words(self, column: Any, name: str, source: str) -> NDArray[np.float64]:
         """Labels that are not numbers: the words for truth values, if the labels are known to be these."""

@@ -21,7 +21,7 @@ from ..kernels.run import NOTHING, Rows
 from ..models.labels import is_text
 from ..models.matrices import SURELY_TAKEN, number_of_rows, taken
 from ..models.row_weights import WEIGHTS_WANTED, first_unsound_weight
-from ..models.truth import are_no_truths, as_known
+from ..models.truth import are_no_truths, as_known, truth_in
 from ..preprocessing.unread_cells import Unread
 from .blocks import START, Place
 from .errors import Fault, InputError
@@ -115,7 +115,7 @@ class Batch:
     def check_labels(self, classes: NDArray[Any]) -> None:
         """Raise an error if labels and a model's classes differ in kind; truth values go with 0 and 1 only.
 
-        Truth values are changed to the spelling of the classes.
+        Truth values are changed to the spelling of the classes. Where these are words, 0 and 1 are an error, too.
         """
         if not classes.size or self.labels is None or not self.labels.size:
             return
@@ -124,6 +124,12 @@ class Batch:
             told = f"{self.labels[:1].tolist()[0]!r}, but the classes so far are {classes.tolist()}"
             raise InputError(f"{self.source}, {self.unit} {self.line_of(0)}: the label is {told}.")
         self.labels = as_known(self.labels, classes)
+        if classes.size == 2 and is_text(classes) and {truth_in(label) for label in classes.tolist()} == {False, True}:
+            numbers = (self.labels == "0") | (self.labels == "1")
+            if numbers.any():
+                row = int(np.argmax(numbers))
+                told = f"{self.labels[row]!r}, but the classes so far are {classes.tolist()}: write all labels alike"
+                raise InputError(f"{self.source}, {self.unit} {self.line_of(row)}: the label is {told}.")
 
     def refuse(self, bad: NDArray[np.bool_], why: str, *, skip: bool) -> list[Fault]:
         """Raise an error for the first bad row; with `skip`, take all bad rows out and return them as faults."""

@@ -32,8 +32,8 @@ class Columns:
     numeric_labels
         Whether the labels of the table are whole numbers rather than text.
     truths
-        Whether labels are known to be truth values: if they are numbers, words for these are read as 1 and 0; if they
-        are text, 1 and 0 as these words. Not kept in a file, as its classes show it.
+        Whether labels that are numbers are known to be truth values, so that words for these are read as 1 and 0. Not
+        kept in a file, as its classes show it.
     decimal
         The decimal mark in text, a point or a comma, if the caller has given it.
     """

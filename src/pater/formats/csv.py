@@ -98,7 +98,7 @@ class TableParser:
                     cells.fault(rows, j, what)
             elif any(rows.any() for _, rows in texts.faults()):
                 return None
-            return texts.array(truths=self.columns.truths)
+            return texts.array()
         values, kinds = cells.label_numbers(j)
         if self.columns.truths and (kinds == fields.IS_TEXT).any():
             truths = cells.texts(j).truths()

@@ -16,14 +16,14 @@ from ..models.row_weights import NO_WEIGHT, are_weights
 from ..models.truth import named, truth_in
 from .errors import shortened
 from .json_cells import Faults, kind_of, text_of
-from .labels import LARGEST_LABEL, LONGEST_LABEL, label_faults, word_for
+from .labels import LARGEST_LABEL, LONGEST_LABEL, label_faults
 from .plain_rows import note
 
 
 def labels_of(values: Sequence[Any], numeric: bool, faults: Faults, *, truths: bool = False) -> NDArray[Any]:
     """Labels as learners take them: whole numbers, or text; anything else is a fault.
 
-    Where labels are known to be truth values, the words for these and 1 and 0 are read alike.
+    Where numbers are known to be truth values, the words for these are read, too.
     """
     kinds = set(map(type, values))
     if numeric and len(values) == 1 and kinds == {int} and abs(values[0]) < LARGEST_LABEL:
@@ -41,8 +41,7 @@ def labels_of(values: Sequence[Any], numeric: bool, faults: Faults, *, truths: b
         key = type(value), repr(value) if isinstance(value, list | dict) else value
         if key not in found:
             truth = truth_in(value) if numeric and truths else None
-            label, what = label_of(value if truth is None else truth, numeric)
-            found[key] = (word_for(label, truths=truths) if isinstance(label, str) else label), what
+            found[key] = label_of(value if truth is None else truth, numeric)
         label, what = found[key]
         labels[r] = label if label is not None else 0 if numeric else ""
         if what:

@@ -77,11 +77,10 @@ def columns_of_objects(rows: Sequence[Any], source: str, wishes: Wishes) -> Colu
     rows = [row for row in rows if isinstance(row, dict)]
     table = [(name, _kind(name, [row.get(name) for row in rows], wishes)) for name in names if name not in left_out]
     labels = [row.get(label) for row in rows]
-    truths = are_truths(str(each) for each in labels if each is not None) and any(
-        not isinstance(each, str) or truth_in(each) is not None for each in labels
-    )
-    numeric = are_numbers(labels) or (truths and not all(isinstance(each, str) for each in labels))
-    columns = columns_of_table(table, wishes, label, numeric, source)
+    there = [each for each in labels if each is not None]
+    of_one_kind = all(not isinstance(each, str) or truth_in(each) is not None for each in there)  # "1" is no number
+    truths = of_one_kind and are_truths(map(str, there))
+    columns = columns_of_table(table, wishes, label, truths or are_numbers(labels), source)
     return replace(columns, truths=truths or all(isinstance(each, bool) for each in labels))
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..models.truth import NAMES, named, truth_in
+from ..models.truth import named, truth_in
 
 LARGEST_LABEL = 2.0**53
 LONGEST_LABEL = 1000  # characters
@@ -32,14 +32,11 @@ def is_rounded(text: bytes) -> bool:
     return digits.replace(b".", b"").strip(b"0") != _DIGITS_OF_LARGEST
 
 
-def written_truth(text: str) -> bool | None:
-    """The truth value that is written as a word, or as 0 or 1; else None."""
-    return _WRITTEN_AS_NUMBERS.get(text, truth_in(text))
-
-
 def are_truths(names: Iterable[str | None]) -> bool:
-    """Whether labels are True and False, as words or as 1 and 0."""
-    return {written_truth(name) for name in names if name} == {False, True}
+    """Whether labels are 1 and 0, among which there may be words for True and False."""
+    found = {name for name in names if name}
+    truths = {_WRITTEN_AS_NUMBERS.get(name, truth_in(name)) for name in found}
+    return truths == {False, True} and any(name in _WRITTEN_AS_NUMBERS for name in found)
 
 
 class Texts(NamedTuple):
@@ -62,24 +59,14 @@ class Texts(NamedTuple):
         yield "there is no label", sizes == 0
         yield f"the label has more than {LONGEST_LABEL:,} characters", sizes > LONGEST_LABEL
 
-    def array(self, *, truths: bool = False) -> NDArray[Any]:
-        """One label per row, the same object for equal ones; each truth value has one spelling.
-
-        Where labels are known to be truth values, 1 and 0 stand for these, too.
-        """
-        names = ["" if name is None else word_for(name, truths=truths) for name in self.names]
-        return np.array(names, object)[self.codes]
+    def array(self) -> NDArray[Any]:
+        """One label per row, the same object for equal ones; each truth value has one spelling."""
+        return np.array(["" if name is None else named(name) for name in self.names], object)[self.codes]
 
     def truths(self) -> NDArray[np.float64]:
         """1 and 0 where labels are the words for truth values, NaN elsewhere."""
         found = [truth_in(name) for name in self.names]
         return np.array([np.nan if truth is None else float(truth) for truth in found], np.float64)[self.codes]
-
-
-def word_for(name: str, *, truths: bool) -> str:
-    """A label that is text, or the name of the truth value that it stands for."""
-    truth = written_truth(name) if truths else None
-    return str(named(name)) if truth is None else NAMES[truth]
 
 
 def _decoded(text: bytes) -> str | None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from ..models.truth import truth_in
 from ..preprocessing.values import STYLES, number_in
 from . import csv_fields as fields
 from .arrow_files import is_number, is_text, is_truth, is_whole
@@ -94,10 +93,8 @@ def columns_of_text(block: TableBlock, source: str, wishes: Wishes) -> Columns:
     place = block.header.index(label)
     (labels, kind), written = cells.label_numbers(place), cells.texts(place).names
     truths = are_truths(written)
-    if text[place]:  # words for truth values may stand beside 0 and 1
-        numeric_labels = truths and any(truth_in(name) is None for name in written if name)
-    else:
-        numeric_labels = not label_faults(labels[~np.isnan(labels) & (kind != fields.IS_INFINITE)]).any()
+    wrong = label_faults(labels[~np.isnan(labels) & (kind != fields.IS_INFINITE)]).any()
+    numeric_labels = truths or not (text[place] or wrong)
     columns = columns_of_table(table, wishes, label, numeric_labels, source)
     return replace(columns, decimal=wishes.decimal, truths=truths)
 

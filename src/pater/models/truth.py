@@ -43,11 +43,9 @@ def as_spelled(label: Any, known: Collection[Any]) -> Any:
 
 
 def are_truths(classes: NDArray[Any]) -> bool:
-    """Whether these classes are truth values: by their type, because they are 0 and 1, or the words for both."""
+    """Whether these classes, which are not text, are truth values: by their type, or because they are 0 and 1."""
     found = classes.tolist()
-    if not found or all(isinstance(label, bool | np.bool) for label in found) or found == [0, 1]:
-        return bool(found)
-    return {truth_in(label) for label in found} == {False, True}
+    return bool(found) and (all(isinstance(label, bool | np.bool) for label in found) or found == [0, 1])
 
 
 def are_no_truths(classes: NDArray[Any]) -> bool:

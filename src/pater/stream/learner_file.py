@@ -74,7 +74,7 @@ def parts_of(saved: Saved) -> dict[str, Any]:
         raise ValueError("its columns do not fit its features")
     if columns.table and model.classes.size and is_text(model.classes) == columns.numeric_labels:
         raise ValueError("its classes do not fit its labels")
-    columns = replace(columns, truths=are_truths(model.classes))
+    columns = replace(columns, truths=columns.numeric_labels and are_truths(model.classes))
     if saved.scoring not in SCORES:
         raise ValueError(f"there is no score {saved.scoring!r}")
     if not set(saved.scoring_settings or {}) <= set(SCORES[saved.scoring].settings):

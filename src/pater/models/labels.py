@@ -37,7 +37,8 @@ class Encoded(NamedTuple):
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     """`y` as one column of labels, or an error that names the row without one."""
-    check_unmasked(y, name)
+    if type(y) is not np.ndarray:
+        check_unmasked(y, name)
     labels = np.asarray(y)
     if labels.dtype.kind == "T":
         labels = labels.astype(object)  # whose missing values are seen below

@@ -37,7 +37,7 @@ class Encoded(NamedTuple):
 
 def as_labels(y: Any, name: str = "y") -> NDArray[Any]:
     """`y` as one column of labels, or an error that names the row without one."""
-    if type(y) is not np.ndarray:
+    if isinstance(y, np.ma.MaskedArray):
         check_unmasked(y, name)
     labels = np.asarray(y)
     if labels.dtype.kind == "T":

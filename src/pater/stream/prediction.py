@@ -169,9 +169,8 @@ def write_table(rows: list[dict[str, Any]], output: Path, inputs: Iterable[str |
     kind = _kind_of(output)
     if kind == "parquet" and is_stream(output):
         raise InputError("Parquet must be written to a file.")
-    check_output(output, kind)
     try:
-        with packed(writing(output, inputs), output) as file:
+        with writing(output, inputs) as file:
             writer: Writer = _WRITERS[kind](file)
             writer.write({name: [row[name] for row in rows] for name in rows[0]})
             writer.close()

@@ -359,6 +359,7 @@ def test_what_makes_no_sense_is_one_line(
         (["--workers", 2, "--scheduler", "x"], "--workers and --scheduler cannot be combined"),
         (["--workers", 0], "--workers"),
         (["--shard-size", "1M"], "--shard-size needs --workers or --scheduler."),
+        (["--workers", 2, "--on-error", "no"], "--on-error must be 'stop' or 'skip', got 'no'."),
         (["--workers", 2, "--shard-size", "big"], "--shard-size expects a size of at least 1K, such as 128M or 1G"),
     ):
         code, out, err = pater("train", rows, "-m", model, *more)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..files.container import check_place, lock_place
-from ..formats.errors import Fault, InputError, Skipped
+from ..formats.errors import ArgumentError, Fault, InputError, Skipped
 from ..formats.sources import as_text
 from ..formats.unread_warnings import UnreadCells
 from .beginning import Beginning
@@ -101,7 +101,7 @@ def train_in_shards(
     """
     plan = engine.call(make_plan, paths, begin, shard_bytes, max_classes)
     if isinstance(plan, Refused):
-        raise InputError(plan.why)
+        raise ArgumentError(plan.argument, plan.why) if plan.argument else InputError(plan.why)
     say(plan.warnings)
     check_place(model, plan.files)
     with lock_place(model):

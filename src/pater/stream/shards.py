@@ -17,7 +17,7 @@ import numpy as np
 
 from ..files.in_bytes import to_bytes
 from ..files.model_file import ModelFileError
-from ..formats.errors import Hint, InputError, UnseenLabelWarning
+from ..formats.errors import ArgumentError, Hint, InputError, UnseenLabelWarning
 from ..formats.pieces import with_lines_counted
 from ..formats.reading import Input
 from ..formats.sources import Source, as_text
@@ -83,9 +83,10 @@ class Learned:
 
 @dataclass
 class Refused:
-    """Why a shard was refused."""
+    """Why a shard was refused, and which argument makes no sense, if that is why."""
 
     why: str
+    argument: str = ""
 
 
 def stamp_of(name: str) -> tuple[int, int]:
@@ -101,6 +102,8 @@ def safely(work: Callable[..., Any], *arguments: Any) -> Any:
     """The result of some work, or why it was refused: user errors are sent as text."""
     try:
         return work(*arguments)
+    except ArgumentError as error:
+        return Refused(error.what, error.argument)
     except (InputError, ModelFileError) as error:
         return Refused(str(error))
     except MemoryError:

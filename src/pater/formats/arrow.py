@@ -18,7 +18,8 @@ from .blocks import Place
 from .columns import Columns
 from .errors import Fault, InputError
 from .hashed_names import Seen
-from .labels import LARGEST_LABEL, Texts, label_faults
+from .labels import Texts, label_faults
+from .numbers import LARGEST_LABEL
 from .plain_rows import PlainRows, note
 from .sources import Source
 from .suggestions import no_column

@@ -16,8 +16,9 @@ from .csv_blocks import TableBlock
 from .csv_headers import HEADER_AGAIN, headers_again
 from .csv_numbers import other_numbers, short_numbers
 from .errors import Fault, shortened
-from .labels import LARGEST_LABEL, Texts, is_rounded
+from .labels import Texts, is_rounded
 from .many_bytes import how_many
+from .numbers import LARGEST_LABEL
 
 _WRONG = {
     fields.TOO_FEW: "too few fields: the header has {width}",

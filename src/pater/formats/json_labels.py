@@ -16,7 +16,8 @@ from ..models.row_weights import NO_WEIGHT, are_weights
 from ..models.truth import named, truth_in
 from .errors import shortened
 from .json_cells import Faults, kind_of, text_of
-from .labels import LARGEST_LABEL, LONGEST_LABEL, label_faults
+from .labels import LONGEST_LABEL, label_faults
+from .numbers import LARGEST_LABEL
 from .plain_rows import note
 
 

@@ -1,7 +1,7 @@
 """What may be a label: whole numbers that a float holds exactly, and text that is not too long.
 
-Knows NumPy and `truth`. Text is kept once for each class, however many rows have it: in NumPy's own arrays of text,
-every row would be as wide as the longest.
+Knows NumPy, `truth` and `numbers`. Text is kept once for each class, however many rows have it: in NumPy's own arrays
+of text, every row would be as wide as the longest.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..models.truth import named, truth_in
+from .numbers import LARGEST_LABEL
 
-LARGEST_LABEL = 2.0**53
 LONGEST_LABEL = 1000  # characters
 _DIGITS_OF_LARGEST = b"9007199254740992"
 _WRITTEN_AS_NUMBERS = {"0": False, "0.0": False, "1": True, "1.0": True}

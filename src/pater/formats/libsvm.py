@@ -22,10 +22,9 @@ from .batches import Batch, tidy
 from .blocks import Block
 from .errors import Fault, shortened
 from .hashed_names import LONGEST, NOTHING_SEEN, Seen, news_of
-from .labels import LARGEST_LABEL
 from .many_bytes import how_many
 from .murmur import SEVERAL, hashed_and_marked
-from .numbers import NO_NUMBER, NOT_FINITE, SLOW, number
+from .numbers import LARGEST_LABEL, NO_NUMBER, NOT_FINITE, SLOW, number
 
 SPACE, TAB, NEWLINE, RETURN, HASH, COLON = b" \t\n\r#:"
 
@@ -64,14 +63,19 @@ def ends_word(c):
 @exact_part
 def _is_rounded(text, i):
     """Whether the number at i, which is read as ±2^53, is written as another, which a float does not hold exactly."""
-    digits = 0
+    digits, zeros = np.int64(0), 0  # up to the last that is not 0, and those since
     while not (ends_word(text[i]) or text[i] == HASH or text[i] | 32 == 101):
         d = np.uint8(text[i] - 48)
-        if d < 10:
+        if d == 0:
+            zeros += 1
+        elif d < 10:
+            while zeros > 0 and digits < LARGEST_LABEL:
+                digits *= 10
+                zeros -= 1
+            if digits >= LARGEST_LABEL:
+                return True
             digits = digits * 10 + np.int64(d)
         i += 1
-    while digits % 10 == 0:
-        digits //= 10
     return digits != np.int64(LARGEST_LABEL)
 
 

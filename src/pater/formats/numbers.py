@@ -14,6 +14,7 @@ import numpy as np
 from ..compiler.decorators import exact_kernel, exact_part
 
 NUMBER, NO_NUMBER, NOT_FINITE, SLOW = range(4)
+LARGEST_LABEL = 2.0**53  # up to it, a float holds every whole number
 
 _LEAST, _MOST = -342, 308
 _INFINITY, _NAN = np.frombuffer(b"infinity", np.uint8), np.frombuffer(b"nan", np.uint8)

@@ -20,7 +20,7 @@ from ..formats.csv_blocks import table_blocks
 from ..formats.csv_cells import Cells
 from ..formats.delimiters import FIXED
 from ..formats.errors import Fault, InputError
-from ..formats.labels import LARGEST_LABEL
+from ..formats.numbers import LARGEST_LABEL
 from ..formats.schema import Wishes
 from ..formats.sources import Source
 

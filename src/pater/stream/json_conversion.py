@@ -22,8 +22,8 @@ from ..formats.json_cells import kind_of, text_of
 from ..formats.json_schema import LABEL, is_indices
 from ..formats.json_text import written_json
 from ..formats.jsonl import FEATURES, ID, WEIGHT, is_apart, objects
-from ..formats.labels import LARGEST_LABEL
 from ..formats.names import check_names
+from ..formats.numbers import LARGEST_LABEL
 from ..formats.sources import Source
 from .csv_tables import Piece
 from .written_times import in_json

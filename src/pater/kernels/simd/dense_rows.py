@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from llvmlite.binding import get_host_cpu_name
 from numba.core import types
 
-from .registers import BYTE, F32, F64, FEW, WIDTH, Words, integer
+from .registers import BYTE, F32, F64, FEW, PROCESSOR, WIDTH, Words, integer
 
 # Columns up to which half registers are used. Beside whole ones, Intel's processors do all else more slowly.
-NARROW = 16 if get_host_cpu_name() in ("znver4", "znver5") else 32
+NARROW = 16 if PROCESSOR in ("znver4", "znver5") else 32
 KEPT = 1024  # columns up to which a row is kept: five vectors then stay in a first-level cache of 48 KiB
 AHEAD = ((4096, 2),)  # how many bytes ahead of its use a row is prefetched, and with which locality
 AHEAD_OF_KEPT = ((8192, 2), (512, 3))

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba.core import cgutils
 
 WIDTH, FEW = 8, 4  # doubles in a register, one cache line; and in half of one
 F64, F32, I64, I32, I1 = ir.DoubleType(), ir.FloatType(), ir.IntType(64), ir.IntType(32), ir.IntType(1)
 BYTE, POINTER = ir.IntType(8), ir.PointerType()
 BYTES = {F64: 8, F32: 4}
+PROCESSOR = binding.get_host_cpu_name()
 
 
 def integer(value: int) -> ir.Constant:

@@ -101,8 +101,16 @@ def test_what_is_not_written(pater: Any, name: str, what: str) -> None:
         assert (code, what in err, Path(name).exists()) == (1, True, False)
 
 
-@pytest.mark.parametrize("name", ["out", "out.data", "out.gz"])
+@pytest.mark.parametrize("name", ["out.data", "out.data.gz"])
 def test_a_name_that_says_no_format(pater: Any, name: str) -> None:
     code, _, err = pater("convert", "t.csv", name, "-l", "fraud")
     assert (code, "say with --output-format what to write: libsvm, vw, csv" in err) == (2, True)
     assert pater("convert", "t.csv", name, "-l", "fraud", "--output-format", "libsvm")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_a_name_without_an_ending_means_libsvm(pater: Any, name: str) -> None:
+    assert pater("convert", "t.csv", name, "-l", "fraud")[0] == 0
+    assert pater("convert", "t.csv", "same.svm", "-l", "fraud")[0] == 0
+    written = Path(name).read_bytes()
+    assert (gzip.decompress(written) if name.endswith(".gz") else written) == Path("same.svm").read_bytes()

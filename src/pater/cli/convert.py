@@ -58,13 +58,13 @@ def convert(
     if place is None and output_format is None:
         raise UsageError("say with --output-format what goes to standard output: libsvm, vw, csv, tsv or jsonl.")
     with one_line_errors():
-        from pater.formats.outputs import format_of_output
+        from pater.formats.outputs import ending_of, format_of_output
         from pater.formats.reading import make_input
         from pater.formats.sources import FORMATS
         from pater.stream.conversion import TABLES
         from pater.stream.conversion import convert as write
 
-        wanted = output_format or format_of_output(output)
+        wanted = output_format or ("libsvm" if not ending_of(output) else format_of_output(output))
         if wanted is None:
             what = "its name does not end as that of a known format does"
             raise UsageError(f"{output}: {what}; say with --output-format what to write: {', '.join(FORMATS)}.")

@@ -220,7 +220,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = model.classes if model.classes.size else labels
         if known.size:
             kind = kind_of(known)
-            others = [label for label in self.class_weight if kind_of(np.asarray([label])) != kind]
+            spelled = (bool, np.bool_)  # which text may stand for
+            others = [k for k in self.class_weight if not isinstance(k, spelled) and kind_of(np.asarray([k])) != kind]
             if others:
                 raise ValueError(
                     f"class_weight names {others}, but the labels are {kind}, such as {known[:1].tolist()[0]!r}: "

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
 
 import pater
+from pater.files.stored_state import REALS, WHOLE_NUMBERS, scalars_of
 from pater.kernels.run import learn
 from pater.models.matrices import rows_of
 from pater.models.model import Model
@@ -98,6 +99,21 @@ def test_the_unit_of_the_weights_does_not_matter(name, unit):
         for each in (1.0, unit)
     ]
     np.testing.assert_allclose(*said, rtol=1e-6)
+
+
+def test_the_curvature_of_earlier_formats_was_in_the_unit_of_the_weights():
+    X, _, y, weights = weighted_rows(0, lambda random, n: np.full(n, 1e4))
+    m = LEARNERS["pater-i"](probability=True).fit(X, y, weights)._model.state.scalars
+    earlier, names = m.copy(), [name for name in REALS if name != "usual_weight"]
+    for name in ("slope_slope", "slope_offset", "offset_offset"):
+        earlier[name] *= 1e4
+    arrays = {
+        "reals": np.stack([earlier[name] for name in names], axis=1),
+        "counts": np.stack([earlier[name] for name in WHOLE_NUMBERS], axis=1),
+    }
+    now = scalars_of(arrays, {"reals": names, "counts": WHOLE_NUMBERS}, 1)
+    for name in REALS:
+        np.testing.assert_allclose(now[name], m[name], rtol=1e-12)
 
 
 def test_several_classes_have_probabilities_whatever_the_weights():

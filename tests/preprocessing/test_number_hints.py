@@ -45,6 +45,10 @@ def test_numbers_in_an_unusual_form(column, example):
         [f"A{k % 7}" for k in range(1000)],
         [f"{k % 90}-{k % 7}" for k in range(1000)],
         [f"+49 {k} {k * 7 % 1000}" for k in range(1000)],
+        ["1.2", "1.2.3", "10.3", "10.0.1.1"] * 250,
+        ["1", "1+", "1-", "2", "3"] * 200,
+        [f"{k % 90}" if k % 7 else f"{k % 90}a" for k in range(1000)],
+        [f"{k % 9 + 1}" if k % 7 else "A" for k in range(1000)],
     ],
 )
 def test_other_texts(column):

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 from ..files import model_file as modelfile
 from ..models.errors import BadRowError
-from ..models.labels import as_labels, check_exact, kind_of
+from ..models.labels import as_labels, check_exact, kind_of, kind_of_label
 from ..models.matrices import bad_row_message
 from ..models.model import Model
 from ..models.pool import Pool
@@ -221,7 +221,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if known.size:
             kind = kind_of(known)
             spelled = (bool, np.bool_)  # which text may stand for
-            others = [k for k in self.class_weight if not isinstance(k, spelled) and kind_of(np.asarray([k])) != kind]
+            others = [k for k in self.class_weight if not isinstance(k, spelled) and kind_of_label(k) != kind]
             if others:
                 raise ValueError(
                     f"class_weight names {others}, but the labels are {kind}, such as {known[:1].tolist()[0]!r}: "

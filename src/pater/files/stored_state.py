@@ -168,7 +168,18 @@ def scalars_of(arrays: Arrays, described: dict[str, Any], n_models: int) -> NDAr
         "its unit is not 2 to the minus exponent",
     )
     require((scalars["updates"] <= scalars["t"]).all(), "it took more steps than it saw samples")
+    if "usual_weight" not in described["reals"]:
+        _in_units_of_the_usual_weight(scalars)
     return scalars
+
+
+def _in_units_of_the_usual_weight(scalars: NDArray[np.void]) -> None:
+    """Divide the curvature of the probabilities by the mean weight, as it is kept since version 1.7."""
+    known = (scalars["told"] > 0) & (scalars["t"] > 0)
+    usual = scalars["told"][known] / scalars["t"][known]
+    scalars["usual_weight"][known] = usual
+    for name in ("slope_slope", "slope_offset", "offset_offset"):
+        scalars[name][known] /= usual
 
 
 def check_reach(state: State, *, told: bool) -> None:

@@ -18,7 +18,7 @@ from .blocks import Place
 from .columns import Columns
 from .errors import Fault, InputError
 from .hashed_names import Seen
-from .labels import Texts, label_faults
+from .labels import Texts, is_rounded, label_faults
 from .numbers import LARGEST_LABEL
 from .plain_rows import PlainRows, note
 from .sources import Source
@@ -117,7 +117,8 @@ class RecordParser:
                 values, absent = self._words(column, name, source), 0
             wrong = label_faults(values) & ~np.isnan(values)
             for row in np.flatnonzero(np.abs(values) == LARGEST_LABEL).tolist():
-                wrong[row] = column[row].as_py() != values.item(row)  # it was rounded on the way
+                held = column[row].as_py()
+                wrong[row] = is_rounded(held.encode()) if isinstance(held, str) else held != values.item(row)
             kind = np.bool_ if is_truth(column.type) else np.int64
             if not self.labelled:
                 return None if absent or wrong.any() else values.astype(kind)

@@ -144,6 +144,11 @@ def kind_of(labels: NDArray[Any]) -> str:
     return "bytes" if labels.dtype.kind == "S" else "text" if is_text(labels) else "numbers"
 
 
+def kind_of_label(label: Any) -> str:
+    """What a label is, as `kind_of` says of many."""
+    return "bytes" if isinstance(label, bytes) else "text" if isinstance(label, str) else "numbers"
+
+
 def rounded(known: NDArray[Any], new: NDArray[Any]) -> list[Any]:
     """Those of the known classes and new ones that NumPy's common type of both cannot hold exactly."""
     if new.dtype == known.dtype or not known.size or not new.size or is_text(new):

@@ -42,10 +42,12 @@ class PositiveClassWarning(UserWarning):
 
 def may_be_errors(model: Model | Pool, n_rows: int) -> bool:
     """Whether there may be a warning after this many rows, and it is raised: then they must not have been learned."""
-    spec, t = model.specs[0], model.state.scalars["t"].max(initial=0)
-    of_one_class = isinstance(spec.class_weight, tuple) and n_rows >= 2 * ENOUGH
-    of_positive_class = spec.operating_point is not None and t < KNOWN_BY <= t + n_rows
-    return (of_one_class or of_positive_class) and any(
+    spec, crossing = model.specs[0], False
+    of_one_class = n_rows >= 2 * ENOUGH and isinstance(spec.class_weight, tuple)
+    if spec.operating_point is not None:
+        t = model.state.scalars["t"].max(initial=0)
+        crossing = t < KNOWN_BY <= t + n_rows
+    return (of_one_class or crossing) and any(
         action == "error" and (issubclass(OneClassWarning, kind) or issubclass(PositiveClassWarning, kind))
         for action, _, kind, *_ in warnings.filters
     )

@@ -33,9 +33,10 @@ IN_ORDER = 0.5  # the rank correlation of dates with their places above which th
 MOST = 0.9  # the share of rows with a value that decides what the column is
 TIME_WORDS = {"time", "date", "datetime", "timestamp", "ts", "at", "epoch", "unix", "created", "updated", "when"}
 UNITS = (1.0, 1e3, 1e6, 1e9)
-_LIKE_A_NUMBER = re.compile(r"[-+−(]?\s?[^\w\s]?\s?\d[\d\s.,'’]*[^\w\s]?\)?")
+_LIKE_A_NUMBER = re.compile(r"[-+−(]?\s?[^\w\s]?\s?(\d{1,3}([\s.,'’]\d{3})+|\d+)([.,]\d+)?\s?[^\w\s+-]?\)?")
 ENOUGH_TO_TELL = 20  # values
-MOSTLY_NUMBERS = 0.8  # the share of them from which the rest may be meant as missing
+MOSTLY_NUMBERS = 0.8  # the share of them from which a few words may be meant as missing
+FEW_WORDS, MANY_NUMBERS = 5, 20  # distinct ones, which tell measurements from codes
 _OTHER_DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1(\d{4}|\d\d)([ T,].*)?", re.ASCII)
 EARLIEST, LATEST = 315532800.0, 4102444800.0  # 1980 and 2100
 
@@ -117,7 +118,9 @@ def _hint_of_numbers(name: str, column: Texts, style: str, counts: NDArray[np.in
         return  # with zeros in front, or too many digits for a number: codes
     alike = np.array([_LIKE_A_NUMBER.fullmatch(name) is not None for name in names], bool) & other
     read, written_otherwise = counts[given & as_numbers].sum(), counts[alike].sum()
-    if read < rows * (0.2 if read + written_otherwise >= MOST * rows else MOSTLY_NUMBERS):
+    few_words = np.count_nonzero(other) <= FEW_WORDS and np.count_nonzero(given & as_numbers) >= MANY_NUMBERS
+    are_numbers = read + written_otherwise >= MOST * rows and read >= 0.2 * rows
+    if not are_numbers and not (few_words and read >= MOSTLY_NUMBERS * rows):
         return
     example = names[int(np.argmax(counts * (alike if alike.any() else other)))]
     warnings.warn(

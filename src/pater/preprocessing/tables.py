@@ -284,7 +284,8 @@ def _of_dicts(rows: Sequence[Mapping[Any, Any]], names: Sequence[str] | None) ->
 
 
 def _of_matrix(X: Any, names: Sequence[str] | None) -> dict[str, Column]:
-    array = np.asanyarray(X) if not isinstance(X, (list, tuple)) else np.asarray(X, dtype=_element(X))
+    masked = isinstance(X, np.ma.MaskedArray)
+    array = X if masked else np.asarray(X, dtype=_element(X) if isinstance(X, (list, tuple)) else None)
     if array.ndim != 2:
         raise ValueError(f"a table has rows and columns; got an array of shape {array.shape}. Reshape your data.")
     if names is None or len(names) != array.shape[1]:

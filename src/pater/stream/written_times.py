@@ -14,7 +14,7 @@ from ..preprocessing.columns import as_texts
 from ..preprocessing.tables import of_arrow
 
 _BEYOND = "<value out of range"  # what Arrow writes for a moment that its calendar does not have
-_TODO = "Leave it out with --drop {0!r}, or mend it where the file was made."
+_ADVICE = "Leave it out with --drop {0!r}, or mend it where the file was made."
 _ZONE = r"([+-]\d{4})?$"
 _TO_ISO = (  # from Arrow's way: a T, no fraction of a whole second, otherwise six digits of it or nine, and +01:00
     (r"^(\S+) ", r"\1T"),
@@ -36,7 +36,7 @@ def as_read(values: Any, name: str) -> Any:
     try:
         held = values if values.type.unit == "ns" else values.cast(pa.duration("us"))  # as the reader has them
     except pa.ArrowException:
-        raise InputError(f"column {name!r} holds a duration of over 290,000 years. {_TODO.format(name)}") from None
+        raise InputError(f"column {name!r} holds a duration of over 290,000 years. {_ADVICE.format(name)}") from None
     return pa.array(of_arrow(held)[0], pa.float64(), from_pandas=True)
 
 
@@ -82,8 +82,8 @@ def _written_moments(values: Any, name: str) -> Any:
     try:
         texts = values.cast(pa.string())
     except pa.ArrowException as error:
-        raise InputError(f"column {name!r} cannot be written: {first_line(error)}. {_TODO.format(name)}") from None
+        raise InputError(f"column {name!r} cannot be written: {first_line(error)}. {_ADVICE.format(name)}") from None
     if pc.any(pc.starts_with(texts, _BEYOND)).as_py():
         what = f"column {name!r} holds a {'date' if pa.types.is_date(values.type) else 'time'} that no calendar has"
-        raise InputError(f"{what}. {_TODO.format(name)}")
+        raise InputError(f"{what}. {_ADVICE.format(name)}")
     return texts
